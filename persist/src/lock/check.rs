@@ -72,7 +72,7 @@ pub fn check_downgrades(
     let mut report = check(&folder, version, registry)?;
     let lock = Lock::load(folder.as_ref().join(FOLDER))?;
     lock.add_downgrades(&mut report, registry);
-    match report.goes_back() {
+    match report.may_downgrade() {
         true => Ok(report),
         false => Err(Error::new(ErrorKind::NewerFormat, report.to_string())),
     }
@@ -94,13 +94,13 @@ pub fn check_file(
     mode: Mode,
 ) -> Result<LockReport> {
     let path = path.as_ref();
-    let is_there = path.try_exists().map_err(|error| Error::io("look for", path, error))?;
-    let mut lock = if is_there { Lock::load(path)? } else { Lock::new() };
-    let check = |lock: &Lock, before: &str| {
+    let is_present = path.try_exists().map_err(|error| Error::io("look for", path, error))?;
+    let mut lock = if is_present { Lock::load(path)? } else { Lock::new() };
+    let check = |lock: &Lock, previous: &str| {
         let report = lock.compare(registry);
         match broken(&report) {
             None => Ok(report),
-            Some(kind) => Err(Error::new(kind, format!("{before}{report}"))),
+            Some(kind) => Err(Error::new(kind, format!("{previous}{report}"))),
         }
     };
     match mode {
@@ -117,12 +117,12 @@ pub fn check_file(
                     ),
                 ));
             }
-            let mut before = lock.clone();
+            let mut previous = lock.clone();
             if mode == Mode::Replace && is_newest && !lock.is_current(version, registry) {
-                before.sections.retain(|known| known.version != version);
+                previous.sections.retain(|known| known.version != version);
             }
             // Nothing is written before it is known that all loads that was locked, and that is locked now.
-            let report = check(&before, NOT_UPDATED)?;
+            let report = check(&previous, NOT_UPDATED)?;
             if !lock.update(version, registry)? {
                 return Ok(report);
             }

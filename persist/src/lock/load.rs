@@ -16,10 +16,10 @@ use crate::save::content::read_on_trial;
 use crate::{Error, ErrorKind, Result, Saves};
 
 /// The most objects of one version that are reported as not loading.
-const MOST_FAILURES: usize = 20;
+const MAX_FAILURES: usize = 20;
 
 /// The most samples of a class that are asked whether it refuses them all.
-const MOST_PROBES: usize = 64;
+const MAX_PROBES: usize = 64;
 
 /// The results of loading the samples of a version.
 #[derive(Default)]
@@ -89,11 +89,11 @@ impl Loads {
     fn load(&mut self, section: &Section, registry: &Registry, reads: &ProgramReads) -> Result<()> {
         let saves = Saves::from(registry.clone());
         let mut samples = Trials::new(section, &saves, reads)?;
-        self.reached.extend(&samples.made.classes);
-        self.named = std::mem::take(&mut samples.made.named);
-        let endless = samples.made.missing.clone();
+        self.reached.extend(&samples.created.classes);
+        self.named = std::mem::take(&mut samples.created.named);
+        let endless = samples.created.missing.clone();
         for object in &endless {
-            let name = samples.made.object(*object);
+            let name = samples.created.object(*object);
             self.notes.push(format!(
                 "there is no sample of {name}: a value of it would have no end, or need a trait that no class has"
             ));
@@ -130,7 +130,7 @@ impl Loads {
             };
             match of {
                 Refused::Object(object) if cause == Cause::Failure => {
-                    let name = samples.made.object(object);
+                    let name = samples.created.object(object);
                     self.fail(&format!("a sample of {name} does not load"), &error);
                 }
                 Refused::Varied(what, _) if cause == Cause::Failure => {
@@ -143,7 +143,7 @@ impl Loads {
                 Refused::Object(_) => {}
             }
             refusals.push(Refusal { object, classes, cause, is_same: true, error });
-            if self.failures.len() >= MOST_FAILURES {
+            if self.failures.len() >= MAX_FAILURES {
                 break false;
             }
         };
@@ -156,19 +156,19 @@ impl Loads {
         if !is_whole {
             return Ok(());
         }
-        self.is_cut |= samples.made.is_cut;
-        if samples.made.is_cut {
+        self.is_cut |= samples.created.is_cut;
+        if samples.created.is_cut {
             self.notes.push(String::from("some variations would make the sample too large"));
         }
-        for object in &samples.made.missing {
+        for object in &samples.created.missing {
             if !endless.contains(object) && !samples.skipped.contains(object) {
-                let name = samples.made.object(*object);
+                let name = samples.created.object(*object);
                 self.notes.push(format!(
                     "{name} is not tested by loads: it needs another object that is not"
                 ));
             }
         }
-        let mut loaded = samples.made.classes_without(&samples.refused);
+        let mut loaded = samples.created.classes_without(&samples.refused);
         loaded.extend(probed);
         // A class that the program does not read has nothing that a load could show.
         let is_loaded = |class: &&usize| {
@@ -218,7 +218,7 @@ impl Loads {
         let objects = refusals.iter().filter(|refusal| !is_failure(refusal));
         let objects = objects.filter_map(|refusal| Some((refusal.object?, refusal)));
         let notes = objects.map(|(object, refusal)| {
-            let name = samples.made.object(object);
+            let name = samples.created.object(object);
             let (as_own, cure) = match refusal.cause {
                 Cause::Content => (
                     " as it does one of the program's own schema",
@@ -248,7 +248,7 @@ impl Loads {
             let class = error.class().unwrap_or_default().to_owned();
             let what = match &of {
                 Refused::Object(object) => {
-                    format!("the plainest sample of {}", samples.made.object(*object))
+                    format!("the plainest sample of {}", samples.created.object(*object))
                 }
                 Refused::Varied(what, _) => format!("a sample with {what}"),
             };
@@ -277,7 +277,7 @@ fn probe(trials: &Trials<'_>, object: usize, refusal: &mut Refusal) -> Result<Ha
     skipped.remove(&object);
     let samples = Samples::new(trials.section, trials.reads, &skipped, true)?;
     let mut loaded = HashSet::new();
-    for probe in samples.probes(object).take(MOST_PROBES) {
+    for probe in samples.probes(object).take(MAX_PROBES) {
         let (id, classes, save) = probe?;
         match read_on_trial(trials.saves, &save, Trial::WithoutHooks) {
             Ok(manager) => {
@@ -333,7 +333,7 @@ struct Trials<'t> {
     section: &'t Section,
     saves: &'t Saves,
     reads: &'t ProgramReads,
-    made: Samples<'t>,
+    created: Samples<'t>,
     skipped: HashSet<usize>,
     refused: HashSet<String>,
 }
@@ -341,12 +341,12 @@ struct Trials<'t> {
 impl<'t> Trials<'t> {
     fn new(section: &'t Section, saves: &'t Saves, reads: &'t ProgramReads) -> Result<Self> {
         let (skipped, refused) = (HashSet::new(), HashSet::new());
-        let made = Samples::new(section, reads, &skipped, true)?;
-        Ok(Self { section, saves, reads, made, skipped, refused })
+        let created = Samples::new(section, reads, &skipped, true)?;
+        Ok(Self { section, saves, reads, created, skipped, refused })
     }
 
     fn next(&mut self, trial: Trial) -> Result<Attempt> {
-        let save = self.made.save(None, &self.refused)?;
+        let save = self.created.save(None, &self.refused)?;
         let error = match read_on_trial(self.saves, &save, trial) {
             Ok(loaded) => {
                 let rows = loaded.report().rows().to_vec();
@@ -355,14 +355,14 @@ impl<'t> Trials<'t> {
             }
             Err(error) => error,
         };
-        Ok(match error.object().and_then(|id| self.made.subject(id)) {
+        Ok(match error.object().and_then(|id| self.created.subject(id)) {
             Some((object, None)) if self.skipped.insert(object) => {
-                let classes = self.made.classes_of(object, None);
-                self.made = Samples::new(self.section, self.reads, &self.skipped, true)?;
+                let classes = self.created.classes_of(object, None);
+                self.created = Samples::new(self.section, self.reads, &self.skipped, true)?;
                 Attempt::Refused(Refused::Object(object), classes, error)
             }
             Some((object, Some((what, is_boundary)))) if self.refused.insert(what.to_owned()) => {
-                let classes = self.made.classes_of(object, Some(what));
+                let classes = self.created.classes_of(object, Some(what));
                 Attempt::Refused(Refused::Varied(what.to_owned(), is_boundary), classes, error)
             }
             _ => Attempt::Stuck(error),
@@ -392,7 +392,8 @@ fn own_refusals(saves: &Saves) -> Vec<Error> {
 fn is_content(error: &Error, own: &[Error]) -> bool {
     let is_in_field = error.field().is_some_and(|field| !field.is_empty());
     own.iter().any(|own| {
-        let is_there = own.class() == error.class() && own.field() == error.field();
-        own.kind() == error.kind() && (own.message() == error.message() || is_in_field && is_there)
+        let is_present = own.class() == error.class() && own.field() == error.field();
+        own.kind() == error.kind()
+            && (own.message() == error.message() || is_in_field && is_present)
     })
 }

@@ -221,8 +221,8 @@ impl Lock {
         let versions = compare::Versions::new(&self.sections, registry.program());
         let mut found = compare::Compared::default();
         for (at, section) in self.sections.iter().enumerate() {
-            let is_same = at.checked_sub(1).is_some_and(|before| {
-                self.sections[before].entries == section.entries && versions.are_one(before, at)
+            let is_same = at.checked_sub(1).is_some_and(|previous| {
+                self.sections[previous].entries == section.entries && versions.are_one(previous, at)
             });
             if !is_same {
                 let is_newest = self.newest().any(|newest| newest.entries == section.entries);

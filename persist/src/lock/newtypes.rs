@@ -34,9 +34,9 @@ pub(super) fn modules(
     is_one: impl Fn(usize, usize) -> bool,
 ) -> (Option<String>, Option<String>) {
     let (olds, news) = (then.kind.classes(), now.kind.classes());
-    let is_gone = |old: usize| !news.iter().any(|new| is_one(old, *new));
+    let is_dropped = |old: usize| !news.iter().any(|new| is_one(old, *new));
     let is_new = |new: usize| !olds.iter().any(|old| is_one(*old, new));
-    (then.module(is_gone), now.module(is_new))
+    (then.module(is_dropped), now.module(is_new))
 }
 
 impl FieldSide<'_> {
@@ -144,14 +144,14 @@ impl<'n> Newtypes<'n> {
 /// Replaces a class in a kind by another kind.
 fn replaced(text: &str, class: &str, kind: &str) -> String {
     let is_word = |letter: char| letter.is_alphanumeric() || "_.:".contains(letter);
-    let mut made = String::new();
+    let mut created = String::new();
     let mut rest = text;
     while let Some(at) = rest.find(class) {
-        let (before, after) = (&rest[..at], &rest[at + class.len()..]);
-        let is_whole = !before.ends_with(is_word) && !after.starts_with(is_word);
-        made.push_str(before);
-        made.push_str(if is_whole { kind } else { class });
+        let (previous, after) = (&rest[..at], &rest[at + class.len()..]);
+        let is_whole = !previous.ends_with(is_word) && !after.starts_with(is_word);
+        created.push_str(previous);
+        created.push_str(if is_whole { kind } else { class });
         rest = after;
     }
-    made + rest
+    created + rest
 }

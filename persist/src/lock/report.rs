@@ -163,7 +163,7 @@ impl LockReport {
     }
 
     /// True unless the program of a version guesses what a save of this one means.
-    pub(super) fn goes_back(&self) -> bool {
+    pub(super) fn may_downgrade(&self) -> bool {
         !self.downgrades.iter().flatten().any(|found| found.verdict.is_bad())
     }
 
@@ -237,7 +237,7 @@ impl fmt::Display for LockReport {
             write!(f, "\n{difference}")?;
         }
         if let Some(downgrades) = &self.downgrades {
-            match self.goes_back() {
+            match self.may_downgrade() {
                 true => f.write_str("\nplayers may go back to the locked versions\n")?,
                 false => f.write_str(
                     "\nplayers who go back lose values: a locked version takes what this one writes for something else\n",

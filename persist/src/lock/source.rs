@@ -30,9 +30,9 @@ pub(super) fn field(
     schema: &FieldSchema,
 ) -> String {
     let written = program.targets[class].and_then(|target| {
-        let before = target.class.variants().iter().take(variant);
-        let before: usize = before.map(|variant| variant.fields.len()).sum();
-        target.class.written.get(before + field)
+        let previous = target.class.variants().iter().take(variant);
+        let previous: usize = previous.map(|variant| variant.fields.len()).sum();
+        target.class.written.get(previous + field)
     });
     written.map_or_else(
         || format!("{}: {}", schema.name, rust_type(&schema.kind.display(&program.classes))),

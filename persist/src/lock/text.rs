@@ -135,9 +135,9 @@ pub(super) fn in_order(sections: Vec<Section>) -> Read<Vec<Section>> {
     // there.
     let (mut waits, mut next) = (vec![0; sections.len()], vec![Vec::new(); sections.len()]);
     for (at, section) in sections.iter().enumerate() {
-        for before in section.after.iter().filter_map(|name| places.get(name)) {
+        for previous in section.after.iter().filter_map(|name| places.get(name)) {
             waits[at] += 1;
-            next[*before].push(at);
+            next[*previous].push(at);
         }
     }
     let key = |at: usize, section: &Section| (by_number(&section.version), at);

@@ -55,7 +55,7 @@ fn is_own(class: &ClassSchema) -> bool {
 impl<'c> VersionComparison<'c> {
     /// Reports which classes went, and pairs those that seem to have been renamed with what they
     /// are now.
-    pub(super) fn gone_classes(&mut self, by_place: &HashSet<usize>) {
+    pub(super) fn dropped_classes(&mut self, by_place: &HashSet<usize>) {
         let (section, program) = (self.section, self.program);
         let classes = &section.classes;
         let is_object = |class: usize| section.objects.iter().any(|(object, _)| *object == class);
@@ -68,7 +68,7 @@ impl<'c> VersionComparison<'c> {
             .filter(|(class, _)| is_object(*class) || is_in_trait(*class))
             .map(|(class, candidates)| (class, candidates.to_vec()))
             .collect();
-        let mut gone = Vec::new();
+        let mut dropped = Vec::new();
         for (class, schema) in classes.iter().enumerate() {
             if self.resolved[class].is_some() || !is_own(schema) || is_by_place(class) {
                 continue;
@@ -83,15 +83,15 @@ impl<'c> VersionComparison<'c> {
                 let change = format!("the class went; {}", error.message());
                 self.findings.push(Finding::new(name, Verdict::Breaks, change).because(&error));
             } else {
-                gone.push(class);
+                dropped.push(class);
             }
         }
         let came = |class: &usize| {
             !self.resolved.contains(&Some(*class)) && is_own(&program.classes[*class])
         };
         let came: Vec<usize> = (0..program.classes.len()).filter(came).collect();
-        let alike = self.alike(&gone, &came);
-        for class in gone {
+        let alike = self.alike(&dropped, &came);
+        for class in dropped {
             let name = &*classes[class].name;
             let Some(guess) = alike.iter().find(|guess| guess.old == class) else {
                 if let Form::Struct(fields) = &classes[class].form {
@@ -100,7 +100,7 @@ impl<'c> VersionComparison<'c> {
                             class,
                             target: None,
                             is_struct: true,
-                            gone: [name, &field.name]
+                            dropped: [name, &field.name]
                                 .map(|name| ItemName::Then(name.to_owned()))
                                 .into(),
                             name: field.name.clone(),
@@ -156,7 +156,7 @@ impl<'c> VersionComparison<'c> {
     }
 
     /// The classes that went, with those that came and seem to be the same.
-    fn alike(&self, gone: &[usize], came: &[usize]) -> Vec<Guess> {
+    fn alike(&self, dropped: &[usize], came: &[usize]) -> Vec<Guess> {
         let (old, new) = (&self.section.classes, &self.program.classes);
         let score = |class: usize, target: usize| {
             let name = [ItemName::Then(old[class].name.clone())];
@@ -171,7 +171,7 @@ impl<'c> VersionComparison<'c> {
             fits: true,
             is_likely: true,
         };
-        let guesses = gone.iter().flat_map(|old| came.iter().map(|new| guess(*old, *new)));
+        let guesses = dropped.iter().flat_map(|old| came.iter().map(|new| guess(*old, *new)));
         let mut alike = sure(guesses.collect());
         // The classes inside of one that was renamed may have been, too.
         let same = alike.iter().filter(|guess| guess.score > 1);
@@ -260,7 +260,7 @@ impl<'c> VersionComparison<'c> {
         }
         let none = ClassCode::default();
         let then = self.section.code.get(&class).unwrap_or(&none);
-        if let Some(finding) = self.raised_twice(then, class, target) {
+        if let Some(finding) = self.raised_by_two_branches(then, class, target) {
             self.findings.push(finding);
         }
         let other = self.versions.later_code(self.version, target).find_map(|(version, code)| {
@@ -288,7 +288,12 @@ impl<'c> VersionComparison<'c> {
 
     /// Returns the question of a class whose version two branches raised by different functions: the version of a
     /// record does not say which of them made it.
-    fn raised_twice(&self, then: &ClassCode, class: usize, target: usize) -> Option<Finding> {
+    fn raised_by_two_branches(
+        &self,
+        then: &ClassCode,
+        class: usize,
+        target: usize,
+    ) -> Option<Finding> {
         let (version, new) = (self.section.classes[class].version, &self.program.classes[target]);
         let now = self.versions.code_now(target);
         let (mine, now_raises) = (then.raises(), now.raises());
@@ -301,8 +306,9 @@ impl<'c> VersionComparison<'c> {
                     && !then.steps().contains_key(step)
             });
             let theirs = code.raises();
-            let mut made = now_raises.iter().filter(|((step, _), _)| *step < version && !is_told);
-            let (what, function) = made
+            let mut created =
+                now_raises.iter().filter(|((step, _), _)| *step < version && !is_told);
+            let (what, function) = created
                 .find(|(what, by)| theirs.get(*what) == Some(by) && mine.get(*what) != Some(by))?;
             Some((name, what.0, *function))
         })?;
@@ -354,7 +360,7 @@ impl<'c> VersionComparison<'c> {
     /// Returns the fault of a class name that was free in between, if another class may have had it then.
     fn reused_class(&self, class: usize, target: usize) -> Option<String> {
         let was = &self.section.classes[class];
-        let absence = self.versions.absence_alone(self.version, &[ItemName::Now(target)])?;
+        let absence = self.versions.absence_in_owner(self.version, &[ItemName::Now(target)])?;
         let may_be = |other: &usize| {
             !self.resolved.contains(&Some(*other))
                 && self.versions.had(absence, &[ItemName::Now(*other)])
@@ -411,11 +417,11 @@ impl<'c> VersionComparison<'c> {
             };
             self.findings.push(finding.in_field(Some(&is.name)));
         }
-        let gone = (0..old.len()).filter(|i| places[*i].is_none());
+        let dropped = (0..old.len()).filter(|i| places[*i].is_none());
         let came = (0..news.len()).filter(|i| !places.contains(&Some(*i)));
         let came: Vec<usize> = came.collect();
         let mut guesses = Vec::new();
-        for (from, to) in gone.clone().flat_map(|from| came.iter().map(move |to| (from, *to))) {
+        for (from, to) in dropped.clone().flat_map(|from| came.iter().map(move |to| (from, *to))) {
             let fits = same_names(&old[from].fields, &news[to].fields)
                 && (0..old[from].fields.len()).all(|field| {
                     let fields = ((class, from), (index, to));
@@ -435,13 +441,13 @@ impl<'c> VersionComparison<'c> {
             true => ", with all but one of the entries and elements that become one",
             false => "",
         };
-        for variant in gone {
-            let gone = &old[variant].name;
-            let is_removed = target.removed.contains(&&**gone);
+        for variant in dropped {
+            let dropped = &old[variant].name;
+            let is_removed = target.removed.contains(&&**dropped);
             let found = alike.iter().find(|guess| guess.old == variant).filter(|_| !is_removed);
             let may_be = found.map(|guess| &news[guess.new].name);
             let or_removed = format!(
-                ", or say that {gone} is not needed any more, `#[persist(removed = {gone:?})]` on {head}"
+                ", or say that {dropped} is not needed any more, `#[persist(removed = {dropped:?})]` on {head}"
             );
             let (verdict, change) = match (other.map(|it| (it.name, it.fields)), may_be) {
                 (Some((other, _)), _) if is_removed => {
@@ -470,13 +476,13 @@ impl<'c> VersionComparison<'c> {
                     String::from("went; values of it load only into a variant `#[persist(other)]`"),
                 ),
             };
-            let finding =
-                Finding::new(name, verdict, format!("the variant {change}")).in_field(Some(gone));
-            let finding = finding.stored(&self.section.classes[class].name, gone);
+            let finding = Finding::new(name, verdict, format!("the variant {change}"))
+                .in_field(Some(dropped));
+            let finding = finding.stored(&self.section.classes[class].name, dropped);
             let finding = match may_be {
-                Some(new) => finding.paste(format!("#[persist(alias = {gone:?})]"), new.clone()),
+                Some(new) => finding.paste(format!("#[persist(alias = {dropped:?})]"), new.clone()),
                 None if verdict == Verdict::Loses => {
-                    finding.paste(format!("#[persist(removed = {gone:?})]"), head.clone())
+                    finding.paste(format!("#[persist(removed = {dropped:?})]"), head.clone())
                 }
                 None => finding,
             };
@@ -524,7 +530,7 @@ impl<'c> VersionComparison<'c> {
                 was.name
             ));
         }
-        let absence = self.versions.absence_alone(self.version, &thing(variant))?;
+        let absence = self.versions.absence_in_owner(self.version, &thing(variant))?;
         let may_be = |other: &usize| {
             !places.contains(&Some(*other))
                 && self.versions.had(absence, &thing(*other))

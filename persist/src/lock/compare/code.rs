@@ -38,7 +38,7 @@ impl<'h> FieldHistory<'h> {
         &self.pair.old[self.source].kind
     }
 
-    fn wanted_kind(&self) -> &'h KindSchema {
+    fn expected_kind(&self) -> &'h KindSchema {
         &self.pair.new.fields[self.field].kind
     }
 
@@ -81,7 +81,7 @@ impl<'h> FieldHistory<'h> {
         let now = Newtypes { classes: &self.program.classes, code: self.versions.all_code_now() };
         modules(
             then.field(self.stored_kind(), self.then()),
-            now.field(self.wanted_kind(), self.now()),
+            now.field(self.expected_kind(), self.now()),
             |class, target| self.resolved[class] == Some(target),
         )
     }
@@ -139,8 +139,8 @@ impl<'h> FieldHistory<'h> {
     /// A question with the line that says that the meaning is the same.
     fn ask(&self, why: String) -> Question {
         let (program, kind) = (self.program, self.kind());
-        let is_there = |class: usize| self.resolved[class].is_some();
-        if self.stored_kind().classes().into_iter().all(is_there) {
+        let is_present = |class: usize| self.resolved[class].is_some();
+        if self.stored_kind().classes().into_iter().all(is_present) {
             let mut parts = self.parts();
             parts.push(format!("as {}", rust_type(&kind)));
             let attribute = Some(convert(&parts));
@@ -180,7 +180,7 @@ impl<'h> FieldHistory<'h> {
     /// A later version converted the value at a version of the class, and the program does not.
     fn lost_step(&self) -> Option<Question> {
         let (kind, version, converts) = (self.kind(), self.class_version(), self.converts());
-        let is_there = |lost: &ConvertCode| {
+        let is_present = |lost: &ConvertCode| {
             converts.iter().any(|it| it.until == lost.until || it.function() == lost.function())
         };
         let (name, step, lost) = self.later().find_map(|(name, code)| {
@@ -188,7 +188,7 @@ impl<'h> FieldHistory<'h> {
             all.clone().find(|it| it.by.is_some() && it.takes_of(&kind, version))?;
             all.find_map(|it| {
                 let step = it.until.filter(|until| *until >= version && it.by.is_some())?;
-                (!is_there(it)).then_some((name, step, it))
+                (!is_present(it)).then_some((name, step, it))
             })
         })?;
         let function = lost.function().unwrap_or_default();
@@ -234,10 +234,10 @@ impl<'h> FieldHistory<'h> {
     /// function.
     fn lost_with_newtype(&self) -> Option<(&'h str, &'static str, &'h str)> {
         let then = Newtypes { classes: &self.section.classes, code: &self.section.code };
-        let is_gone = |class: &usize| self.resolved[*class].is_none();
-        then.within(self.stored_kind()).into_iter().filter(is_gone).find_map(|class| {
+        let is_dropped = |class: &usize| self.resolved[*class].is_none();
+        then.within(self.stored_kind()).into_iter().filter(is_dropped).find_map(|class| {
             let schema = &self.section.classes[class];
-            let mut later = self.versions.later_code_of_gone(self.version, &schema.name);
+            let mut later = self.versions.later_code_of_dropped(self.version, &schema.name);
             later.find_map(|(name, code)| {
                 let mut steps = code.steps().into_iter();
                 if let Some((_, step)) = steps.find(|(step, _)| *step >= schema.version) {

@@ -65,10 +65,10 @@ impl VersionComparison<'_> {
         let (sources, is_superseded) = (pair.sources(), &pair.pairing.is_superseded);
         let superseded = (0..pair.old.len()).filter(|old| is_superseded[*old]);
         superseded.for_each(|old| self.superseded(pair, old));
-        let gone = (0..pair.old.len())
+        let dropped = (0..pair.old.len())
             .filter(|old| !sources.contains(&Some(*old)) && !is_superseded[*old]);
-        let (removed, gone): (Vec<usize>, Vec<usize>) =
-            gone.partition(|old| pair.new.removed.contains(&&*pair.old[*old].name));
+        let (removed, dropped): (Vec<usize>, Vec<usize>) =
+            dropped.partition(|old| pair.new.removed.contains(&&*pair.old[*old].name));
         for old in removed {
             let change = "the field is `removed`; its old values are dropped";
             let finding = self.of_stored(pair, old, Verdict::Safe, change);
@@ -109,7 +109,7 @@ impl VersionComparison<'_> {
             let class = pair.new.class;
             self.moves.came(class, all.iter().copied());
         }
-        let both = gone.iter().flat_map(|old| all.iter().map(|new| (*old, *new)));
+        let both = dropped.iter().flat_map(|old| all.iter().map(|new| (*old, *new)));
         let guesses: Vec<Guess> =
             both.filter_map(|(old, new)| self.guess(pair, old, new)).collect();
         let mut sure = sure(guesses.clone());
@@ -118,7 +118,7 @@ impl VersionComparison<'_> {
         for (field, error) in &missing {
             self.missing(pair, (*field, error), &guesses, &sure);
         }
-        for old in gone {
+        for old in dropped {
             let found = sure.iter().find(|guess| guess.old == old);
             if found.is_some_and(|guess| is_missing(guess.new)) {
                 continue;
@@ -128,7 +128,7 @@ impl VersionComparison<'_> {
             };
             let news = guesses.iter().filter(of_it).filter(|guess| !is_missing(guess.new));
             let news: Vec<&Guess> = news.collect();
-            self.gone(pair, old, &news, found);
+            self.dropped(pair, old, &news, found);
         }
         if !sources.iter().flatten().is_sorted() {
             let finding =
@@ -178,12 +178,12 @@ impl VersionComparison<'_> {
         guesses: &[Guess],
         sure: &[Guess],
     ) {
-        let wanted = &pair.new.fields[field];
+        let expected = &pair.new.fields[field];
         let mut change = String::from("the field came without a default");
-        let row = |verdict, change| pair.finding(&wanted.name, verdict, change).because(error);
+        let row = |verdict, change| pair.finding(&expected.name, verdict, change).because(error);
         let finding = if let Some(guess) = sure.iter().find(|guess| guess.new == field) {
             let old = &pair.old[guess.old];
-            let is_same = self.is_same_kind(&old.kind, &wanted.kind);
+            let is_same = self.is_same_kind(&old.kind, &expected.kind);
             let of = if is_same { " of its kind" } else { "" };
             change.push_str(&format!(", and {}{of} went", old.name));
             self.keeping(pair, guess, row(Verdict::NeedsAlias, change))
@@ -199,7 +199,7 @@ impl VersionComparison<'_> {
                 change
                     .push_str(&format!("; {question}, else a default, and `{removed}` on {place}"));
             }
-            let above = source::field(self.program, pair.place(field), wanted);
+            let above = source::field(self.program, pair.place(field), expected);
             let finding = row(Verdict::NeedsDefault, change).paste("#[persist(default)]", above);
             Self::with_code(finding, self.code(pair, &likely))
         };
@@ -207,7 +207,7 @@ impl VersionComparison<'_> {
     }
 
     /// A field that went, the fields that came with a default and may be it, and the one that is likeliest.
-    fn gone(&mut self, pair: &Pair<'_>, old: usize, news: &[&Guess], sure: Option<&Guess>) {
+    fn dropped(&mut self, pair: &Pair<'_>, old: usize, news: &[&Guess], sure: Option<&Guess>) {
         let (class, name) = (pair.stored.0, &pair.old[old].name);
         let head = match pair.variant {
             Some(variant) => variant.to_owned(),
@@ -226,13 +226,13 @@ impl VersionComparison<'_> {
                 true => "",
                 false => " in a field `#[persist(unknown)]`",
             };
-            let or_kept = format!(
+            let or_keep = format!(
                 "; or keep the old values as unknown{room}, by a `version` and a `migrate` that looks at the field and leaves it, `let _ = record.get({name:?});`"
             );
             let advice = match sure {
-                Some(_) => format!("let it take the old ones over, or {or_removed}{or_kept}"),
+                Some(_) => format!("let it take the old ones over, or {or_removed}{or_keep}"),
                 None => {
-                    format!("{}, else {or_removed}{or_kept}", self.question(pair, news, Asked::New))
+                    format!("{}, else {or_removed}{or_keep}", self.question(pair, news, Asked::New))
                 }
             };
             let finding = self.lost(pair, old, format!(
@@ -260,7 +260,7 @@ impl VersionComparison<'_> {
             class,
             target: Some(pair.new.class),
             is_struct: pair.variant.is_none(),
-            gone: pair.item(ItemName::Then(name.clone())),
+            dropped: pair.item(ItemName::Then(name.clone())),
             name: name.clone(),
             kind: pair.old[old].kind.clone(),
             finding: self.findings.len(),
@@ -329,10 +329,10 @@ impl VersionComparison<'_> {
     /// How likely a field that went is one that came, as far as the locked versions allow it.
     fn guess(&mut self, pair: &Pair<'_>, old: usize, new: usize) -> Option<Guess> {
         let (was, is) = (&pair.old[old], &pair.new.fields[new]);
-        let gone = pair.item(ItemName::Then(was.name.clone()));
+        let dropped = pair.item(ItemName::Then(was.name.clone()));
         // Unknown data belongs to no field.
         if was.kind == KindSchema::Unknown
-            || !self.versions.may_become(self.version, &gone, &pair.now(new))
+            || !self.versions.may_become(self.version, &dropped, &pair.now(new))
         {
             return None;
         }

@@ -92,7 +92,7 @@ pub(super) fn compare(
         findings: Vec::new(),
         moves: Moves::default(),
     };
-    comparison.gone_classes(&by_place);
+    comparison.dropped_classes(&by_place);
     comparison.known_classes();
     comparison.traits(&original);
     comparison.objects(&original, then);
@@ -274,16 +274,16 @@ impl VersionComparison<'_> {
                 let (sources, first) = (sides.sources(), self.stored.first(class, variant));
                 for (i, field) in sides.old.iter().enumerate() {
                     let source = sources.iter().position(|source| *source == Some(i));
-                    let is_same = |(new, wanted): (usize, ProgramFields<'_>)| {
-                        wanted.records[new].converts.is_empty()
-                            && is_one(resolved, field, &wanted.fields[new])
+                    let is_same = |(new, expected): (usize, ProgramFields<'_>)| {
+                        expected.records[new].converts.is_empty()
+                            && is_one(resolved, field, &expected.fields[new])
                     };
                     match source.zip(sides.new) {
                         Some(it) if is_same(it) => {}
                         // A migration may put it anywhere.
-                        None if !self.migrated[class] => drop(reads.unread.insert(first + i)),
+                        None if !self.migrated[class] => drop(reads.ignored.insert(first + i)),
                         None if sides.new.is_none() => {}
-                        _ => drop(reads.apart.insert(first + i)),
+                        _ => drop(reads.separate.insert(first + i)),
                     }
                 }
             }
@@ -294,9 +294,9 @@ impl VersionComparison<'_> {
 
 /// True if all classes that a field holds by value become those that they are by name.
 fn is_one(resolved: &[Option<usize>], old: &FieldSchema, new: &FieldSchema) -> bool {
-    let mut wanted = new.kind.classes();
+    let mut expected = new.kind.classes();
     old.kind.classes().into_iter().all(|class| {
-        let found = wanted.iter().position(|wanted| resolved[class] == Some(*wanted));
-        found.map(|found| wanted.swap_remove(found)).is_some()
+        let found = expected.iter().position(|expected| resolved[class] == Some(*expected));
+        found.map(|found| expected.swap_remove(found)).is_some()
     })
 }

@@ -15,7 +15,7 @@ pub(super) struct GoneField {
     pub(super) target: Option<usize>,
     /// False for a field of a variant.
     pub(super) is_struct: bool,
-    pub(super) gone: ItemPath,
+    pub(super) dropped: ItemPath,
     pub(super) name: String,
     pub(super) kind: KindSchema,
     /// The index of the finding about it.
@@ -76,8 +76,8 @@ impl Moves {
         to: NewField,
     ) -> Difference {
         let (program, name) = (comparison.program, &left.name);
-        let before = comparison.findings[left.finding].of.clone();
-        let row = Difference { verdict: Verdict::Loses, above: None, code: None, ..before };
+        let previous = comparison.findings[left.finding].of.clone();
+        let row = Difference { verdict: Verdict::Loses, above: None, code: None, ..previous };
         let into = &program.classes[to.class].name;
         let new = to.schema(program).map_or("", |field| &field.name);
         let Some(from) = left.target else {
@@ -171,7 +171,7 @@ fn is_move(comparison: &VersionComparison<'_>, left: &GoneField, came: NewField)
             && left.kind.display(stored) == field.kind.display(classes)
     };
     let now = [ItemName::Now(came.class), ItemName::Now(came.field)];
-    is_alike && comparison.versions.may_become(comparison.version, &left.gone, &now)
+    is_alike && comparison.versions.may_become(comparison.version, &left.dropped, &now)
 }
 
 /// The version that records of a class are migrated to.

@@ -29,7 +29,7 @@ pub(in crate::lock) struct Versions {
     code: Vec<HashMap<usize, ClassCode>>,
     code_now: HashMap<usize, ClassCode>,
     /// The code of classes that the program does not have, by their names, in each version.
-    gone: Vec<HashMap<String, ClassCode>>,
+    dropped: Vec<HashMap<String, ClassCode>>,
 }
 
 impl Versions {
@@ -41,8 +41,8 @@ impl Versions {
         let mut later = vec![BTreeSet::new(); sections.len()];
         for (at, section) in sections.iter().enumerate().rev() {
             let after_it: Vec<usize> = later[at].iter().copied().chain([at]).collect();
-            for before in section.after.iter().filter_map(|name| places.get(name)) {
-                later[*before].extend(after_it.iter().copied());
+            for previous in section.after.iter().filter_map(|name| places.get(name)) {
+                later[*previous].extend(after_it.iter().copied());
             }
         }
         let now = ClassCode::all(program);
@@ -51,10 +51,10 @@ impl Versions {
             .iter()
             .map(|(class, code)| (*class, newtypes.with_inner(&program.classes[*class], code)));
         let code_now = code_now.collect();
-        let is_gone =
+        let is_dropped =
             |section: &Section, class: usize| program.find(&section.classes[class]).is_none();
-        let gone = |section: &Section| {
-            let code = section.code.iter().filter(|(class, _)| is_gone(section, **class));
+        let dropped = |section: &Section| {
+            let code = section.code.iter().filter(|(class, _)| is_dropped(section, **class));
             code.map(|(class, code)| (section.classes[*class].name.clone(), code.clone())).collect()
         };
         Self {
@@ -62,7 +62,7 @@ impl Versions {
             later: later.into_iter().map(|later| later.into_iter().collect()).collect(),
             code: sections.iter().map(|section| code(section, program)).collect(),
             code_now,
-            gone: sections.iter().map(gone).collect(),
+            dropped: sections.iter().map(dropped).collect(),
         }
     }
 
@@ -98,18 +98,18 @@ impl Versions {
         version: usize,
         class: usize,
     ) -> impl Iterator<Item = (&str, &ClassCode)> {
-        let all = self.not_before(version);
+        let all = self.not_earlier(version);
         all.filter_map(move |at| Some((self.name(at), self.code[at].get(&class)?)))
     }
 
     /// Returns the code of a class that the program does not have, in the same versions.
-    pub(super) fn later_code_of_gone(
+    pub(super) fn later_code_of_dropped(
         &self,
         version: usize,
         class: &str,
     ) -> impl Iterator<Item = (&str, &ClassCode)> {
-        let all = self.not_before(version);
-        all.filter_map(move |at| Some((self.name(at), self.gone[at].get(class)?)))
+        let all = self.not_earlier(version);
+        all.filter_map(move |at| Some((self.name(at), self.dropped[at].get(class)?)))
     }
 
     /// Returns the code of a class of the program in versions of other branches.
@@ -118,13 +118,13 @@ impl Versions {
         version: usize,
         class: usize,
     ) -> impl Iterator<Item = (&str, &ClassCode)> {
-        let all = self.not_before(version).filter(move |at| !self.later[version].contains(at));
+        let all = self.not_earlier(version).filter(move |at| !self.later[version].contains(at));
         all.filter_map(move |at| Some((self.name(at), self.code[at].get(&class)?)))
     }
 
-    fn not_before(&self, version: usize) -> impl Iterator<Item = usize> {
-        let is_before = move |at: usize| self.later[at].binary_search(&version).is_ok();
-        (0..self.versions.len()).filter(move |at| *at != version && !is_before(*at))
+    fn not_earlier(&self, version: usize) -> impl Iterator<Item = usize> {
+        let is_earlier = move |at: usize| self.later[at].binary_search(&version).is_ok();
+        (0..self.versions.len()).filter(move |at| *at != version && !is_earlier(*at))
     }
 
     pub(super) fn name(&self, version: usize) -> &str {
@@ -135,13 +135,18 @@ impl Versions {
     ///
     /// No version has both, no later version has neither, and no other branch has the added item without ever having
     /// had the removed one.
-    pub(super) fn may_become(&self, version: usize, gone: &[ItemName], came: &[ItemName]) -> bool {
+    pub(super) fn may_become(
+        &self,
+        version: usize,
+        dropped: &[ItemName],
+        came: &[ItemName],
+    ) -> bool {
         let is_later = |at: usize, of: usize| self.later[of].contains(&at);
         let is_other_branch = |at: usize| !is_later(at, version) && !is_later(version, at);
-        (0..self.versions.len()).all(|at| match (self.has(at, gone), self.has(at, came)) {
+        (0..self.versions.len()).all(|at| match (self.has(at, dropped), self.has(at, came)) {
             (Some(true), Some(true)) => false,
             (Some(false), Some(true)) if is_other_branch(at) => {
-                (0..at).any(|before| is_later(at, before) && self.had(before, gone))
+                (0..at).any(|previous| is_later(at, previous) && self.had(previous, dropped))
             }
             // A version without what the two are in does not count.
             (None, None) | (Some(true), _) | (_, Some(true)) => true,
@@ -155,7 +160,7 @@ impl Versions {
     }
 
     /// The first later version that had what it is in, and not this.
-    pub(super) fn absence_alone(&self, version: usize, item: &[ItemName]) -> Option<usize> {
+    pub(super) fn absence_in_owner(&self, version: usize, item: &[ItemName]) -> Option<usize> {
         self.since(version).find(|at| self.has(*at, item) == Some(false))
     }
 
@@ -238,7 +243,7 @@ fn enter(
 ) {
     let with = |name: ItemName| [owner, &[name]].concat();
     items.extend(fields.iter().map(|field| with(ItemName::Then(field.name.clone()))));
-    let is_there = |record: &FieldRecord| fields.iter().any(|field| record.may_be(field));
-    let there = (0..records.len()).filter(|i| is_there(&records[*i]));
-    items.extend(there.map(|i| with(ItemName::Now(i))));
+    let is_present = |record: &FieldRecord| fields.iter().any(|field| record.may_be(field));
+    let present = (0..records.len()).filter(|i| is_present(&records[*i]));
+    items.extend(present.map(|i| with(ItemName::Now(i))));
 }

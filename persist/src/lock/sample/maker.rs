@@ -69,7 +69,7 @@ pub(super) struct SampleFindings {
     pub(super) named: Vec<String>,
     /// The classes that were met where the program reads them, and those that were elsewhere.
     pub(super) read: HashSet<usize>,
-    pub(super) unread: HashSet<usize>,
+    pub(super) ignored: HashSet<usize>,
     /// The classes of the object that is made, where the program reads them.
     pub(super) held: Vec<usize>,
     /// Classes whose objects the program may read as values.
@@ -92,13 +92,13 @@ enum SampleSize {
 const FULL_PARTS: usize = 1 << 16;
 
 /// The most parts of one object.
-const MOST_PARTS: usize = 1 << 22;
+const MAX_PARTS: usize = 1 << 22;
 
 /// Elements of a byte that count as one part.
 const BYTES_IN_PART: usize = 16;
 
 /// Levels of nesting.
-const MOST_LEVELS: usize = 400;
+const MAX_LEVELS: usize = 400;
 
 /// A value that is to be made.
 #[derive(Clone, Copy)]
@@ -106,11 +106,11 @@ struct SamplePart {
     node: usize,
     size: SampleSize,
     /// The index of the element that it is in.
-    nth: u8,
+    element: u8,
     /// True if choices in it are noted.
     is_noted: bool,
     /// The field around in which classes become something else.
-    apart: Option<usize>,
+    separate: Option<usize>,
     is_unread: bool,
 }
 
@@ -123,7 +123,7 @@ enum PartsInto {
         is_nested: bool,
         /// True if it is a trait object.
         is_dynamic: bool,
-        apart: Option<usize>,
+        separate: Option<usize>,
     },
     Some,
     /// Elements, which must differ in a set.
@@ -141,7 +141,7 @@ enum PartsInto {
 struct SampleFrame {
     whole: PartsInto,
     left: vec::IntoIter<SamplePart>,
-    made: Vec<Value>,
+    created: Vec<Value>,
 }
 
 /// The inputs for the objects of a sample.
@@ -179,9 +179,9 @@ pub(super) fn make(
     let part = SamplePart {
         node: context.stored.root(class),
         size: if is_noted { SampleSize::Small } else { SampleSize::Full },
-        nth: 0,
+        element: 0,
         is_noted,
-        apart: None,
+        separate: None,
         is_unread: context.reads.unknown.contains(&object),
     };
     let (around, open) = (vec![false; context.section.classes.len()], Vec::new());
@@ -194,15 +194,15 @@ pub(super) fn make(
 
 impl<'v> Maker<'v> {
     fn all(&mut self, part: SamplePart) -> Result<Value> {
-        let mut made = self.part(part)?;
+        let mut created = self.part(part)?;
         loop {
-            match (made, self.open.last_mut()) {
+            match (created, self.open.last_mut()) {
                 (Some(value), None) => return Ok(value),
-                (Some(value), Some(open)) => open.made.push(value),
+                (Some(value), Some(open)) => open.created.push(value),
                 (None, _) => {}
             }
             let next = self.open.last_mut().and_then(|open| open.left.next());
-            made = match next {
+            created = match next {
                 Some(part) => self.part(part)?,
                 None => self.open.pop().map(|open| self.whole(open)).transpose()?,
             };
@@ -213,13 +213,13 @@ impl<'v> Maker<'v> {
     fn field(&self, open: &SampleFrame) -> Option<&'v str> {
         let PartsInto::Class { class, variant, .. } = open.whole else { return None };
         let fields = self.context.stored.fields(class, variant.unwrap_or(0));
-        fields.get(open.made.len()).map(|field| &*field.name)
+        fields.get(open.created.len()).map(|field| &*field.name)
     }
 
     /// Where the next part is: in the class around, or in the field in which classes become something else.
-    fn place(&self, apart: Option<usize>) -> String {
+    fn place(&self, separate: Option<usize>) -> String {
         let is_start = |open: &SampleFrame| match open.whole {
-            PartsInto::Class { apart: around, .. } => apart.is_none() || around.is_none(),
+            PartsInto::Class { separate: around, .. } => separate.is_none() || around.is_none(),
             _ => false,
         };
         let start = self.open.iter().rposition(is_start).unwrap_or(0);
@@ -242,7 +242,7 @@ impl<'v> Maker<'v> {
                         place.push_str(field);
                     }
                 }
-                PartsInto::Tuple => place.push_str(&format!(".{}", open.made.len())),
+                PartsInto::Tuple => place.push_str(&format!(".{}", open.created.len())),
                 _ => {}
             }
         }
@@ -256,7 +256,8 @@ impl<'v> Maker<'v> {
         site: usize,
         options: impl FnOnce(&Self) -> Options<T>,
     ) -> Option<T> {
-        let is_new = part.is_noted && self.findings.seen.insert((part.is_unread, part.apart, site));
+        let is_new =
+            part.is_noted && self.findings.seen.insert((part.is_unread, part.separate, site));
         let chosen = self.choices.get(&site).filter(|_| part.size != SampleSize::Least);
         if !is_new && chosen.is_none() {
             return None;
@@ -265,8 +266,8 @@ impl<'v> Maker<'v> {
         if is_new {
             // The variant of a class that is as everywhere has no place but the class.
             let place = match self.context.section.classes.get(site) {
-                Some(class) if part.apart.is_none() => class.name.clone(),
-                _ => self.place(part.apart),
+                Some(class) if part.separate.is_none() => class.name.clone(),
+                _ => self.place(part.separate),
             };
             for (option, (what, values, _)) in options.iter().enumerate() {
                 let what = format!("{place}{what}");
@@ -278,14 +279,14 @@ impl<'v> Maker<'v> {
         chosen.map(|chosen| options.swap_remove(*chosen).2)
     }
 
-    fn is_there(&self, kind: &KindSchema) -> bool {
+    fn is_present(&self, kind: &KindSchema) -> bool {
         self.context.smallest.kind(self.context.section, kind).is_some()
     }
 
     /// Begins a part; returns it if no others are in it.
     fn part(&mut self, mut part: SamplePart) -> Result<Option<Value>> {
-        if self.open.len() > MOST_LEVELS {
-            let message = format!("a sample would be nested more than {MOST_LEVELS} levels deep");
+        if self.open.len() > MAX_LEVELS {
+            let message = format!("a sample would be nested more than {MAX_LEVELS} levels deep");
             return Err(Error::new(ErrorKind::TooDeep, message));
         }
         self.count(1)?;
@@ -298,15 +299,15 @@ impl<'v> Maker<'v> {
         }
         let (kind, first) = (&stored.node(site).kind, stored.node(site).first());
         let is_full = part.size == SampleSize::Full;
-        let is_there = kind.parts().iter().all(|part| self.is_there(part));
+        let is_present = kind.parts().iter().all(|part| self.is_present(part));
         let inner = SamplePart { node: first, ..part };
         Ok(match kind {
             KindSchema::Option(_) => {
                 let chosen = self.choose(part, site, |_| {
-                    let with = is_there.then(|| (" with a value".to_owned(), PLAIN, true));
+                    let with = is_present.then(|| (" with a value".to_owned(), PLAIN, true));
                     iter::once((" without a value".to_owned(), PLAIN, false)).chain(with).collect()
                 });
-                if chosen.unwrap_or(is_full && is_there) {
+                if chosen.unwrap_or(is_full && is_present) {
                     return Ok(self.open(PartsInto::Some, vec![inner]));
                 }
                 Some(Value::Option(None))
@@ -320,7 +321,7 @@ impl<'v> Maker<'v> {
                         (" with several elements", BOUNDARY, (3, false)),
                         (" with equal elements", BOUNDARY, (2, true)),
                     ];
-                    let len = if is_there { 3 + usize::from(is_list) } else { 1 };
+                    let len = if is_present { 3 + usize::from(is_list) } else { 1 };
                     let all = all.into_iter().take(len);
                     all.map(|(what, values, choice)| (what.to_owned(), values, choice)).collect()
                 });
@@ -328,7 +329,7 @@ impl<'v> Maker<'v> {
                     KindSchema::Map(_) => PartsInto::Map,
                     _ => PartsInto::List { differ: !is_list },
                 };
-                match chosen.unwrap_or((usize::from(is_full && is_there), false)) {
+                match chosen.unwrap_or((usize::from(is_full && is_present), false)) {
                     (count, true) => self.open(whole, vec![inner; count]),
                     (count, false) => self.elements(whole, count, kind.parts().len(), inner),
                 }
@@ -349,7 +350,7 @@ impl<'v> Maker<'v> {
     }
 
     fn open(&mut self, whole: PartsInto, parts: Vec<SamplePart>) -> Option<Value> {
-        self.open.push(SampleFrame { whole, left: parts.into_iter(), made: Vec::new() });
+        self.open.push(SampleFrame { whole, left: parts.into_iter(), created: Vec::new() });
         None
     }
 
@@ -365,10 +366,11 @@ impl<'v> Maker<'v> {
             (2.., SampleSize::Small) => (SampleSize::Full, false),
             (_, size) => (size, first.is_noted),
         };
-        let nths = (0..count).map(|i| first.nth.wrapping_add(u8::try_from(i).unwrap_or(u8::MAX)));
-        let elements = nths.flat_map(|nth| {
+        let nths =
+            (0..count).map(|i| first.element.wrapping_add(u8::try_from(i).unwrap_or(u8::MAX)));
+        let elements = nths.flat_map(|element| {
             let nodes = first.node..first.node + parts;
-            nodes.map(move |node| SamplePart { node, size, nth, is_noted, ..first })
+            nodes.map(move |node| SamplePart { node, size, element, is_noted, ..first })
         });
         let elements = elements.collect();
         self.open(whole, elements)
@@ -380,7 +382,7 @@ impl<'v> Maker<'v> {
             found.held.push(class);
         }
         if part.is_noted {
-            if part.is_unread { &mut found.unread } else { &mut found.read }.insert(class);
+            if part.is_unread { &mut found.ignored } else { &mut found.read }.insert(class);
         }
         // Ids and names of objects must fit each other: a world is empty, and what it may hold is
         // in objects of its own.
@@ -393,19 +395,22 @@ impl<'v> Maker<'v> {
             Form::Struct(fields) => (None, fields.len()),
             Form::Value(_) => (None, 1),
             Form::Enum(variants) => {
-                let there = |this: &Self| {
-                    let is_there = |variant: &usize| {
+                let present = |this: &Self| {
+                    let is_present = |variant: &usize| {
                         let mut fields = variants[*variant].fields.iter();
-                        fields.all(|field| this.is_there(&field.kind))
+                        fields.all(|field| this.is_present(&field.kind))
                     };
-                    (0..variants.len()).filter(is_there).collect::<Vec<_>>()
+                    (0..variants.len()).filter(is_present).collect::<Vec<_>>()
                 };
                 let chosen = self.choose(part, stored.root(class), |this| {
                     let name = |variant: usize| format!(".{}", variants[variant].name);
-                    there(this).into_iter().map(|variant| (name(variant), PLAIN, variant)).collect()
+                    present(this)
+                        .into_iter()
+                        .map(|variant| (name(variant), PLAIN, variant))
+                        .collect()
                 });
                 let variant = chosen.unwrap_or_else(|| match part.size {
-                    SampleSize::Full => there(self).first().copied().unwrap_or(0),
+                    SampleSize::Full => present(self).first().copied().unwrap_or(0),
                     _ => self.context.smallest.variants[class],
                 });
                 (Some(variant), variants[variant].fields.len())
@@ -415,17 +420,18 @@ impl<'v> Maker<'v> {
         let reads = self.context.reads;
         let parts = (first..first + len).map(|node| SamplePart {
             node,
-            apart: part.apart.or(reads.apart.contains(&node).then_some(node)),
-            is_unread: part.is_unread || reads.unread.contains(&node),
+            separate: part.separate.or(reads.separate.contains(&node).then_some(node)),
+            is_unread: part.is_unread || reads.ignored.contains(&node),
             ..part
         });
-        let whole = PartsInto::Class { class, variant, is_nested, is_dynamic, apart: part.apart };
+        let whole =
+            PartsInto::Class { class, variant, is_nested, is_dynamic, separate: part.separate };
         self.open(whole, parts.collect())
     }
 
     /// Makes a value of its parts.
     fn whole(&mut self, open: SampleFrame) -> Result<Value> {
-        let mut made = open.made.into_iter();
+        let mut created = open.created.into_iter();
         Ok(match open.whole {
             PartsInto::Class { class, variant, is_nested, is_dynamic, .. } => {
                 self.around[class] = is_nested;
@@ -435,20 +441,20 @@ impl<'v> Maker<'v> {
                         Record::of_variant(&*schema.name, &*variants[variant].name)
                     }
                     (Form::Value(_), _) if !is_dynamic => {
-                        return Ok(made.next().unwrap_or(Value::Unit));
+                        return Ok(created.next().unwrap_or(Value::Unit));
                     }
                     _ => Record::new(&*schema.name),
                 };
                 let fields = self.context.stored.fields(class, variant.unwrap_or(0));
                 let names = fields.iter().map(|field| &*field.name).chain([""]);
-                names.zip(made).for_each(|(name, value)| record.push(name, value));
+                names.zip(created).for_each(|(name, value)| record.push(name, value));
                 record.origin = is_dynamic.then_some(class);
                 record.into()
             }
-            PartsInto::Some => Value::Option(made.next().map(Box::new)),
+            PartsInto::Some => Value::Option(created.next().map(Box::new)),
             PartsInto::List { differ } => {
                 let mut elements = Vec::new();
-                for element in made {
+                for element in created {
                     if !differ || !elements.contains(&element) {
                         elements.push(element);
                     }
@@ -457,33 +463,33 @@ impl<'v> Maker<'v> {
             }
             PartsInto::Map => {
                 let mut entries: Vec<(Value, Value)> = Vec::new();
-                while let (Some(key), Some(value)) = (made.next(), made.next()) {
+                while let (Some(key), Some(value)) = (created.next(), created.next()) {
                     if entries.iter().all(|(known, _)| *known != key) {
                         entries.push((key, value));
                     }
                 }
                 Value::Map(entries)
             }
-            PartsInto::Array(len, before) => match made.next() {
+            PartsInto::Array(len, previous) => match created.next() {
                 Some(Value::U8(byte)) => {
                     self.count(len / BYTES_IN_PART)?;
                     Value::Bytes(vec![byte; len])
                 }
                 value => {
-                    self.count((self.parts - before).saturating_mul(len - 1))?;
+                    self.count((self.parts - previous).saturating_mul(len - 1))?;
                     Value::Seq(vec![value.unwrap_or(Value::Unit); len])
                 }
             },
-            PartsInto::Tuple => Value::Tuple(made.collect()),
+            PartsInto::Tuple => Value::Tuple(created.collect()),
         })
     }
 
     fn count(&mut self, parts: usize) -> Result<()> {
         self.parts = self.parts.saturating_add(parts);
-        if self.parts <= MOST_PARTS {
+        if self.parts <= MAX_PARTS {
             return Ok(());
         }
-        let message = format!("a sample of the class would have over {MOST_PARTS} parts");
+        let message = format!("a sample of the class would have over {MAX_PARTS} parts");
         Err(Error::new(ErrorKind::TooLarge, message))
     }
 
@@ -491,14 +497,14 @@ impl<'v> Maker<'v> {
     fn implementor(&mut self, name: &str, part: SamplePart) -> Option<usize> {
         let (section, smallest) = (self.context.section, self.context.smallest);
         let classes = section.classes_of(name).iter().copied();
-        let there = classes.filter(|class| smallest.classes[*class].is_some());
+        let present = classes.filter(|class| smallest.classes[*class].is_some());
         let chosen = self.choose(part, part.node, |_| {
             let name = |class: usize| format!(" as a {}", section.classes[class].name);
-            there.clone().map(|class| (name(class), PLAIN, class)).collect()
+            present.clone().map(|class| (name(class), PLAIN, class)).collect()
         });
         chosen.or_else(|| match part.size {
-            SampleSize::Full => there.clone().next(),
-            _ => there.clone().min_by_key(|class| smallest.classes[*class]),
+            SampleSize::Full => present.clone().next(),
+            _ => present.clone().min_by_key(|class| smallest.classes[*class]),
         })
     }
 
@@ -526,17 +532,17 @@ impl<'v> Maker<'v> {
             }
             KindSchema::TraitReference { holder, weak, name } => {
                 let objects = section.objects_of(name, *holder);
-                let there: Vec<usize> =
+                let present: Vec<usize> =
                     objects.filter(|it| smallest.objects[*it].is_some()).collect();
                 let chosen = self.choose(part, site, |_| {
                     let class = |object: usize| &section.classes[section.objects[object].0].name;
                     let to = |object: &usize| {
                         (format!(" to a {}", class(*object)), PLAIN, Some(*object))
                     };
-                    weak.then(nothing).into_iter().chain(there.iter().map(to)).collect()
+                    weak.then(nothing).into_iter().chain(present.iter().map(to)).collect()
                 });
-                let least = there.iter().copied().min_by_key(|object| smallest.objects[*object]);
-                self.reference(chosen.unwrap_or(least.filter(|_| is_full || !*weak)))
+                let min = present.iter().copied().min_by_key(|object| smallest.objects[*object]);
+                self.reference(chosen.unwrap_or(min.filter(|_| is_full || !*weak)))
             }
             KindSchema::Handle(_) => {
                 let chosen = self.choose(part, site, |_| {
@@ -560,8 +566,8 @@ impl<'v> Maker<'v> {
                     }
                 });
                 chosen.unwrap_or_else(|| match names {
-                    Some(names) => names[usize::from(part.nth) % names.len()].into(),
-                    None => plain(scalar, part.nth),
+                    Some(names) => names[usize::from(part.element) % names.len()].into(),
+                    None => plain(scalar, part.element),
                 })
             }
         }

@@ -41,7 +41,7 @@ pub enum Values {
 }
 
 /// Bytes of all variations; those beyond are left out.
-const MOST_BYTES: usize = 64 << 20;
+const MAX_BYTES: usize = 64 << 20;
 
 /// The values of a version that the program reads. The default is all of them, with each class as itself.
 #[derive(Default)]
@@ -51,9 +51,9 @@ pub(super) struct ProgramReads {
     /// The object types that it does not have.
     pub(super) unknown: HashSet<usize>,
     /// The nodes of the fields that none of its fields has as its source.
-    pub(super) unread: HashSet<usize>,
+    pub(super) ignored: HashSet<usize>,
     /// The nodes of the fields in which classes become something else than anywhere else.
-    pub(super) apart: HashSet<usize>,
+    pub(super) separate: HashSet<usize>,
     /// The values that the program gives as samples, by the nodes of their fields.
     pub(super) samples: HashMap<usize, Value>,
 }
@@ -111,7 +111,7 @@ impl<'s> Samples<'s> {
         let mut next: VecDeque<(usize, Basic, Choices, Option<Choice>)> = basics.collect();
         let mut bytes = 0;
         while let Some((of, basic, choices, varied)) = next.pop_front() {
-            if bytes > MOST_BYTES {
+            if bytes > MAX_BYTES {
                 this.is_cut = true;
                 break;
             }
@@ -140,8 +140,8 @@ impl<'s> Samples<'s> {
         let mut inlined = vec![false; section.classes.len()];
         found.inlined.iter().for_each(|class| inlined[*class] = true);
         let inlined = section.inside(inlined);
-        let unread = found.unread.into_iter().filter(|class| !inlined[*class]);
-        this.classes.extend(found.read.into_iter().chain(unread));
+        let ignored = found.ignored.into_iter().filter(|class| !inlined[*class]);
+        this.classes.extend(found.read.into_iter().chain(ignored));
         this.named = found.named;
         Ok(this)
     }
@@ -182,8 +182,8 @@ impl<'s> Samples<'s> {
 
     /// The classes in the objects that a save without what is `refused` has.
     pub(super) fn classes_without(&self, refused: &HashSet<String>) -> HashSet<usize> {
-        let there = self.objects.iter().filter(|object| self.is_in(object, None, refused));
-        there.flat_map(|object| object.classes.iter().copied()).collect()
+        let present = self.objects.iter().filter(|object| self.is_in(object, None, refused));
+        present.flat_map(|object| object.classes.iter().copied()).collect()
     }
 
     /// The classes in the objects of a type, or in those of it that have something varied so.

@@ -12,19 +12,19 @@ pub(super) const HANDLES: [(&str, HandleValue); 4] = [
 ];
 
 /// An ordinary small value; others have different ones, as far as the kind allows.
-pub(super) fn plain(kind: &KindSchema, nth: u8) -> Value {
+pub(super) fn plain(kind: &KindSchema, element: u8) -> Value {
     match kind {
         KindSchema::Unit => Value::Unit,
-        KindSchema::Bool => Value::Bool(nth.is_multiple_of(2)),
+        KindSchema::Bool => Value::Bool(element.is_multiple_of(2)),
         KindSchema::Char => {
-            Value::Char(char::from_u32(u32::from(b'a') + u32::from(nth)).unwrap_or('a'))
+            Value::Char(char::from_u32(u32::from(b'a') + u32::from(element)).unwrap_or('a'))
         }
-        KindSchema::F32 => Value::F32(f32::from(nth) + 1.0),
-        KindSchema::F64 => Value::F64(f64::from(nth) + 1.0),
-        KindSchema::Text => char::from(b'a' + nth % 26).to_string().into(),
+        KindSchema::F32 => Value::F32(f32::from(element) + 1.0),
+        KindSchema::F64 => Value::F64(f64::from(element) + 1.0),
+        KindSchema::Text => char::from(b'a' + element % 26).to_string().into(),
         // Written as what the kind is.
-        KindSchema::U8 | KindSchema::I8 => Value::U8(nth.wrapping_add(1)),
-        _ => Value::U16(u16::from(nth) + 1),
+        KindSchema::U8 | KindSchema::I8 => Value::U8(element.wrapping_add(1)),
+        _ => Value::U16(u16::from(element) + 1),
     }
 }
 

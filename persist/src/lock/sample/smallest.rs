@@ -33,9 +33,9 @@ impl SmallestValues {
                         let depths = variants.iter().enumerate().filter_map(|(variant, schema)| {
                             Some((ends.fields(section, &schema.fields)?, variant))
                         });
-                        let least = depths.min();
-                        ends.variants[class] = least.map_or(0, |(_, variant)| variant);
-                        least.map(|(depth, _)| depth)
+                        let min = depths.min();
+                        ends.variants[class] = min.map_or(0, |(_, variant)| variant);
+                        min.map(|(depth, _)| depth)
                     }
                 };
                 ends.classes[class] = depth.map(|depth| depth + 1);
