@@ -97,6 +97,13 @@ fn migrated(gold: &mut Record, _: u32) {
 
 fn renamed(_: &mut Record, _: u32) {}
 
+#[derive(Persist, Clone, Debug)]
+#[persist(class = "Numbered")]
+struct Numbered(#[persist(id = 1)] u32, #[persist(id = 2)] u32);
+#[derive(Persist, Clone, Debug)]
+#[persist(class = "Numbered")]
+struct Renumbered(#[persist(id = 2)] u32, #[persist(id = 1)] u32);
+
 mod v1 {
     use persist::Persist;
 
@@ -172,6 +179,8 @@ fn a_value_of_no_version_is_refused_where_the_class_around_it_has_two() {
         String = "Knight".to_owned() => v1::Title => v2::Title, None;
         u16 = 250 => v1::Gold => v2::Gold, None;
         u8 = 250 => u16 => v2::Gold, None;
+        (u32, u32) = (1, 2) => Numbered => Renumbered, None;
+        Numbered = Numbered(1, 2) => Renumbered => (u32, u32), None;
     }
     let (at_once, stepwise) = chain!(u64 = 250 => v1::Wide => v2::Wide);
     assert_eq!(stepwise.unwrap(), "Wide(2)");

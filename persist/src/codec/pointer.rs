@@ -258,7 +258,6 @@ fn object_type<F: Family, P: ?Sized + Pointee, V: Persist>(
         holder: Holder::new(F::POINTER, P::CELL),
         kind: V::persist_kind,
         name,
-        code: V::__CODE,
         make,
         fill: no_fill,
         look: |_, _, _| {},
@@ -359,7 +358,7 @@ impl<T: Persist + Pointee> PointTo<T> for T {
     sized_items!(T);
 
     fn target() -> Target {
-        Target::Value { kind: T::persist_kind, name: T::persist_name, code: T::__CODE }
+        Target::Value { kind: T::persist_kind, name: T::persist_name }
     }
 
     fn reach<F: Family>(types: &mut TypeSet) {
@@ -422,11 +421,7 @@ impl<X: OpenCell> PointTo<X> for AsCell {
     sized_items!(X);
 
     fn target() -> Target {
-        Target::Value {
-            kind: X::Value::persist_kind,
-            name: X::Value::persist_name,
-            code: X::Value::__CODE,
-        }
+        Target::Value { kind: X::Value::persist_kind, name: X::Value::persist_name }
     }
 
     fn reach<F: Family>(types: &mut TypeSet) {
@@ -543,7 +538,7 @@ fn lengthy<F: Family, P: ?Sized + Lengthy>(
 
 impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
     fn target() -> Target {
-        Target::Value { kind: P::Draft::persist_kind, name: P::name, code: &TypeCode::None }
+        Target::Value { kind: P::Draft::persist_kind, name: P::name }
     }
 
     fn reach<F: Family>(types: &mut TypeSet) {

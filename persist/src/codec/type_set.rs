@@ -15,7 +15,7 @@ use super::object::Shared;
 use super::unknown::Unknown;
 use super::visitor::Visitor;
 use crate::Result;
-use crate::reflect::{Class, Holder, KindFn, TraitName, TypeCode};
+use crate::reflect::{Class, Holder, KindFn, TraitName};
 
 /// Collects the types that a type reaches through its fields.
 ///
@@ -56,8 +56,6 @@ pub struct ObjectType {
     pub kind: KindFn,
     /// Name of the value's class.
     pub name: fn() -> String,
-    /// Like [`Persist::__CODE`](super::Persist::__CODE).
-    pub code: &'static TypeCode,
     /// Appends an empty object to others: where it stays, since each move of one costs as much as the rest.
     pub make: fn(&Prototypes<'_>, &mut Vec<LoadedObject>) -> Result<()>,
     /// Reads over the value of an object in a cell.

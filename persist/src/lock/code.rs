@@ -24,6 +24,22 @@ pub(super) struct FieldCode {
     /// `with` and its like, and `default`, as they stand in the source.
     pub(super) attributes: Vec<String>,
     pub(super) converts: Vec<ConvertCode>,
+    /// The kind of the field. This and what follows is derived from the schema, and not written to the lock.
+    pub(super) kind: String,
+    /// True if the program has all classes in the kind, so that its attributes can name it.
+    pub(super) is_nameable: bool,
+    /// The functions of the classes in the kind.
+    pub(super) inner: Vec<InnerCode>,
+}
+
+/// A function by which a class inside of a field changes its content.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct InnerCode {
+    pub(super) class: String,
+    /// `migrate` or `convert`.
+    pub(super) attribute: &'static str,
+    /// Its name, without modules.
+    pub(super) function: String,
 }
 
 /// One part of a `convert`.
@@ -97,11 +113,13 @@ impl ClassCode {
                     by: from.function.map(str::to_owned),
                     until: from.version,
                 });
-                let mut found =
-                    FieldCode { attributes: said(number), converts: converts.collect() };
+                let mut found = FieldCode {
+                    attributes: said(number),
+                    converts: converts.collect(),
+                    ..FieldCode::default()
+                };
                 // Attributes of its type, or of types inside of it, are code of the field.
-                let of_type = field.type_code.texts().into_iter();
-                found.attributes.extend(of_type.map(str::to_owned));
+                found.attributes.extend(field.type_code.is_some().then(|| field.type_code.text()));
                 // The default of the whole struct counts, too. Every option has one, which is no code.
                 let is_given = field.has_default && !field.keeps_unknown;
                 let is_option = matches!(field.kind(), Kind::Option(_));
@@ -163,13 +181,23 @@ impl ClassCode {
             .collect()
     }
 
-    /// The attribute that migrates records of one version more, of a class that may be raised for it.
-    pub(super) fn migrate_with(&self, raised: Option<u32>, step: u32, function: &str) -> String {
-        let mut all: Vec<_> = self.steps().into_iter().chain([(step, function)]).collect();
-        all.sort_unstable();
+    /// Returns the attribute that migrates records of one version more. `version` is the version of the class then, and
+    /// each version before it has a step.
+    pub(super) fn migrate_with(
+        &self,
+        version: u32,
+        step: u32,
+        function: &str,
+        is_raised: bool,
+    ) -> String {
+        let mut all = self.steps();
+        all.insert(step, function);
+        for step in 1..version {
+            all.entry(step).or_insert(function);
+        }
         let all: Vec<_> = all.iter().map(|(step, by)| format!("{step} = {by}")).collect();
-        let version = raised.map(|version| format!("version = {version}, ")).unwrap_or_default();
-        format!("#[persist({version}migrate({}))]", all.join(", "))
+        let raised = if is_raised { format!("version = {version}, ") } else { String::new() };
+        format!("#[persist({raised}migrate({}))]", all.join(", "))
     }
 
     /// Returns the functions that upgrade records to the next version of the class, by the version that they take and
@@ -206,7 +234,7 @@ impl FieldCode {
     /// How the field is stored as another type, without the modules in which things lie: they may move.
     pub(super) fn module(&self) -> Option<String> {
         let all = self.attributes.iter().filter(|it| !it.starts_with("default"));
-        let all: Vec<String> = all.map(|attribute| without_modules(attribute)).collect();
+        let all: Vec<String> = all.map(|attribute| in_places(attribute)).collect();
         (!all.is_empty()).then(|| all.join(", "))
     }
 
@@ -215,18 +243,82 @@ impl FieldCode {
     }
 }
 
-/// An attribute, with the last parts of the paths in its value.
-fn without_modules(attribute: &str) -> String {
-    let (name, of) = attribute.split_once(" = ").unwrap_or((attribute, ""));
-    let mut plain = String::new();
-    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
-    let of: String = of.split_whitespace().collect();
-    for part in of.split("::") {
-        plain.truncate(plain.trim_end_matches(is_word).len());
-        plain.push_str(part);
+/// An attribute without the containers and the paths in its value, each module in its place: `(with = seconds, _)` for
+/// `with = "Vec<(time::seconds, _)>"`.
+fn in_places(attribute: &str) -> String {
+    let Some((name, of)) = attribute.split_once(" = ") else { return attribute.to_owned() };
+    // The code of a type has its places already.
+    if name.contains([':', '(']) {
+        return attribute.to_owned();
     }
-    let plain = plain.trim_matches('"');
-    if plain.is_empty() { name.to_owned() } else { format!("{name} = {plain}") }
+    let plain: String =
+        of.chars().filter(|letter| !letter.is_whitespace() && *letter != '"').collect();
+    places(name, &plain)
+}
+
+fn places(name: &str, of: &str) -> String {
+    let inside = |open: char, close: char| of.strip_prefix(open)?.strip_suffix(close);
+    if of == "_" {
+        return String::from("_");
+    }
+    let parts = if let Some(parts) = inside('(', ')') {
+        parts
+    } else if let Some(array) = inside('[', ']') {
+        return places(name, array.split(';').next().unwrap_or(array));
+    } else if let Some((container, arguments)) =
+        of.strip_suffix('>').and_then(|of| of.split_once('<'))
+    {
+        if !CONTAINERS.contains(&last_part(container)) {
+            return format!("{name} = {}", last_part(of));
+        }
+        arguments
+    } else {
+        return format!("{name} = {}", last_part(of));
+    };
+    let parts: Vec<String> = split(parts).into_iter().map(|part| places(name, part)).collect();
+    match &parts[..] {
+        [only] => only.clone(),
+        all => format!("({})", all.join(", ")),
+    }
+}
+
+/// Containers whose elements are stored by a module. One may replace another.
+const CONTAINERS: [&str; 16] = [
+    "Option",
+    "Box",
+    "Vec",
+    "VecDeque",
+    "LinkedList",
+    "BinaryHeap",
+    "HashMap",
+    "HashSet",
+    "BTreeMap",
+    "BTreeSet",
+    "IndexMap",
+    "IndexSet",
+    "Cell",
+    "RefCell",
+    "Mutex",
+    "RwLock",
+];
+
+/// The arguments of a type or the parts of a tuple.
+fn split(text: &str) -> Vec<&str> {
+    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0);
+    for (at, letter) in text.char_indices() {
+        match letter {
+            '<' | '(' | '[' => depth += 1,
+            '>' | ')' | ']' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(&text[start..at]);
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&text[start..]);
+    parts.retain(|part| !part.is_empty());
+    parts
 }
 
 fn texts(value: Option<&Value>) -> Read<Vec<String>> {

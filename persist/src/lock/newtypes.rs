@@ -1,24 +1,25 @@
-//! The code inside of newtypes and tuple structs.
+//! The code inside of newtypes and other classes that come and go around a value.
 //!
 //! A load takes a value out of such a class, or puts it into one, by position. So the attributes of its fields are code
 //! of the fields that hold the class, too.
 
 use std::collections::HashMap;
 
-use super::code::{ClassCode, ConvertCode, FieldCode, kind_text, path};
+use super::code::{ClassCode, FieldCode, InnerCode, kind_text, last_part, path};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema};
 
-/// How deep newtypes may lie in one another.
-const DEEPEST: usize = 4;
+/// Levels of classes in one another. Schemas are the program's own, and a type cannot hold itself without a pointer or
+/// a list.
+const MAX_LEVELS: usize = 16;
 
-/// The classes of a version or of the program, and what each does to values.
+/// The classes of a version or of the program, and the code of each.
 #[derive(Clone, Copy)]
 pub(super) struct Newtypes<'n> {
     pub(super) classes: &'n [ClassSchema],
     pub(super) code: &'n HashMap<usize, ClassCode>,
 }
 
-/// A field of one side: its kind, and what stands on it.
+/// A field of one side: its kind and its own code.
 #[derive(Clone, Copy)]
 pub(super) struct FieldSide<'n> {
     of: Newtypes<'n>,
@@ -26,25 +27,46 @@ pub(super) struct FieldSide<'n> {
     code: Option<&'n FieldCode>,
 }
 
-/// How a field is stored on two sides: as another type, by what stands on it, or on a newtype that only one of them
-/// has.
+/// Returns how a field is stored on two sides: the attributes of the field, or those in classes around its parts, each
+/// in its place.
+///
+/// A class that both sides have is compared by itself: it stands for its code.
 pub(super) fn modules(
     then: FieldSide<'_>,
     now: FieldSide<'_>,
     is_one: impl Fn(usize, usize) -> bool,
 ) -> (Option<String>, Option<String>) {
-    let (olds, news) = (then.kind.classes(), now.kind.classes());
-    let is_dropped = |old: usize| !news.iter().any(|new| is_one(old, *new));
-    let is_new = |new: usize| !olds.iter().any(|old| is_one(*old, new));
-    (then.module(is_dropped), now.module(is_new))
+    let (olds, news) = (then.of.within(then.kind), now.of.within(now.kind));
+    let name = |old: usize, new: usize| {
+        let has_code = then.of.has_attributes(old) || now.of.has_attributes(new);
+        if has_code { format!("`{}`", now.of.classes[new].name) } else { String::from("_") }
+    };
+    let of_old = |old: usize| {
+        let new = news.iter().find(|new| is_one(old, **new))?;
+        Some(name(old, *new))
+    };
+    let of_new = |new: usize| {
+        let old = olds.iter().find(|old| is_one(**old, new))?;
+        Some(name(*old, new))
+    };
+    (then.module(&of_old), now.module(&of_new))
 }
 
 impl FieldSide<'_> {
-    fn module(self, is_alone: impl Fn(usize) -> bool) -> Option<String> {
-        let own = self.code.map_or(&[][..], |code| &code.attributes).iter();
-        let inside = self.of.within(self.kind).into_iter().filter(|class| is_alone(*class));
-        let attributes = own.chain(inside.flat_map(|class| self.of.attributes(class)));
-        FieldCode { attributes: attributes.cloned().collect(), ..FieldCode::default() }.module()
+    fn module(self, shared: &dyn Fn(usize) -> Option<String>) -> Option<String> {
+        let own = self.code.and_then(FieldCode::module);
+        own.or_else(|| {
+            Some(self.of.attributes(self.kind, shared, MAX_LEVELS)).filter(|text| text != "_")
+        })
+    }
+}
+
+/// The attributes of several parts, each in its place.
+fn joined(parts: Vec<String>) -> String {
+    match &parts[..] {
+        [only] => only.clone(),
+        all if all.iter().all(|part| part == "_") => String::from("_"),
+        all => format!("({})", all.join(", ")),
     }
 }
 
@@ -53,7 +75,7 @@ impl<'n> Newtypes<'n> {
         FieldSide { of: self, kind, code }
     }
 
-    /// The fields of a class, if they have positions for names.
+    /// The fields of a class, if their names are positions.
     fn parts(&self, class: usize) -> Option<&'n [FieldSchema]> {
         let Form::Struct(fields) = &self.classes[class].form else { return None };
         let is_position = |(i, field): (usize, &FieldSchema)| field.name == i.to_string();
@@ -65,38 +87,76 @@ impl<'n> Newtypes<'n> {
         self.code.get(&class)?.fields.get(&field.to_string())
     }
 
-    /// Such classes in a kind, and in those; each after what holds it.
+    fn has_attributes(&self, class: usize) -> bool {
+        let fields = 0..self.parts(class).map_or(0, <[_]>::len);
+        fields.filter_map(|field| self.of_field(class, field)).any(|code| code.module().is_some())
+    }
+
+    /// Returns the classes in a kind, and those in the fields of newtypes and tuple structs among them.
     pub(super) fn within(&self, kind: &KindSchema) -> Vec<usize> {
         let (mut found, mut first) = (kind.classes(), 0);
-        found.retain(|class| self.parts(*class).is_some());
-        for _ in 0..DEEPEST {
+        while first < found.len() {
             let fields = found[first..].iter().filter_map(|class| self.parts(*class)).flatten();
             let inside: Vec<usize> = fields.flat_map(|field| field.kind.classes()).collect();
             first = found.len();
-            let is_new = |class: &usize| self.parts(*class).is_some() && !found.contains(class);
-            let inside: Vec<usize> = inside.into_iter().filter(is_new).collect();
-            found.extend(inside);
+            for class in inside {
+                if !found.contains(&class) {
+                    found.push(class);
+                }
+            }
         }
         found
     }
 
-    /// Returns the attributes that restore the fields of such a class.
-    fn attributes(&self, class: usize) -> impl Iterator<Item = &'n String> {
-        let fields = 0..self.parts(class).map_or(0, <[_]>::len);
-        let codes = fields.filter_map(move |field| self.of_field(class, field));
-        codes.flat_map(|code| &code.attributes).filter(|it| !it.starts_with("default"))
+    /// Returns the attributes that restore the parts of a kind, each in its place: `(with = seconds, _)`. A container
+    /// stands for its elements.
+    fn attributes(
+        &self,
+        kind: &KindSchema,
+        shared: &dyn Fn(usize) -> Option<String>,
+        levels: usize,
+    ) -> String {
+        use KindSchema as K;
+        let Some(levels) = levels.checked_sub(1) else { return String::from("_") };
+        let of = |kind: &KindSchema| self.attributes(kind, shared, levels);
+        match kind {
+            K::Option(part) | K::List(part) | K::Set(part) | K::Array(part, _) => of(part),
+            K::Map(parts) => joined(parts.iter().map(of).collect()),
+            K::Tuple(parts) => joined(parts.iter().map(of).collect()),
+            K::Class(class) | K::Reference { class, .. } => {
+                if let Some(name) = shared(*class) {
+                    return name;
+                }
+                if let Form::Value(kind) = &self.classes[*class].form {
+                    return of(kind);
+                }
+                let Some(parts) = self.parts(*class) else { return String::from("_") };
+                let parts = parts.iter().enumerate().map(|(field, part)| {
+                    let own = self.of_field(*class, field).and_then(FieldCode::module);
+                    own.unwrap_or_else(|| of(&part.kind))
+                });
+                joined(parts.collect())
+            }
+            _ => String::from("_"),
+        }
     }
 
-    /// Returns the code of a class, with the conversions of newtypes in its fields.
-    pub(super) fn with_inner(&self, class: &ClassSchema, code: &ClassCode) -> ClassCode {
+    /// Returns the code of a class, with the kinds of its fields and the functions of the classes in them.
+    pub(super) fn with_inner(
+        &self,
+        class: &ClassSchema,
+        code: &ClassCode,
+        has_class: impl Fn(&ClassSchema) -> bool,
+    ) -> ClassCode {
         let mut code = code.clone();
         let mut enter = |variant: Option<&str>, fields: &[FieldSchema]| {
             for field in fields {
-                let converts = self.converts(&field.kind);
-                if !converts.is_empty() {
-                    let of_field = code.fields.entry(path(variant, &field.name)).or_default();
-                    of_field.converts.extend(converts);
-                }
+                let of_field = code.fields.entry(path(variant, &field.name)).or_default();
+                let classes = self.within(&field.kind);
+                of_field.kind = kind_text(&field.kind, self.classes);
+                of_field.is_nameable = classes.iter().all(|class| has_class(&self.classes[*class]));
+                of_field.inner =
+                    classes.into_iter().flat_map(|class| self.functions(class)).collect();
             }
         };
         match &class.form {
@@ -109,49 +169,17 @@ impl<'n> Newtypes<'n> {
         code
     }
 
-    /// Returns the conversions of the classes in a kind, as conversions of the kind without these classes.
-    pub(super) fn converts(&self, kind: &KindSchema) -> Vec<ConvertCode> {
-        self.converts_within(kind, DEEPEST)
+    /// Returns the functions by which a class migrates and converts its content.
+    fn functions(&self, class: usize) -> Vec<InnerCode> {
+        let Some(code) = self.code.get(&class) else { return Vec::new() };
+        let inner = |attribute, function: &str| InnerCode {
+            class: self.classes[class].name.clone(),
+            attribute,
+            function: last_part(function).to_owned(),
+        };
+        let steps = code.steps().into_values().map(|function| inner("migrate", function));
+        let converts = code.fields.values().flat_map(|field| &field.converts);
+        let converts = converts.filter_map(|convert| convert.function());
+        steps.chain(converts.map(|function| inner("convert", function))).collect()
     }
-
-    fn converts_within(&self, kind: &KindSchema, deep: usize) -> Vec<ConvertCode> {
-        let Some(deep) = deep.checked_sub(1) else { return Vec::new() };
-        let (text, mut found) = (kind_text(kind, self.classes), Vec::new());
-        for class in kind.classes() {
-            let Some(parts) = self.parts(class) else { continue };
-            let mut kinds: Vec<String> =
-                parts.iter().map(|part| kind_text(&part.kind, self.classes)).collect();
-            for (field, part) in parts.iter().enumerate() {
-                let own = self.of_field(class, field).map_or(&[][..], |code| &code.converts);
-                let inner = self.converts_within(&part.kind, deep);
-                for convert in own.iter().chain(&inner) {
-                    let now = std::mem::replace(&mut kinds[field], convert.takes.clone());
-                    let bare = match &kinds[..] {
-                        [only] => only.clone(),
-                        all => format!("({})", all.join(", ")),
-                    };
-                    let takes = replaced(&text, &self.classes[class].name, &bare);
-                    // A bare value is of no version of the class.
-                    found.push(ConvertCode { takes, by: convert.by.clone(), until: None });
-                    kinds[field] = now;
-                }
-            }
-        }
-        found
-    }
-}
-
-/// Replaces a class in a kind by another kind.
-fn replaced(text: &str, class: &str, kind: &str) -> String {
-    let is_word = |letter: char| letter.is_alphanumeric() || "_.:".contains(letter);
-    let mut created = String::new();
-    let mut rest = text;
-    while let Some(at) = rest.find(class) {
-        let (previous, after) = (&rest[..at], &rest[at + class.len()..]);
-        let is_whole = !previous.ends_with(is_word) && !after.starts_with(is_word);
-        created.push_str(previous);
-        created.push_str(if is_whole { kind } else { class });
-        rest = after;
-    }
-    created + rest
 }

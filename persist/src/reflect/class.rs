@@ -476,15 +476,23 @@ pub enum TypeCode {
 
 impl TypeCode {
     pub(crate) fn is_some(&self) -> bool {
-        !self.texts().is_empty()
+        match self {
+            Self::None => false,
+            Self::Attribute(_) => true,
+            Self::Parts(parts) => parts.iter().any(|part| part.is_some()),
+        }
     }
 
-    /// The attributes.
-    pub(crate) fn texts(&self) -> Vec<&'static str> {
+    /// The attributes, each in the place of its type: `(Seconds: via = u32, _)`.
+    pub(crate) fn text(&self) -> String {
         match self {
-            Self::None => Vec::new(),
-            Self::Attribute(text) => vec![text],
-            Self::Parts(parts) => parts.iter().flat_map(|part| part.texts()).collect(),
+            Self::Attribute(text) => (*text).to_owned(),
+            Self::Parts([part]) => part.text(),
+            Self::Parts(parts) if self.is_some() => {
+                let parts: Vec<String> = parts.iter().map(|part| part.text()).collect();
+                format!("({})", parts.join(", "))
+            }
+            Self::None | Self::Parts(_) => String::from("_"),
         }
     }
 }
@@ -729,8 +737,6 @@ pub enum Target {
         kind: KindFn,
         /// Name of its class.
         name: fn() -> String,
-        /// The code that restores it.
-        code: &'static TypeCode,
     },
     /// A value of any class that is registered for a trait.
     Trait(TraitName),

@@ -355,6 +355,7 @@ impl Compiler<'_, '_> {
             records.iter().any(|field| field.name == name || field.aliases.contains(&&*name))
         });
         let first = self.part(at, 0);
+        let named = named && has_positions(records.iter().map(|field| field.id));
         if !named || self.is_other_newtype(parts, target) || !self.plans.enters_as_it_is(target) {
             return None;
         }
@@ -402,6 +403,7 @@ impl Compiler<'_, '_> {
         match &self.all[class].form {
             Form::Struct(fields) => {
                 fields.len() == len
+                    && has_positions(fields.iter().map(|field| field.id))
                     && fields.iter().enumerate().all(|(i, field)| field.name == i.to_string())
             }
             _ => false,
@@ -409,10 +411,13 @@ impl Compiler<'_, '_> {
     }
 
     /// True if a value that a class holds means the same without it: the program, if it still has the class, neither
-    /// migrates nor converts what is in it.
+    /// migrates nor converts its content, and no `since` keeps older programs from it.
     fn leaves_as_it_is(&self, class: usize) -> bool {
-        let Some(target) = self.plans.resolve(class) else { return true };
-        let program = self.plans.program;
+        let (program, stored) = (self.plans.program, &self.all[class]);
+        let targets = match self.plans.resolve(class) {
+            Some(target) => vec![target],
+            None => program.candidates(stored),
+        };
         let means_the_same = |variant: usize, expected: ProgramFields<'_>| {
             let members = self.all.members(class, variant);
             let sources = pair(&members, expected.records).sources.into_iter().enumerate();
@@ -424,11 +429,17 @@ impl Compiler<'_, '_> {
                 found == Some(Meaning::Own)
             })
         };
-        let sides = program.sides(&self.all[class], target).into_iter().enumerate();
-        !self.plans.is_migrated(class, target)
-            && sides
-                .filter_map(|(i, sides)| Some((i, sides.new?)))
-                .all(|(i, it)| means_the_same(i, it))
+        let is_same = |target: usize| {
+            let sides = program.sides(stored, target).into_iter().enumerate();
+            !self.plans.is_migrated(class, target)
+                && sides
+                    .filter_map(|(i, sides)| Some((i, sides.new?)))
+                    .all(|(i, fields)| means_the_same(i, fields))
+        };
+        match targets.is_empty() {
+            true => stored.since.is_none(),
+            false => targets.into_iter().all(is_same),
+        }
     }
 
     /// The node of a part.
@@ -457,6 +468,11 @@ impl Compiler<'_, '_> {
             _ => false,
         }
     }
+}
+
+/// True for fields whose positions stay: those with numbers may be reordered, and so be mixed up with the parts of a tuple.
+fn has_positions(mut ids: impl ExactSizeIterator<Item = Option<u32>>) -> bool {
+    ids.len() == 1 || ids.all(|id| id.is_none())
 }
 
 fn is_pair(kind: &KindSchema) -> bool {

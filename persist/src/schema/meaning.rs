@@ -11,6 +11,9 @@ use super::{FieldPlace, KindSchema};
 use crate::reflect::{FieldRecord, Integer, OldKind};
 use crate::value::Value;
 
+/// Classes of the standard library in one another, in a kind that is compared.
+const MAX_LEVELS: u32 = 16;
+
 /// The meaning of a value for a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Meaning {
@@ -81,11 +84,24 @@ impl Meaning {
 
 /// True if two kinds differ at most in the fields of classes of one name, and in how compact their numbers are.
 pub(super) fn is_same_kind(plans: &Plans<'_>, stored: &KindSchema, kind: &KindSchema) -> bool {
+    is_same_within(plans, stored, kind, MAX_LEVELS)
+}
+
+fn is_same_within(plans: &Plans<'_>, stored: &KindSchema, kind: &KindSchema, levels: u32) -> bool {
     let classes = &plans.program.classes;
+    let Some(levels) = levels.checked_sub(1) else { return false };
     plain(stored).is_like(&plain(kind), false, &mut |class, target| {
+        let (old, new) = (&plans.stored[class], &classes[target]);
+        let is_std = plans.program.targets[target].is_none_or(|target| target.class.is_std());
+        // A class of the standard library, and a bare value behind a pointer, are what is in them.
+        if is_std {
+            let mut kinds = old.kinds().zip(new.kinds());
+            return old.kinds().count() == new.kinds().count()
+                && kinds.all(|(old, new)| is_same_within(plans, old, new, levels));
+        }
         plans.resolve(class) == Some(target)
-            || plans.stored[class].name == classes[target].name
-            || (!plans.program.is_instance(target, &plans.stored[class])
+            || old.name == new.name
+            || (!plans.program.is_instance(target, old)
                 && plans.matched.is_related(class, plans.program, target))
     })
 }

@@ -345,6 +345,7 @@ impl<'r> ValueWriter<'r> {
             }
             // A variant without fields may be given by its name.
             (Form::Enum(variants), Value::Text(name)) => {
+                self.target.check_bare(class)?;
                 let variant = self.tag(class, name)?;
                 for (i, field) in variants[variant].fields.iter().enumerate() {
                     let missing = self.target.missing((class, variant, i), self.out);

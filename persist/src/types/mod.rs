@@ -121,8 +121,7 @@ macro_rules! struct_tables {
                 $field,
                 None,
                 <$part as $crate::codec::Persist>::persist_kind,
-            )
-            .type_code(<$part as $crate::codec::Persist>::__CODE)),+
+            )),+
         ];
         const VARIANTS: &'static [$crate::reflect::VariantRecord] = &[];
         const __ROWS: &'static [&'static [$crate::codec::type_set::FieldCodec]] =

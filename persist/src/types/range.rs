@@ -6,7 +6,7 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 use super::number::fixed_items;
 use super::struct_tables;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet};
-use crate::reflect::Kind;
+use crate::reflect::{Kind, TypeCode};
 use crate::{ErrorKind, Result};
 
 macro_rules! ranges {
@@ -28,6 +28,7 @@ macro_rules! ranges {
         impl<T: Persist> Persist for $range<T> {
             const __MIN: usize = 0 $(+ { let _ = stringify!($bound); T::__MIN })+;
             const __LEAF: bool = true;
+            const __CODE: &'static TypeCode = T::__CODE;
 
             fn persist_kind() -> Kind {
                 Kind::Class(|| Self::CLASS)
@@ -108,6 +109,7 @@ impl<T: Persist + PartialOrd> Reflect for RangeInclusive<T> {
 /// say that it is empty.
 impl<T: Persist + PartialOrd> Persist for RangeInclusive<T> {
     const __MIN: usize = 2 * T::__MIN;
+    const __CODE: &'static TypeCode = T::__CODE;
     const __LEAF: bool = true;
 
     fn persist_kind() -> Kind {

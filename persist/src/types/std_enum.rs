@@ -9,7 +9,9 @@ use crate::codec::type_set::FieldCodec;
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet, Visitor, apart, on_stack,
 };
-use crate::reflect::{Argument, Body, Class, FieldRecord, Kind, Prototype, VariantRecord};
+use crate::reflect::{
+    Argument, Body, Class, FieldRecord, Kind, Prototype, TypeCode, VariantRecord,
+};
 
 macro_rules! std_enums {
     ($([$($param:ident)*] $ty:ty, $name:literal, $first:ident($a:ty), $second:ident($b:ty);)*) => {$(
@@ -24,14 +26,14 @@ macro_rules! std_enums {
                 VariantRecord {
                     name: stringify!($first),
                     aliases: &[],
-                    fields: &[FieldRecord::new::<$a>("0", None, <$a as Persist>::persist_kind).type_code(<$a as Persist>::__CODE)],
+                    fields: &[FieldRecord::new::<$a>("0", None, <$a as Persist>::persist_kind)],
                     other: false,
                     removed: &[],
                 },
                 VariantRecord {
                     name: stringify!($second),
                     aliases: &[],
-                    fields: &[FieldRecord::new::<$b>("0", None, <$b as Persist>::persist_kind).type_code(<$b as Persist>::__CODE)],
+                    fields: &[FieldRecord::new::<$b>("0", None, <$b as Persist>::persist_kind)],
                     other: false,
                     removed: &[],
                 },
@@ -65,6 +67,8 @@ macro_rules! std_enums {
         impl<$($param: Persist),*> Persist for $ty {
             const __HEAD: usize = 1;
             const __LEAF: bool = <$a as Persist>::__LEAF && <$b as Persist>::__LEAF;
+            const __CODE: &'static TypeCode =
+                &TypeCode::Parts(&[<$a as Persist>::__CODE, <$b as Persist>::__CODE]);
             const __ON_STACK: usize =
                 on_stack::<Self>(&[<$a as Persist>::__ON_STACK, <$b as Persist>::__ON_STACK]);
 

@@ -10,9 +10,7 @@ use super::known::{check_prototype, traits_of_kind};
 use super::rules::{check_aliases, check_classes, check_removed_classes, check_unvisited};
 use super::{ObjectEntry, Registry};
 use crate::codec::{ObjectType, TypeSet};
-use crate::reflect::{
-    self, Body, Class, ClassId, FieldRecord, Holder, Kind, Reference, TraitName, TypeCode,
-};
+use crate::reflect::{self, Body, Class, ClassId, FieldRecord, Holder, Kind, Reference, TraitName};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, ProgramClass, VariantSchema};
 use crate::{Error, ErrorKind, Result};
 
@@ -477,12 +475,8 @@ impl<'r> Entering<'r> {
             Kind::Reference(Reference {
                 holder,
                 weak,
-                target: reflect::Target::Value { kind, name, code },
-            }) => KindSchema::Reference {
-                holder,
-                weak,
-                class: self.class_of_kind(kind(), name, code)?,
-            },
+                target: reflect::Target::Value { kind, name },
+            }) => KindSchema::Reference { holder, weak, class: self.class_of_kind(kind(), name)? },
             Kind::Reference(Reference { holder, weak, target: reflect::Target::Trait(of) }) => {
                 KindSchema::TraitReference { holder, weak, name: of.name.into() }
             }
@@ -503,23 +497,11 @@ impl<'r> Entering<'r> {
     }
 
     /// The class of a record that holds a value of this kind.
-    pub(super) fn class_of_kind(
-        &mut self,
-        kind: Kind,
-        name: fn() -> String,
-        code: &'static TypeCode,
-    ) -> Result<usize> {
+    pub(super) fn class_of_kind(&mut self, kind: Kind, name: fn() -> String) -> Result<usize> {
         if let Kind::Class(class) = kind {
             return self.class_index(class());
         }
-        let class = self.class_of_bare_value(kind, name())?;
-        if code.is_some() {
-            self.registry.program.restored.insert(class);
-        }
-        Ok(class)
-    }
-
-    fn class_of_bare_value(&mut self, kind: Kind, name: String) -> Result<usize> {
+        let name = name();
         let id = ClassId::of(&name);
         if let Some(index) = self.registry.by_id.get(&id).copied() {
             // One name, one kind; a struct of that name is another class.
@@ -537,12 +519,17 @@ impl<'r> Entering<'r> {
         Ok(index)
     }
 
+    /// Says that code of the program restores the bare value of a class.
+    pub(super) fn restored(&mut self, class: usize) {
+        self.registry.program.restored.insert(class);
+    }
+
     fn object(&mut self, kind: ObjectType) -> Result<()> {
         let Some((pointer, _)) = kind.holder.parts() else { return Ok(()) };
         if self.registry.by_pointee.contains_key(&(pointer, kind.pointee)) {
             return Ok(());
         }
-        let class = self.class_of_kind((kind.kind)(), kind.name, kind.code)?;
+        let class = self.class_of_kind((kind.kind)(), kind.name)?;
         if !self.clashes.is_empty() {
             // The registration ends with those. A type that clashes has the class of the other one until then.
             return Ok(());

@@ -255,7 +255,10 @@ impl Registry {
         }
         let type_id = TypeId::of::<T>();
         let mut entering = Entering::of(self, &mut T::__reach)?;
-        let class = entering.class_of_kind(T::persist_kind(), T::persist_name, T::__CODE)?;
+        let class = entering.class_of_kind(T::persist_kind(), T::persist_name)?;
+        if T::__CODE.is_some() {
+            entering.restored(class);
+        }
         entering.check_value(type_id, class)?;
         entering.finish()?;
         self.values.insert(type_id, class);

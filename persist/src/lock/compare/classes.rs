@@ -252,7 +252,8 @@ impl<'c> VersionComparison<'c> {
                 "{version} migrated records of version {step} by {function}, and the program takes them as they are: let it migrate them again, by a function that does nothing if they mean the same, or delete the locked versions that you do not support any more"
             );
             let finding = Finding::new(name, Verdict::Loses, change);
-            let mut finding = finding.paste(now.migrate_with(None, step, &function), &head);
+            let mut finding =
+                finding.paste(now.migrate_with(new.version, step, &function, false), &head);
             finding.of.code = Some(format!(
                 "fn {function}(record: &mut persist::Record, _: u32) {{\n    todo!()\n}}"
             ));
@@ -260,7 +261,7 @@ impl<'c> VersionComparison<'c> {
         }
         let none = ClassCode::default();
         let then = self.section.code.get(&class).unwrap_or(&none);
-        if let Some(finding) = self.raised_by_two_branches(then, class, target) {
+        if let Some(finding) = self.raised_by_two_branches(class, target) {
             self.findings.push(finding);
         }
         let other = self.versions.later_code(self.version, target).find_map(|(version, code)| {
@@ -288,12 +289,8 @@ impl<'c> VersionComparison<'c> {
 
     /// Returns the question of a class whose version two branches raised by different functions: the version of a
     /// record does not say which of them made it.
-    fn raised_by_two_branches(
-        &self,
-        then: &ClassCode,
-        class: usize,
-        target: usize,
-    ) -> Option<Finding> {
+    fn raised_by_two_branches(&self, class: usize, target: usize) -> Option<Finding> {
+        let then = self.versions.code_of(self.version, target)?;
         let (version, new) = (self.section.classes[class].version, &self.program.classes[target]);
         let now = self.versions.code_now(target);
         let (mine, now_raises) = (then.raises(), now.raises());
@@ -318,7 +315,7 @@ impl<'c> VersionComparison<'c> {
         );
         let step = version.max(new.version);
         let mut finding = Finding::new(&new.name, Verdict::Loses, change).paste(
-            now.migrate_with(Some(step + 1), step, "tell_apart"),
+            now.migrate_with(step + 1, step, "tell_apart", true),
             source::head(self.program, target),
         );
         finding.of.code = Some(String::from(

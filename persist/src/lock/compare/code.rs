@@ -2,7 +2,7 @@
 
 use super::pair::Pair;
 use super::versions::Versions;
-use crate::lock::code::{ConvertCode, FieldCode, kind_text};
+use crate::lock::code::{ConvertCode, FieldCode, kind_text, last_part};
 use crate::lock::newtypes::{Newtypes, modules};
 use crate::lock::section::Section;
 use crate::lock::source;
@@ -106,24 +106,34 @@ impl<'h> FieldHistory<'h> {
         if taken.is_some() {
             return None;
         }
+        // The same function may stand inside of a class that came around the value.
+        let runs = |function: &str| {
+            let mut inner = self.now().into_iter().flat_map(|now| &now.inner);
+            inner.any(|inner| inner.function == function)
+        };
         let lost = self.later().find_map(|(name, code)| {
             let mut converts = code.converts.iter();
             let lost = converts.find(|it| it.by.is_some() && it.takes_of(&kind, version))?;
-            Some((name, lost.by.as_deref()?))
+            Some((name, lost.function().filter(|function| !runs(function))?))
         });
         if let Some((name, function)) = lost {
             return Some(self.ask(format!(
                 "{name} made the value by `convert`, with {function}, and the program takes {kind} as it is: give the field that `convert` again, or say that a value of {kind} means the same"
             )));
         }
-        if let Some((name, attribute, function)) = self.lost_with_newtype() {
+        let lost = self.lost_with_class(&runs).or_else(|| self.lost_around(&runs));
+        if let Some((name, attribute, function)) = lost {
             return Some(self.ask(format!(
                 "{name} made the value by the `{attribute}` of a class around it, with {function}, and the program takes {kind} as it is: convert it again, or say that it means the same"
             )));
         }
+        if let Some((name, other, function)) = self.own_kind_again(&kind) {
+            return Some(self.ask_by_migrate(format!(
+                "it was {other} in {name}, and {function} makes {kind} of those: if values of {kind} from before meant something else, give the class a `version` and the field a `convert({version} = function)`; if they mean the same, say so"
+            )));
+        }
         let (then, now) = self.modules();
-        let is_same = |then: &String| now.as_ref().is_some_and(|now| words(now) == words(then));
-        let then = then.filter(|then| !is_same(then))?;
+        let then = then.filter(|then| now.as_ref() != Some(then))?;
         let (now, by) = match now {
             Some(now) => (format!("by `{now}`"), "a `migrate` that sets it".to_owned()),
             None => {
@@ -136,30 +146,56 @@ impl<'h> FieldHistory<'h> {
         )))
     }
 
-    /// A question with the line that says that the meaning is the same.
-    fn ask(&self, why: String) -> Question {
-        let (program, kind) = (self.program, self.kind());
-        let is_present = |class: usize| self.resolved[class].is_some();
-        if self.stored_kind().classes().into_iter().all(is_present) {
-            let mut parts = self.parts();
-            parts.push(format!("as {}", rust_type(&kind)));
-            let attribute = Some(convert(&parts));
-            return Question { why, attribute, above: self.above(), code: None };
+    /// The field was of the own kind, then of another, and the program converts that other kind to its own again.
+    fn own_kind_again(&self, kind: &str) -> Option<(&'h str, &'h str, &'h str)> {
+        let own = kind_text(self.expected_kind(), &self.program.classes);
+        if own != kind {
+            return None;
         }
-        // No type is the class of the value any more: only a migration can name it.
+        let mut converts =
+            self.converts().iter().filter(|it| it.until.is_none() && it.takes != kind);
+        converts.find_map(|convert| {
+            let function = convert.function()?;
+            let path = self.pair.path_now(self.program, self.field);
+            let mut after = self.versions.code_after(self.version, self.pair.new.class);
+            after.find_map(|(name, code)| {
+                let code = code.fields.get(&path)?;
+                (code.kind == convert.takes).then_some((name, &*code.kind, function))
+            })
+        })
+    }
+
+    /// Returns a question with the line that says that the meaning is the same.
+    fn ask(&self, why: String) -> Question {
+        let path = self.pair.path_now(self.program, self.field);
+        // A field that names kinds takes no others, so it has to name those of all versions.
+        let mut all = self.versions.all_code(self.pair.new.class);
+        let is_nameable = all.all(|code| code.fields.get(&path).is_none_or(|it| it.is_nameable));
+        if !is_nameable {
+            return self.ask_by_migrate(why);
+        }
+        let mut parts = self.parts();
+        parts.push(format!("as {}", rust_type(&self.kind())));
+        Question { why, attribute: Some(convert(&parts)), above: self.above(), code: None }
+    }
+
+    /// Returns a question with the step of a `migrate` that looks at the field, and so says that the meaning is the same.
+    fn ask_by_migrate(&self, why: String) -> Question {
         let (name, version) = (&self.pair.old[self.source].name, self.class_version());
         let target = self.pair.new.class;
-        let above = source::head(program, target);
-        let steps = self.versions.code_now(target).steps();
+        let above = source::head(self.program, target);
+        let code = self.versions.code_now(target);
         let look = format!("let _ = record.get({name:?});");
-        if let Some(function) = steps.get(&version) {
+        if let Some(function) = code.steps().get(&version) {
             let why = format!("{why}; let {function} look at it, `{look}`");
             return Question { why, attribute: None, above, code: None };
         }
         let is_ident = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
         let function = format!("keep_{}", if is_ident { name } else { "value" });
-        let raised = (version == program.classes[target].version).then_some(version + 1);
-        let attribute = self.versions.code_now(target).migrate_with(raised, version, &function);
+        let current = self.program.classes[target].version;
+        let is_raised = version == current;
+        let raised = current + u32::from(is_raised);
+        let attribute = code.migrate_with(raised, version, &function, is_raised);
         let code =
             format!("fn {function}(record: &mut persist::Record, _: u32) {{\n    {look}\n}}");
         Question { why, attribute: Some(attribute), above, code: Some(code) }
@@ -180,10 +216,19 @@ impl<'h> FieldHistory<'h> {
     /// A later version converted the value at a version of the class, and the program does not.
     fn lost_step(&self) -> Option<Question> {
         let (kind, version, converts) = (self.kind(), self.class_version(), self.converts());
-        let is_present = |lost: &ConvertCode| {
-            converts.iter().any(|it| it.until == lost.until || it.function() == lost.function())
-        };
+
         let (name, step, lost) = self.later().find_map(|(name, code)| {
+            // A step may have another function now, unless that is the function of another step.
+            let is_other = |it: &ConvertCode| {
+                code.converts
+                    .iter()
+                    .any(|then| then.until != it.until && then.function() == it.function())
+            };
+            let is_present = |lost: &ConvertCode| {
+                converts.iter().any(|it| {
+                    it.function() == lost.function() || it.until == lost.until && !is_other(it)
+                })
+            };
             let mut all = code.converts.iter();
             all.clone().find(|it| it.by.is_some() && it.takes_of(&kind, version))?;
             all.find_map(|it| {
@@ -226,30 +271,55 @@ impl<'h> FieldHistory<'h> {
             "{name} made values of version {version} by {function}, and the program runs it on them once more: let it take those of version {step} again, or give it another name if they are to change once more"
         );
         let mut parts = self.parts();
-        *parts.get_mut(place?)? = format!("{step} = {function}");
+        match self.converts().iter().any(|it| it.until == Some(step)) {
+            true => drop(parts.remove(place?)),
+            false => *parts.get_mut(place?)? = format!("{step} = {function}"),
+        }
         Some(Question { why, attribute: Some(convert(&parts)), above: self.above(), code: None })
     }
 
-    /// Returns what a later version ran on the value inside of a removed newtype: the version, the attribute and the
-    /// function.
-    fn lost_with_newtype(&self) -> Option<(&'h str, &'static str, &'h str)> {
+    /// Returns what a later version ran on the value inside of a class that the program does not have: the version, the
+    /// attribute and the function.
+    fn lost_with_class(
+        &self,
+        runs: &dyn Fn(&str) -> bool,
+    ) -> Option<(&'h str, &'static str, &'h str)> {
         let then = Newtypes { classes: &self.section.classes, code: &self.section.code };
         let is_dropped = |class: &usize| self.resolved[*class].is_none();
         then.within(self.stored_kind()).into_iter().filter(is_dropped).find_map(|class| {
             let schema = &self.section.classes[class];
             let mut later = self.versions.later_code_of_dropped(self.version, &schema.name);
             later.find_map(|(name, code)| {
-                let mut steps = code.steps().into_iter();
-                if let Some((_, step)) = steps.find(|(step, _)| *step >= schema.version) {
+                let steps = code.steps().into_iter();
+                let mut due = steps.filter(|(step, _)| *step >= schema.version);
+                if let Some((_, step)) = due.find(|(_, step)| !runs(last_part(step))) {
                     return Some((name, "migrate", step));
                 }
                 schema.named_kinds().find_map(|(field, kind)| {
                     let kind = kind_text(kind, &self.section.classes);
                     let mut all = code.fields.get(field)?.converts.iter();
                     let lost = all.find(|it| it.by.is_some() && it.takes_of(&kind, schema.version));
-                    Some((name, "convert", lost?.by.as_deref()?))
+                    Some((name, "convert", lost?.function().filter(|it| !runs(it))?))
                 })
             })
+        })
+    }
+
+    /// Returns what a later version ran inside of a class that it had around the value: the version, the attribute and
+    /// the function.
+    fn lost_around(&self, runs: &dyn Fn(&str) -> bool) -> Option<(&'h str, &'static str, &'h str)> {
+        let then = Newtypes { classes: &self.section.classes, code: &self.section.code };
+        let olds = then.within(self.stored_kind());
+        // The classes of the value are compared by themselves, by their names of today.
+        let is_old = |name: &str| {
+            olds.iter().any(|class| {
+                let today = self.resolved[*class].map(|target| &*self.program.classes[target].name);
+                self.section.classes[*class].name == name || today == Some(name)
+            })
+        };
+        self.later().find_map(|(name, code)| {
+            let lost = code.inner.iter().find(|it| !is_old(&it.class) && !runs(&it.function))?;
+            Some((name, lost.attribute, &*lost.function))
         })
     }
 
@@ -269,26 +339,6 @@ impl<'h> FieldHistory<'h> {
             "{kind} was converted by {was} in {name}, and is by {now}: does it make the same of old values?"
         ))
     }
-}
-
-/// The words of an attribute but for the containers, which may come and go: a `Vec<seconds>`, a `VecDeque<seconds>`.
-fn words(attribute: &str) -> Vec<&str> {
-    const CONTAINERS: [&str; 12] = [
-        "Option",
-        "Box",
-        "Vec",
-        "VecDeque",
-        "LinkedList",
-        "HashMap",
-        "HashSet",
-        "BTreeMap",
-        "BTreeSet",
-        "Cell",
-        "RefCell",
-        "_",
-    ];
-    let words = attribute.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
-    words.filter(|word| !word.is_empty() && !CONTAINERS.contains(word)).collect()
 }
 
 /// The attribute with these parts.

@@ -29,7 +29,7 @@ pub(in crate::lock) fn downgrades(section: &Section, program: &Program) -> Vec<D
         let same = program.classes.iter().position(|new| new.id == old.id);
         let Some(new) = same.filter(|_| !matches!(old.form, Form::Value(_))) else { continue };
         let then = section.code.get(&class).unwrap_or(&none);
-        let now = newtypes.with_inner(&program.classes[new], &all_now[&new]);
+        let now = newtypes.with_inner(&program.classes[new], &all_now[&new], |_| true);
         let downgrade = Downgrade { program, old: (section, class), new, then, now, newtypes };
         found.extend(downgrade.findings());
     }
@@ -143,6 +143,17 @@ impl Downgrade<'_> {
                 ));
             }
             let olds = Newtypes { classes: &self.old.0.classes, code: &self.old.0.code };
+            // A class around the value that the older program does not know.
+            let is_known = |class: &str| self.old.0.classes.iter().any(|old| old.name == class);
+            let mut inner = now.into_iter().flat_map(|now| &now.inner);
+            if let Some(inner) = inner.find(|inner| !is_known(&inner.class)) {
+                let is = kind_text(&new.kind, &self.program.classes);
+                let (attribute, by) = (inner.attribute, &inner.function);
+                return Some((
+                    true,
+                    format!("a {is} is read as {kind}, which `{attribute}` tells from it by {by}"),
+                ));
+            }
             let (was, is) = modules(
                 olds.field(&old.kind, then),
                 self.newtypes.field(&new.kind, now),

@@ -277,7 +277,7 @@ fn untested(finding: &mut Finding, loads: &Loads) {
         finding.of.change = String::from(
             "the field is stored by other code, and `migrate` takes it or looks at it",
         );
-        (finding.of.attribute, finding.of.above) = (None, None);
+        (finding.of.attribute, finding.of.above, finding.of.code) = (None, None, None);
     }
     // Such a finding is not safe even without a sample.
     let is_known = finding.of.verdict != Verdict::Safe && !finding.is_migrated;

@@ -6,7 +6,7 @@ use crate::lock::code::{ClassCode, path};
 use crate::lock::newtypes::Newtypes;
 use crate::lock::section::Section;
 use crate::reflect::FieldRecord;
-use crate::schema::{FieldSchema, Form, Program, find_variant, pair};
+use crate::schema::{ClassSchema, FieldSchema, Form, Program, find_variant, pair};
 
 /// A step on the way to a class, a variant or a field.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -47,9 +47,9 @@ impl Versions {
         }
         let now = ClassCode::all(program);
         let newtypes = Newtypes { classes: &program.classes, code: &now };
-        let code_now = now
-            .iter()
-            .map(|(class, code)| (*class, newtypes.with_inner(&program.classes[*class], code)));
+        let code_now = now.iter().map(|(class, code)| {
+            (*class, newtypes.with_inner(&program.classes[*class], code, |_| true))
+        });
         let code_now = code_now.collect();
         let is_dropped =
             |section: &Section, class: usize| program.find(&section.classes[class]).is_none();
@@ -110,6 +110,26 @@ impl Versions {
     ) -> impl Iterator<Item = (&str, &ClassCode)> {
         let all = self.not_earlier(version);
         all.filter_map(move |at| Some((self.name(at), self.dropped[at].get(class)?)))
+    }
+
+    /// Returns the code of a class of the program in the versions that came after one.
+    pub(super) fn code_after(
+        &self,
+        version: usize,
+        class: usize,
+    ) -> impl Iterator<Item = (&str, &ClassCode)> {
+        let later = self.later[version].iter();
+        later.filter_map(move |at| Some((self.name(*at), self.code[*at].get(&class)?)))
+    }
+
+    /// Returns the code of a class of the program in one version.
+    pub(super) fn code_of(&self, version: usize, class: usize) -> Option<&ClassCode> {
+        self.code[version].get(&class)
+    }
+
+    /// Returns the code of a class of the program in all versions.
+    pub(super) fn all_code(&self, class: usize) -> impl Iterator<Item = &ClassCode> {
+        self.code.iter().filter_map(move |code| code.get(&class))
     }
 
     /// Returns the code of a class of the program in versions of other branches.
@@ -178,7 +198,8 @@ fn code(section: &Section, program: &Program) -> HashMap<usize, ClassCode> {
     for (class, stored) in section.classes.iter().enumerate() {
         let code = section.code.get(&class).unwrap_or(&none);
         let Some(target) = program.find(stored) else { continue };
-        let mut code = newtypes.with_inner(stored, code);
+        let has_class = |class: &ClassSchema| program.find(class).is_some();
+        let mut code = newtypes.with_inner(stored, code, has_class);
         let variants = match &stored.form {
             Form::Enum(variants) => Some(variants),
             _ => None,
