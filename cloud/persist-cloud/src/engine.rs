@@ -13,7 +13,7 @@ use crate::failure::retry;
 #[cfg(feature = "object-store")]
 use crate::objects::Objects;
 
-/// The service behind a `Cloud`. Every method retries transient failures.
+/// The service of a `Cloud`. Every method retries transient failures.
 #[derive(Debug)]
 pub(crate) enum Engine {
     #[cfg(feature = "object-store")]

@@ -1,4 +1,4 @@
-//! One object: its name, its parent, its components; and the resources of a world.
+//! Shows an object, with its name, parent and components, and the resources of a world.
 
 use egui::collapsing_header::CollapsingState;
 use egui::{ComboBox, ScrollArea, Ui};
@@ -11,7 +11,7 @@ use crate::objects::title;
 use crate::picker::Picked;
 use crate::scalar;
 
-/// What the user asks for.
+/// An action of the user on the selected object.
 pub(crate) enum ObjectWish {
     Rename(String),
     Activity(Activity),
@@ -20,7 +20,7 @@ pub(crate) enum ObjectWish {
     Detach(String),
 }
 
-/// Shows an object.
+/// Shows an object; returns the action of the user, if there is one.
 pub(crate) fn show(
     ui: &mut Ui,
     world: &World,
@@ -65,7 +65,7 @@ pub(crate) fn show(
         let header = CollapsingState::load_with_default_open(ui.ctx(), id, true);
         let header = header.show_header(ui, |ui| {
             ui.strong(class);
-            // Those that the program does not have stay as they are.
+            // Components of unknown classes cannot be detached.
             let is_known = world.component_classes().binary_search(&&**class).is_ok();
             if is_known && button::remove(ui, &format!("Detach {class}")) {
                 wish = Some(ObjectWish::Detach(class.clone()));
@@ -108,7 +108,7 @@ pub(crate) fn show_resources(ui: &mut Ui, world: &World, fields: &mut FieldsUi<'
     }
 }
 
-/// The fields of a component or a resource.
+/// Shows the fields of a component or a resource.
 fn show_content(
     ui: &mut Ui,
     world: &World,
@@ -128,7 +128,7 @@ fn show_content(
         }
         Err(error) => error,
     };
-    // Something in it cannot be read as a value; the rest can.
+    // A field cannot be read as a value: show the others one by one.
     if class.fields().is_empty() {
         fields.unreadable(ui, name, error.message());
     }
