@@ -1,4 +1,4 @@
-//! Slots in PostgreSQL.
+//! Stores slots in a table of PostgreSQL.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -228,6 +228,7 @@ impl Write<'_> {
         let known = "SELECT number, version, write FROM persist_saves \
             WHERE player = $1 AND slot = $2 ORDER BY number DESC";
         let rows = transaction.query(known, &[player, slot]).await.map_err(failed)?;
+        // An earlier attempt of this write has succeeded, and its answer was lost.
         if rows.iter().any(|row| row.get::<_, &str>(2) == *name) {
             return Ok(());
         }
@@ -254,6 +255,7 @@ impl Write<'_> {
                 0
             }
         };
+        // Remove saves beyond the backups, but keep their rows: the names of the writes are needed for retries.
         let old = "SELECT number, large FROM persist_saves WHERE player = $1 AND slot = $2 \
             AND (save IS NOT NULL OR large IS NOT NULL) ORDER BY number DESC OFFSET $3";
         for row in transaction.query(old, &[player, slot, &retained]).await.map_err(failed)? {

@@ -1,4 +1,4 @@
-//! Retries of requests that fail with a transient error.
+//! Retries requests that fail with a transient error.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -18,7 +18,7 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// Creates a failure that another attempt may not have.
+    /// Creates a transient failure: another attempt may succeed.
     #[cfg(feature = "object-store")]
     pub(crate) fn transient(error: Error) -> Self {
         Self { error, is_transient: true }

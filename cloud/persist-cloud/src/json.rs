@@ -1,4 +1,4 @@
-//! The info of a save as JSON, for the columns of a database.
+//! Converts the info of a save to JSON, for the columns of a database.
 
 use std::time::{Duration, UNIX_EPOCH};
 

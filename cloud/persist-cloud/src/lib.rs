@@ -91,12 +91,12 @@ pub use sync::{Resolution, Sides, Synced};
 #[cfg(feature = "postgres")]
 pub const POSTGRES_TABLE: &str = include_str!("../migrations/1-saves.sql");
 
-/// The page of the guide, whose code is tested.
+/// The page of the guide, included so that its code is tested.
 #[cfg(all(doctest, feature = "object-store", feature = "postgres"))]
 #[doc = include_str!("../../../docs/guide/14-when-one-machine-is-not-enough.md")]
 mod guide {}
 
-/// The README, whose code is compiled.
+/// The README, included so that its code is compiled.
 #[cfg(all(doctest, feature = "object-store", feature = "postgres"))]
 #[doc = include_str!("../README.md")]
 mod readme {}

@@ -1,4 +1,4 @@
-//! Slots in an object store.
+//! Stores slots in an object store.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -317,6 +317,7 @@ impl Put<'_> {
             Some((pointer, seen)) => (pointer, Some(seen)),
             None => (Pointer::new(slot), None),
         };
+        // An earlier attempt has succeeded, and its answer was lost.
         if pointer.has_noted(&own.object) {
             return Ok(Vec::new());
         }

@@ -1,4 +1,4 @@
-//! Synchronization of a slot of this device with the same slot in another store.
+//! Synchronizes a slot of this device with the same slot in another store.
 
 use persist::save::{Header, Keep, Lineage};
 use persist::storage::{SlotFolder, SlotStore, SlotVersion};

@@ -20,7 +20,7 @@ use crate::filter::Filter;
 /// A query filter for the entities that are saved, including disabled ones.
 pub(crate) type IsSaved = (With<Saved>, Allow<Disabled>);
 
-/// The ticks and objects from which a copy into the mirror knows the changes to copy.
+/// The changes that a copy of the world into the mirror must copy, by ticks and objects.
 #[derive(Clone, Copy)]
 pub(crate) struct Since {
     /// The tick of the last copy; `None` if there was none, or if everything must be copied.

@@ -79,21 +79,21 @@ fn at_depth(kind: Kind, registry: Option<&Registry>, number: u8, depth: u32) -> 
 /// Creates a variant of an enum, with empty fields.
 pub(crate) fn empty_variant(
     class: &str,
-    of: &VariantRecord,
+    chosen: &VariantRecord,
     registry: Option<&Registry>,
 ) -> Option<Value> {
-    variant(class, of, registry, 0, 0)
+    variant(class, chosen, registry, 0, 0)
 }
 
 fn variant(
     class: &str,
-    of: &VariantRecord,
+    chosen: &VariantRecord,
     registry: Option<&Registry>,
     number: u8,
     depth: u32,
 ) -> Option<Value> {
-    let mut record = Record::of_variant(class, of.name);
-    for field in of.fields {
+    let mut record = Record::of_variant(class, chosen.name);
+    for field in chosen.fields {
         record.set(field.name, at_depth(field.kind(), registry, number, depth + 1)?);
     }
     Some(Value::Enum(record))

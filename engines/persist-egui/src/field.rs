@@ -16,7 +16,7 @@ const MAX_DEPTH: u32 = 24;
 /// The nesting depth from which fields are closed at first.
 const OPEN_DEPTH: u32 = 3;
 
-/// The maximum number of numbers in a row.
+/// The maximum number of values that are shown side by side.
 const MAX_IN_A_ROW: usize = 4;
 
 /// The hints of a part that has none of its own.
@@ -56,7 +56,7 @@ pub(crate) struct FieldsUi<'a> {
     pub(crate) registry: Option<&'a Registry>,
     pub(crate) picker: &'a mut Picker,
     pub(crate) edit: Option<FieldEdit>,
-    /// The field that has the keyboard.
+    /// The field that has the keyboard focus.
     pub(crate) focused: Option<FieldPath>,
     /// The referenced object that the user asked to select.
     pub(crate) target: Option<ObjectId>,
@@ -317,7 +317,7 @@ impl<'a> FieldsUi<'a> {
         }
     }
 
-    /// Records the field that has the keyboard.
+    /// Records a part that has the keyboard focus.
     fn focus(&mut self, response: &Response, part: &Part<'_>) {
         if response.has_focus() {
             self.focused = Some(part.path.clone());
@@ -458,12 +458,12 @@ impl<'a> FieldsUi<'a> {
     /// Creates an enum with another variant, and copies the fields that both variants have.
     fn switched(&self, class: &Class, variant: &VariantRecord, old: &Record) -> Option<Value> {
         let mut new = empty_variant(&class.name(), variant, self.registry)?;
-        let fields = class.variants().iter().find(|of| Some(of.name) == old.variant())?.fields;
+        let fields = class.variants().iter().find(|it| Some(it.name) == old.variant())?.fields;
         for field in variant.fields {
-            let is_same = |of: &&FieldRecord| {
-                of.name == field.name && of.kind().to_string() == field.kind().to_string()
+            let is_same = |it: &&FieldRecord| {
+                it.name == field.name && it.kind().to_string() == field.kind().to_string()
             };
-            if let Some(value) = fields.iter().find(is_same).and_then(|of| old.get(of.name))
+            if let Some(value) = fields.iter().find(is_same).and_then(|it| old.get(it.name))
                 && let Some(record) = new.as_record_mut()
             {
                 record.set(field.name, value.clone());
@@ -564,8 +564,8 @@ impl<'a> FieldsUi<'a> {
 /// Returns the fields of a struct, or of the current variant of an enum.
 fn fields_of(class: &'static Class, record: &Record) -> &'static [FieldRecord] {
     let Some(variant) = record.variant() else { return class.fields() };
-    let found = class.variants().iter().find(|of| of.name == variant && !of.other);
-    found.map_or(&[], |of| of.fields)
+    let found = class.variants().iter().find(|it| it.name == variant && !it.other);
+    found.map_or(&[], |it| it.fields)
 }
 
 /// Returns the name of a part in labels, such as `position.x`.

@@ -73,7 +73,7 @@ pub fn history_panel(ui: &mut Ui, session: &mut impl Edited) {
         let row = height + ui.spacing().item_spacing.y;
         #[expect(clippy::cast_precision_loss, reason = "a pixel is enough")]
         let top = position as f32 * row;
-        // No further than to see it: a row that is clicked stays under the mouse.
+        // Scroll only as far as needed to show the current entry: a clicked row stays under the mouse.
         let offset = match seen {
             Some(view) => view.offset.min(top).max(top + height - view.height),
             None => top - 4.0 * row,

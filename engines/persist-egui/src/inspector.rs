@@ -13,8 +13,8 @@ use persist::world::{Outside, Prefab};
 use persist::{Error, ErrorKind, FieldPath, ObjectId, Result, World};
 
 use crate::field::{ElementEdit, FieldEdit, FieldsUi};
-use crate::object::{self, ObjectWish};
-use crate::objects::{Objects, Wish, title};
+use crate::object::{self, ObjectAction};
+use crate::objects::{Action, Objects, title};
 use crate::picker::Picker;
 use crate::{Edited, button};
 
@@ -48,7 +48,7 @@ pub struct Inspector {
 struct Gesture {
     owner: Option<ObjectId>,
     source: FieldPath,
-    /// The field that had the keyboard when the gesture began.
+    /// The field that had the keyboard focus when the gesture began.
     focus: Option<FieldPath>,
     /// The state of the history when the gesture began.
     start: u64,
@@ -82,9 +82,9 @@ impl Inspector {
     pub fn show_objects(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
         self.toolbar(ui, session);
         let state = session.history().state();
-        let wish = self.objects.show(ui, session.target(), state, self.selected);
-        if let Some(wish) = wish {
-            self.grant(session, wish);
+        let action = self.objects.show(ui, session.target(), state, self.selected);
+        if let Some(action) = action {
+            self.apply(session, action);
         }
     }
 
@@ -93,7 +93,7 @@ impl Inspector {
         scroll_fields(ui, |ui| {
             let world = session.target();
             let mut fields = FieldsUi::new(Some(world), Some(world.registry()), &mut self.picker);
-            let wish = match self.selected {
+            let action = match self.selected {
                 Some(object) if !world.contains(object) => {
                     ui.weak("The object is not there any more. An undo may bring it back.");
                     None
@@ -113,8 +113,8 @@ impl Inspector {
                 let name = owner.map(|object| title(world, object));
                 self.edit_field(session, (owner, name), edit, focused.as_ref(), set_in_world);
             }
-            if let (Some(wish), Some(object)) = (wish, owner) {
-                self.grant_object(session, object, wish);
+            if let (Some(action), Some(object)) = (action, owner) {
+                self.apply_to_object(session, object, action);
             }
             self.end_frame(ui, session, focused.as_ref());
             if let Some(target) = target {
@@ -225,16 +225,16 @@ impl Inspector {
         }
     }
 
-    fn grant(&mut self, session: &mut impl Edited<Target = World>, wish: Wish) {
+    fn apply(&mut self, session: &mut impl Edited<Target = World>, action: Action) {
         let name = |object| title(session.target(), object);
-        match wish {
-            Wish::Select(object) => self.selected = Some(object),
-            Wish::AddBelow(parent) => {
+        match action {
+            Action::Select(object) => self.selected = Some(object),
+            Action::AddBelow(parent) => {
                 let label = format!("Add object to {}", name(parent));
                 let new = self.run(session, label.into(), |edit| edit.spawn_in(parent, "Object"));
                 self.reveal(session, new);
             }
-            Wish::Duplicate(object) => {
+            Action::Duplicate(object) => {
                 let label = format!("Duplicate {}", name(object));
                 let (prefab, parent) =
                     (session.target().prefab(object), session.target().parent(object));
@@ -248,17 +248,17 @@ impl Inspector {
                 });
                 self.reveal(session, new);
             }
-            Wish::CopyAsPrefab(object) => {
+            Action::CopyAsPrefab(object) => {
                 let (name, prefab) = (name(object), session.target().prefab(object));
                 if let Some(prefab) = self.checked(prefab) {
                     self.add_prefab(name, prefab);
                 }
             }
-            Wish::Remove(object) => {
+            Action::Remove(object) => {
                 let label = format!("Remove {}", name(object));
                 self.run(session, label.into(), |edit| edit.remove(object));
             }
-            Wish::Move(object, parent) => {
+            Action::Move(object, parent) => {
                 if session.target().parent(object) == parent {
                     return;
                 }
@@ -268,7 +268,7 @@ impl Inspector {
                 };
                 self.run(session, label.into(), |edit| edit.set_parent(object, parent));
             }
-            Wish::Shift(object, by) => {
+            Action::Shift(object, by) => {
                 let world = session.target();
                 let Some(parent) = world.parent(object) else { return };
                 let siblings = world.children(parent);
@@ -283,28 +283,28 @@ impl Inspector {
         }
     }
 
-    fn grant_object(
+    fn apply_to_object(
         &mut self,
         session: &mut impl Edited<Target = World>,
         object: ObjectId,
-        wish: ObjectWish,
+        action: ObjectAction,
     ) {
         let name = title(session.target(), object);
-        match wish {
-            ObjectWish::Rename(new) => {
+        match action {
+            ObjectAction::Rename(new) => {
                 let label = format!("Rename {name}");
                 self.run(session, label.into(), |edit| edit.rename(object, &new).map(drop));
             }
-            ObjectWish::Activity(activity) => {
+            ObjectAction::Activity(activity) => {
                 let label = format!("Make {name} {}", format!("{activity:?}").to_lowercase());
                 self.run(session, label.into(), |edit| edit.set_activity(object, activity));
             }
-            ObjectWish::Move(parent) => self.grant(session, Wish::Move(object, parent)),
-            ObjectWish::Attach(class) => {
+            ObjectAction::Move(parent) => self.apply(session, Action::Move(object, parent)),
+            ObjectAction::Attach(class) => {
                 let label = format!("Attach {class} to {name}");
                 self.run(session, label.into(), |edit| edit.attach_class(object, &class));
             }
-            ObjectWish::Detach(class) => {
+            ObjectAction::Detach(class) => {
                 let label = format!("Detach {class} from {name}");
                 self.run(session, label.into(), |edit| edit.detach_class(object, &class));
             }
@@ -415,7 +415,7 @@ impl Inspector {
         self.checked(done);
     }
 
-    /// Ends a gesture when the mouse button was released, or when its field lost the keyboard.
+    /// Ends a gesture when the mouse button was released, or when its field lost the focus.
     fn end_frame(&mut self, ui: &Ui, session: &mut impl Edited, focused: Option<&FieldPath>) {
         let is_down = ui.input(|input| input.pointer.any_down());
         self.is_cancelled &= is_down;

@@ -83,7 +83,7 @@ impl FieldsUi<'_> {
         spread(part.value);
         let len = part.value.as_seq().map_or(0, <[_]>::len);
         let is_list = matches!(part.kind, Kind::List(_));
-        let mut asked = None;
+        let mut edit = None;
         let mut is_changed = false;
         for at in page(ui, len) {
             let kind = match part.kind {
@@ -99,14 +99,14 @@ impl FieldsUi<'_> {
             let mut element = Part { label: &label, hints: &hints, kind, value, path: &path };
             if is_list {
                 ui.with_layout(buttons_right(), |ui| {
-                    asked = element_buttons(ui, at, len).or(asked.take());
+                    edit = element_buttons(ui, at, len).or(edit.take());
                     ui.vertical(|ui| is_changed |= self.part(ui, &mut element));
                 });
             } else {
                 is_changed |= self.part(ui, &mut element);
             }
         }
-        match asked {
+        match edit {
             None => is_changed,
             Some(edit) => {
                 if let Value::Seq(elements) = &mut *part.value {
@@ -185,7 +185,7 @@ impl FieldsUi<'_> {
                     removed = Some(at);
                 }
                 ui.vertical(|ui| {
-                    // The path has the index, not the key, so that the field keeps the keyboard while the key changes.
+                    // The path has the index, not the key, so that the field keeps the focus while the key changes.
                     let path = part.path.clone().field("key").at(at as u64);
                     let mut key = Part {
                         label: "key",
@@ -249,17 +249,17 @@ fn page(ui: &mut Ui, len: usize) -> std::ops::Range<usize> {
 
 /// Shows the buttons that move and remove an element of a list, from right to left.
 fn element_buttons(ui: &mut Ui, at: usize, len: usize) -> Option<ElementEdit> {
-    let mut asked = None;
+    let mut edit = None;
     if remove_button(ui, &format!("[{at}]")) {
-        asked = Some(ElementEdit::Remove(at));
+        edit = Some(ElementEdit::Remove(at));
     }
     if button::arrow(ui, Vec2::DOWN, &format!("Move [{at}] down"), at + 1 < len).clicked() {
-        asked = Some(ElementEdit::Move(at, at + 1));
+        edit = Some(ElementEdit::Move(at, at + 1));
     }
     if button::arrow(ui, Vec2::UP, &format!("Move [{at}] up"), at > 0).clicked() {
-        asked = Some(ElementEdit::Move(at, at - 1));
+        edit = Some(ElementEdit::Move(at, at - 1));
     }
-    asked
+    edit
 }
 
 fn remove_button(ui: &mut Ui, label: &str) -> bool {
@@ -289,7 +289,7 @@ fn unused(
     if let (Kind::Class(class), Value::Enum(_)) = (kind, &value) {
         let class = class();
         let variants = class.variants().iter().filter(|variant| !variant.other);
-        let mut values = variants.filter_map(|of| empty_variant(&class.name(), of, registry));
+        let mut values = variants.filter_map(|it| empty_variant(&class.name(), it, registry));
         return values.find(|value| !is_used(value));
     }
     for number in 1..MAX_TRIES {

@@ -12,7 +12,7 @@ use crate::picker::Picked;
 use crate::scalar;
 
 /// An action of the user on the selected object.
-pub(crate) enum ObjectWish {
+pub(crate) enum ObjectAction {
     Rename(String),
     Activity(Activity),
     Move(Option<ObjectId>),
@@ -26,13 +26,13 @@ pub(crate) fn show(
     world: &World,
     object: ObjectId,
     fields: &mut FieldsUi<'_>,
-) -> Option<ObjectWish> {
-    let mut wish = None;
+) -> Option<ObjectAction> {
+    let mut action = None;
     ui.horizontal(|ui| {
         let label = ui.label("Name");
         let (response, new) = scalar::committed(ui, world.name(object).unwrap_or_default());
         response.labelled_by(label.id);
-        wish = new.map(ObjectWish::Rename);
+        action = new.map(ObjectAction::Rename);
     });
     ui.horizontal(|ui| {
         let label = ui.label("Parent");
@@ -41,8 +41,8 @@ pub(crate) fn show(
         let (response, picked) = fields.picker.button(ui, world, &text, "none");
         response.labelled_by(label.id);
         match picked {
-            Some(Picked::Nothing) => wish = Some(ObjectWish::Move(None)),
-            Some(Picked::Object(picked)) => wish = Some(ObjectWish::Move(Some(picked))),
+            Some(Picked::Nothing) => action = Some(ObjectAction::Move(None)),
+            Some(Picked::Object(picked)) => action = Some(ObjectAction::Move(Some(picked))),
             None => {}
         }
         let activity = world.activity(object).unwrap_or_default();
@@ -53,7 +53,7 @@ pub(crate) fn show(
             for other in [Activity::Active, Activity::Paused] {
                 let is_current = other == activity;
                 if ui.selectable_label(is_current, format!("{other:?}")).clicked() && !is_current {
-                    wish = Some(ObjectWish::Activity(other));
+                    action = Some(ObjectAction::Activity(other));
                 }
             }
         });
@@ -68,7 +68,7 @@ pub(crate) fn show(
             // Components of unknown classes cannot be detached.
             let is_known = world.component_classes().binary_search(&&**class).is_ok();
             if is_known && button::remove(ui, &format!("Detach {class}")) {
-                wish = Some(ObjectWish::Detach(class.clone()));
+                action = Some(ObjectAction::Detach(class.clone()));
             }
         });
         header.body(|ui| show_content(ui, world, Some(object), class, fields));
@@ -83,14 +83,14 @@ pub(crate) fn show(
             ScrollArea::vertical().max_height(300.0).show(ui, |ui| {
                 for class in free {
                     if ui.button(class).clicked() {
-                        wish = Some(ObjectWish::Attach(class.to_owned()));
+                        action = Some(ObjectAction::Attach(class.to_owned()));
                         ui.close();
                     }
                 }
             });
         });
     }
-    wish
+    action
 }
 
 /// Shows the resources of a world.

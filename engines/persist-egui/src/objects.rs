@@ -39,7 +39,7 @@ struct Row {
 
 /// An action of the user in the tree.
 #[derive(Clone, Copy)]
-pub(crate) enum Wish {
+pub(crate) enum Action {
     Select(ObjectId),
     AddBelow(ObjectId),
     Duplicate(ObjectId),
@@ -78,7 +78,7 @@ impl Objects {
         world: &World,
         state: u64,
         selected: Option<ObjectId>,
-    ) -> Option<Wish> {
+    ) -> Option<Action> {
         let hint = "search: name, class, field=value";
         let edit =
             TextEdit::singleline(&mut self.query).hint_text(hint).desired_width(f32::INFINITY);
@@ -107,7 +107,7 @@ impl Objects {
             let offset = at as f32 * row - ui.available_height() / 2.0;
             area = area.vertical_scroll_offset(offset.max(0.0));
         }
-        let mut wish = None;
+        let mut action = None;
         let (mut toggled, mut dropped) = (None, None);
         let output = area.show_rows(ui, height, rows, |ui, visible| {
             for at in visible {
@@ -133,8 +133,8 @@ impl Objects {
                         // Align the names of siblings.
                         ui.add_space(button::ARROW_WIDTH + ui.spacing().item_spacing.x);
                     }
-                    if let Some(asked) = row_of(ui, world, object, selected, &mut dropped) {
-                        wish = Some(asked);
+                    if let Some(clicked) = row_of(ui, world, object, selected, &mut dropped) {
+                        action = Some(clicked);
                     }
                 });
             }
@@ -152,9 +152,9 @@ impl Objects {
             && ui.rect_contains_pointer(output.inner_rect)
             && world.parent(*object).is_some()
         {
-            wish = Some(Wish::Move(*object, None));
+            action = Some(Action::Move(*object, None));
         }
-        dropped.or(wish)
+        dropped.or(action)
     }
 
     fn position(&self, object: ObjectId) -> Option<usize> {
@@ -164,7 +164,7 @@ impl Objects {
         }
     }
 
-    /// Rebuilds the rows if something has changed, or is_busy the search.
+    /// Rebuilds the rows if something has changed, or continues the search.
     fn refresh(&mut self, ui: &Ui, world: &World, state: u64) {
         let time = ui.input(|input| input.time);
         let source = (state, world.objects().len());
@@ -227,34 +227,34 @@ fn row_of(
     world: &World,
     object: ObjectId,
     selected: Option<ObjectId>,
-    dropped: &mut Option<Wish>,
-) -> Option<Wish> {
+    dropped: &mut Option<Action>,
+) -> Option<Action> {
     let button = Button::selectable(selected == Some(object), title(world, object));
     let response = ui.add(button.sense(Sense::click_and_drag()).truncate());
     response.dnd_set_drag_payload(object);
     if let Some(child) = response.dnd_release_payload::<ObjectId>() {
-        *dropped = (*child != object).then_some(Wish::Move(*child, Some(object)));
+        *dropped = (*child != object).then_some(Action::Move(*child, Some(object)));
     } else if response.dnd_hover_payload::<ObjectId>().is_some_and(|child| *child != object) {
         let stroke = ui.visuals().selection.stroke;
         ui.painter().rect_stroke(response.rect, 2.0, stroke, egui::StrokeKind::Inside);
     }
-    let mut wish = response.clicked().then_some(Wish::Select(object));
+    let mut action = response.clicked().then_some(Action::Select(object));
     response.context_menu(|ui| {
         let has_parent = world.parent(object).is_some();
-        let mut entry = |ui: &mut Ui, text: &str, is_enabled: bool, asked: Wish| {
+        let mut entry = |ui: &mut Ui, text: &str, is_enabled: bool, clicked: Action| {
             if ui.add_enabled(is_enabled, Button::new(text)).clicked() {
-                wish = Some(asked);
+                action = Some(clicked);
             }
         };
-        entry(ui, "Add object below", true, Wish::AddBelow(object));
-        entry(ui, "Duplicate", true, Wish::Duplicate(object));
-        entry(ui, "Copy as prefab", true, Wish::CopyAsPrefab(object));
-        entry(ui, "Move up", has_parent, Wish::Shift(object, -1));
-        entry(ui, "Move down", has_parent, Wish::Shift(object, 1));
-        entry(ui, "Move to the top level", has_parent, Wish::Move(object, None));
-        entry(ui, "Remove", true, Wish::Remove(object));
+        entry(ui, "Add object below", true, Action::AddBelow(object));
+        entry(ui, "Duplicate", true, Action::Duplicate(object));
+        entry(ui, "Copy as prefab", true, Action::CopyAsPrefab(object));
+        entry(ui, "Move up", has_parent, Action::Shift(object, -1));
+        entry(ui, "Move down", has_parent, Action::Shift(object, 1));
+        entry(ui, "Move to the top level", has_parent, Action::Move(object, None));
+        entry(ui, "Remove", true, Action::Remove(object));
     });
-    wish
+    action
 }
 
 /// Returns the name of an object, or its id if it has no name.

@@ -157,8 +157,8 @@ fn float(
 
 /// Returns true if Escape has ended the typing of a number.
 ///
-/// egui reports in two frames that the field lost the keyboard. In the second, Escape is no longer pressed, and egui
-/// would apply the typed text.
+/// egui reports in two frames that the field lost the focus. In the second, Escape is no longer pressed, and egui would
+/// apply the typed text.
 fn is_cancelled(ui: &Ui, response: &Response) -> bool {
     if !response.lost_focus() {
         return false;

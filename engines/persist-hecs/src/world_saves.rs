@@ -48,7 +48,8 @@ use crate::entity::{entity, key};
 /// let mut world = hecs::World::new();
 /// world.spawn(("not saved",));
 /// worlds.load(&mut world, &slot)?;
-/// let (cat, hunts) = world.query::<(&Health, &Hunts)>().iter().map(|(health, hunts)| (health.0, hunts.0)).next().unwrap();
+/// let mut query = world.query::<(&Health, &Hunts)>();
+/// let (cat, hunts) = query.iter().map(|(health, hunts)| (health.0, hunts.0)).next().unwrap();
 /// assert_eq!(cat, 9);
 /// assert_eq!(world.get::<&Health>(hunts).unwrap().0, 1);
 /// # Ok::<(), persist::Error>(())

@@ -1,4 +1,4 @@
-//! Translation of entities in fields: they are stored as the ids of their objects.
+//! Translates entities in fields, which are stored as the ids of their objects.
 //!
 //! In the mirror, the bits of an entity handle encode the id of an object. So the mirror can be saved, edited and
 //! copied on any thread without the engine. Handles are translated only when a value is copied between engine and

@@ -101,10 +101,10 @@ impl Server {
                 Ok(format!("{objects} objects, {bytes} bytes"))
             }
             Self::Postgres(server) => {
-                let of = |query: &str| server.query(query).pop().unwrap_or_default();
-                let table = of("SELECT pg_total_relation_size('persist_saves')");
-                let rows = of("SELECT count(*) FROM persist_saves");
-                let log = of("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')");
+                let first = |query: &str| server.query(query).pop().unwrap_or_default();
+                let table = first("SELECT pg_total_relation_size('persist_saves')");
+                let rows = first("SELECT count(*) FROM persist_saves");
+                let log = first("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')");
                 Ok(format!("{rows} rows, {table} bytes; its log has come to {log} bytes"))
             }
         }

@@ -1,4 +1,4 @@
-//! Removal of orphans: saves that no pointer names, uploaded by writers that were killed or gave up.
+//! Removes orphans: saves that no pointer names, uploaded by writers that were killed or gave up.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};

@@ -77,8 +77,8 @@ fn row(
     let options = CloudOptions::new().attempts(3).deadline(Duration::from_secs(20));
     let cloud = Cloud::object_store(std::sync::Arc::new(client), call.name, options).unwrap();
     let mut player = 0;
-    for (of, lasts) in [(faults, false), (lasting, true)] {
-        for &fault in of {
+    for (list, lasts) in [(faults, false), (lasting, true)] {
+        for &fault in list {
             for number in 1.. {
                 player += 1;
                 let slots = cloud.player(&player.to_string()).unwrap();

@@ -138,8 +138,8 @@ impl Random {
         usize::try_from(self.0 >> 33).unwrap() % most.max(1)
     }
 
-    fn one_of<T: Clone>(&mut self, of: &[T]) -> Option<T> {
-        (!of.is_empty()).then(|| of[self.below(of.len())].clone())
+    fn one_of<T: Clone>(&mut self, items: &[T]) -> Option<T> {
+        (!items.is_empty()).then(|| items[self.below(items.len())].clone())
     }
 }
 
