@@ -1,4 +1,4 @@
-//! One player on two machines that are not always online: pushed, pulled, diverged, merged.
+//! Syncs the save of one player on two machines that are not always online: it is pushed, pulled, diverged, and merged.
 //!
 //! ```sh
 //! cargo run --example arcade --features object-store,postgres
@@ -6,8 +6,8 @@
 //! cargo run --example arcade --features object-store,postgres,object_store/aws -- s3://saves
 //! ```
 //!
-//! Without an address a folder takes the place of the service. The table of PostgreSQL is that of `migrations/1-saves.sql`. The
-//! keys of S3 are in the environment, as `AWS_ACCESS_KEY_ID` and so on.
+//! Without an address, a folder replaces the service. For PostgreSQL, first create the table with
+//! `migrations/1-saves.sql`. The keys of S3 are read from the environment, as `AWS_ACCESS_KEY_ID` and so on.
 
 #![allow(clippy::print_stdout, reason = "it shows what happens")]
 
@@ -24,7 +24,7 @@ use tokio_postgres::NoTls;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// The slot, here and there.
+/// The name of the slot, both on the machines and in the service.
 const SLOT: &str = "Ada";
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
@@ -34,7 +34,7 @@ struct Game {
     coins: u32,
 }
 
-/// What a menu shows of a save.
+/// The summary of a save for a menu, stored in its info.
 #[derive(Persist)]
 struct Shown {
     coins: u32,
@@ -52,7 +52,7 @@ impl Device {
     fn new(name: &'static str, folder: &Path) -> Outcome<Self> {
         let folder = folder.join(name);
         std::fs::create_dir_all(&folder)?;
-        // A merge wants the save that both machines had: it is found among the backups.
+        // A merge needs the last save that both machines had. It is found among the backups.
         let saves = Saves::new().device(name)?.save_options(SaveOptions::new().backups(8));
         Ok(Self { name, slots: saves.slots(folder), game: Game::default().into() })
     }
@@ -69,7 +69,7 @@ impl Device {
         Ok(())
     }
 
-    /// Syncs; what comes from elsewhere is loaded before anything is saved again.
+    /// Syncs. A save that was pulled or merged is loaded, so that the next save continues it.
     fn sync(
         &mut self,
         service: &dyn SlotStore,
@@ -101,7 +101,7 @@ fn ask(_: &Sides<'_>) -> persist::Result<Resolution> {
     Ok(Resolution::Ask)
 }
 
-/// The best scores of both, and the coins that either has earned since they parted.
+/// Merges two diverged saves: the best scores of both, and the coins that either has earned since they diverged.
 fn merge(sides: &Sides<'_>) -> persist::Result<Resolution> {
     let Some(base) = sides.base else { return Ok(Resolution::Ask) };
     let base: Game = persist::from_slice(base)?;
@@ -115,7 +115,7 @@ fn merge(sides: &Sides<'_>) -> persist::Result<Resolution> {
     persist::to_vec(&merged).map(Resolution::Merged)
 }
 
-/// The service of an address, or a folder.
+/// Connects to the service of an address; without an address, uses a folder.
 fn service(address: Option<&str>, folder: &Path) -> Outcome<Box<dyn SlotStore>> {
     let options = CloudOptions::new();
     let Some(address) = address else {
@@ -141,7 +141,7 @@ fn main() -> Outcome<()> {
     let address = std::env::args().nth(1);
     let service = service(address.as_deref(), folder.path())?;
     let service = &*service;
-    // What an earlier run has left.
+    // Delete the slot that an earlier run has left.
     if let Some((_, version)) = service.get(SLOT)? {
         service.delete(SLOT, &version)?;
     }

@@ -1,4 +1,4 @@
-//! Services with the slots of many players, and the slots of one.
+//! [`Cloud`], a service with the slots of many players, and [`CloudSlots`], the slots of one player.
 
 use std::fmt;
 use std::future::Future;
@@ -19,7 +19,7 @@ use tokio_postgres::{
 use crate::Request;
 use crate::engine::Engine;
 
-/// How a [`Cloud`] keeps saves, and how long it tries.
+/// Options of a [`Cloud`]: how many backups it keeps, how often it retries, and its limits.
 ///
 /// ```
 /// use persist_cloud::CloudOptions;
@@ -30,13 +30,13 @@ use crate::engine::Engine;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CloudOptions {
-    /// How many earlier saves of a slot stay. Default 1.
+    /// How many previous saves of a slot are kept as backups. Default 1.
     pub backups: u32,
-    /// How often a request is made that fails for a moment. Default 5.
+    /// How many times a request is attempted if it fails with a transient error. Default 5.
     pub attempts: u32,
-    /// How long a request may take, with all attempts. Default 30 s.
+    /// How long a request may take, including all attempts. Default 30 s.
     pub deadline: Duration,
-    /// The bounds on what is read and written.
+    /// The limits on the size and structure of the saves that are read and written.
     pub limits: Limits,
 }
 
@@ -49,7 +49,7 @@ impl CloudOptions {
         limits: Limits::DEFAULT,
     };
 
-    /// Makes the default options.
+    /// Creates the default options.
     #[must_use]
     pub const fn new() -> Self {
         Self::DEFAULT
@@ -86,41 +86,41 @@ impl Default for CloudOptions {
     }
 }
 
-/// A service that keeps the slots of many players. Clones share it.
+/// A service that stores the slots of many players. Clones share its connections and its thread.
 #[derive(Clone)]
 pub struct Cloud(Arc<Shared>);
 
 struct Shared {
     engine: Engine,
     options: CloudOptions,
-    /// `None` once it is dropped.
+    /// `None` only while this is dropped.
     runtime: Option<Runtime>,
 }
 
 impl Cloud {
-    /// Keeps slots in an object store, in objects whose names begin with `prefix` and a slash; feature `object-store`.
+    /// Stores slots in an object store, as objects whose names begin with `prefix/`; feature `object-store`.
     ///
-    /// A slot is a small object, the *pointer*, at `prefix/PLAYER/slots/SLOT`. It names the object of the save and those of
-    /// the backups, under `prefix/PLAYER/saves/SLOT/`. A save is written under a name that no other has. Then the pointer is
-    /// replaced if it is still the one that was read. Saves of more than 8 MiB are uploaded in parts.
+    /// A slot is a small object, the *pointer*, at `prefix/PLAYER/slots/SLOT`. It names the objects of the save and of
+    /// its backups, under `prefix/PLAYER/saves/SLOT/`. Every save is written to a new object with a unique name. Then
+    /// the pointer is replaced if it is still the one that was read. Saves over 8 MiB are uploaded in parts.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] if the system does not give a thread.
+    /// Returns [`ErrorKind::Io`] if the thread cannot be started.
     #[cfg(feature = "object-store")]
     pub fn object_store(
         store: Arc<dyn object_store::ObjectStore>,
         prefix: &str,
         options: CloudOptions,
     ) -> Result<Self> {
-        Self::of(Engine::Objects(crate::objects::Objects::new(store, prefix)), options)
+        Self::new(Engine::Objects(crate::objects::Objects::new(store, prefix)), options)
     }
 
-    /// Keeps slots in a table of PostgreSQL; feature `postgres`.
+    /// Stores slots in a table of PostgreSQL; feature `postgres`.
     ///
-    /// The table is [`POSTGRES_TABLE`](crate::POSTGRES_TABLE), which a migration of the program makes once. Up to 8
-    /// connections are made when they are needed. `tls` may be `tokio_postgres::NoTls` for a server on this machine, or that of
-    /// another crate.
+    /// Create the table once, by a migration that runs [`POSTGRES_TABLE`](crate::POSTGRES_TABLE). A `Cloud` opens up to
+    /// 8 connections as it needs them. `tls` may be `tokio_postgres::NoTls` for a server on this machine, or a
+    /// connector of another crate, such as `tokio-postgres-rustls`.
     ///
     /// ```no_run
     /// use persist_cloud::{Cloud, CloudOptions};
@@ -133,7 +133,7 @@ impl Cloud {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] if the system does not give a thread.
+    /// Returns [`ErrorKind::Io`] if the thread cannot be started.
     #[cfg(feature = "postgres")]
     pub fn postgres<T>(
         config: tokio_postgres::Config,
@@ -146,10 +146,10 @@ impl Cloud {
         T::TlsConnect: Send,
         <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
     {
-        Self::of(Engine::Database(crate::database::Database::new(config, tls)), options)
+        Self::new(Engine::Database(crate::database::Database::new(config, tls)), options)
     }
 
-    fn of(engine: Engine, options: CloudOptions) -> Result<Self> {
+    fn new(engine: Engine, options: CloudOptions) -> Result<Self> {
         let mut runtime = Builder::new_multi_thread();
         runtime.worker_threads(1).thread_name("persist-cloud").enable_all();
         let runtime = runtime.build().map_err(|error| {
@@ -158,24 +158,24 @@ impl Cloud {
         Ok(Self(Arc::new(Shared { engine, options, runtime: Some(runtime) })))
     }
 
-    /// The slots of a player. Nothing is asked of the service yet.
+    /// Returns the slots of a player, without sending a request yet.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidValue`] for an id that is no name of a slot: see [`check_slot_name`].
+    /// Returns [`ErrorKind::InvalidValue`] if the id is not a valid slot name: see [`check_slot_name`].
     pub fn player(&self, id: &str) -> Result<CloudSlots> {
         check_slot_name(id)?;
         Ok(CloudSlots { cloud: self.clone(), player: id.into() })
     }
 
-    /// Removes saves that no slot has, of all players: uploads of writers that were killed, or gave up.
+    /// Removes orphaned saves of all players: uploads of writers that were killed or gave up.
     ///
-    /// Only an object store has them. They take room and nothing else, so once a day is enough. A save that was uploaded
-    /// less than `age` ago stays. Choose more than a write may take, such as a day. With less a writer at work may lose its
-    /// upload, and its write is then a conflict; nothing that was acknowledged is ever lost.
+    /// Only object stores have orphans. They only take up space, so one sweep a day is enough. Uploads younger than
+    /// `age` are kept. Choose an age longer than any write takes, such as a day. With a shorter one, a writer at work
+    /// may lose its upload, and its write fails with a conflict. An acknowledged save is never lost.
     ///
-    /// It lists all objects of the prefix, and reads the pointer of each slot whose save is older than `age`. Dropping the
-    /// request ends it. It has no deadline.
+    /// A sweep lists all objects under the prefix, and reads the pointer of each slot that has saves older than `age`.
+    /// It has no deadline. Dropping the request cancels it.
     ///
     /// ```
     /// # #[cfg(feature = "object-store")] {
@@ -191,13 +191,13 @@ impl Cloud {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] if the objects cannot be listed to the end. The next sweep finds the rest.
+    /// Returns [`ErrorKind::Io`] if the list of objects cannot be read to its end. The next sweep finds the rest.
     pub fn sweep(&self, age: Duration) -> Request<Swept> {
         self.start(|shared| async move {
             match &shared.engine {
                 #[cfg(feature = "object-store")]
                 Engine::Objects(objects) => objects.sweep(&shared.options, age).await,
-                // A transaction leaves nothing.
+                // Transactions leave no orphans.
                 #[cfg(feature = "postgres")]
                 Engine::Database(_) => {
                     let _ = age;
@@ -218,15 +218,16 @@ impl Cloud {
     }
 }
 
-/// What [`Cloud::sweep`] has removed.
+/// The counts of objects that [`Cloud::sweep`] removed, and failed to remove.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Swept {
-    /// How many saves that no slot has.
+    /// The number of orphaned saves that were removed.
     pub objects: u64,
-    /// Their bytes.
+    /// The size of the removed saves, in bytes.
     pub bytes: u64,
-    /// Slots that could not be looked at, or not all of whose orphans could be removed. The next sweep tries again.
+    /// The number of slots whose pointer could not be read, or some of whose orphans could not be removed. The next
+    /// sweep tries again.
     pub failed: u64,
 }
 
@@ -238,17 +239,17 @@ impl fmt::Debug for Cloud {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // To wait for its thread is not allowed where futures are polled, nor on that thread itself.
+        // Tokio panics if a runtime is dropped (and waited for) inside an async context, or on its own thread.
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-/// The slots of one player.
+/// The slots of one player, as returned by [`Cloud::player`].
 ///
-/// Its own methods return a [`Request`], to be awaited or waited for. As a [`SlotStore`] it blocks: give it to
-/// [`Saves::store`], and save, load and list as in a folder.
+/// The inherent methods return a [`Request`], which you await or [`wait`](Request::wait) for. The methods of
+/// [`SlotStore`] block: pass the slots to [`Saves::store`], and save, load and list as in a folder.
 ///
 /// ```
 /// # #[cfg(feature = "object-store")] {
@@ -279,11 +280,11 @@ pub struct CloudSlots {
 }
 
 impl CloudSlots {
-    /// Reads the save of a slot, and its version; `None` if there is no such slot.
+    /// Reads the save of a slot and its version; returns `None` if the slot does not exist.
     ///
     /// # Errors
     ///
-    /// Those of [`SlotStore::get`].
+    /// Returns the same errors as [`SlotStore::get`].
     pub fn get(&self, slot: &str) -> Request<Option<(Vec<u8>, SlotVersion)>> {
         self.start(slot, |shared, player, slot| async move {
             let Shared { engine, options, .. } = &*shared;
@@ -295,7 +296,8 @@ impl CloudSlots {
     ///
     /// # Errors
     ///
-    /// Those of [`SlotStore::put_if`]; [`ErrorKind::Unsupported`] if the service cannot replace on a condition.
+    /// Returns the same errors as [`SlotStore::put_if`], and [`ErrorKind::Unsupported`] if the service has no
+    /// conditional writes.
     pub fn put_if(
         &self,
         slot: &str,
@@ -305,11 +307,11 @@ impl CloudSlots {
         self.put(slot, version, save, |stored| stored.version)
     }
 
-    /// Saves a value or objects into a slot if it still has the save that this one continues; `None` creates the slot.
+    /// Saves a value or objects into a slot if the slot still has the `previous` save; `None` creates the slot.
     ///
-    /// The content is checked and encoded on this thread. Input and output run on that of the [`Cloud`], so that the request
-    /// can be awaited. The header follows the one before: [`Cloud::sync`] of a device that has that save pulls this one. It
-    /// has neither metadata nor a time, as that of [`Saves::to_vec_after`].
+    /// The content is checked and encoded on this thread. Input and output run on the thread of the [`Cloud`], so that
+    /// the request can be awaited. The new header continues the previous one: [`Cloud::sync`] on a device that has the
+    /// previous save pulls the new one. It has neither metadata nor a time, like headers of [`Saves::to_vec_after`].
     ///
     /// ```
     /// # #[cfg(feature = "object-store")] {
@@ -320,9 +322,9 @@ impl CloudSlots {
     /// struct Game { level: u32, gold: u64 }
     ///
     /// async fn reward(slots: &CloudSlots, saves: &Saves) -> persist::Result<()> {
-    ///     let Some((mut game, before)) = slots.load::<Game>("main", saves).await? else { return Ok(()) };
+    ///     let Some((mut game, stored)) = slots.load::<Game>("main", saves).await? else { return Ok(()) };
     ///     game.gold += 10;
-    ///     slots.save("main", Some(&before), saves, &game).await?; // `Conflict` if another server was first
+    ///     slots.save("main", Some(&stored), saves, &game).await?; // `Conflict` if another server was first
     ///     Ok(())
     /// }
     ///
@@ -339,26 +341,25 @@ impl CloudSlots {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`put_if`](Self::put_if) and [`Saves::to_vec_after`]: nothing is sent if the content has
-    /// [no objects](ErrorKind::NoContent), or a `validate` function [refuses](ErrorKind::Refused) it.
+    /// Returns the same errors as [`put_if`](Self::put_if) and [`Saves::to_vec_after`]. Nothing is sent if the content
+    /// has [no objects](ErrorKind::NoContent), or if a `validate` function [refuses](ErrorKind::Refused) it.
     pub fn save(
         &self,
         slot: &str,
-        before: Option<&StoredSlot>,
+        previous: Option<&StoredSlot>,
         saves: &Saves,
         content: impl Content,
     ) -> Request<StoredSlot> {
-        match saves.to_vec_after(content, before.map(|before| &before.header)) {
+        match saves.to_vec_after(content, previous.map(|stored| &stored.header)) {
             Err(error) => Request::refused(error),
-            Ok(save) => self.put(slot, before.map(|before| &before.version), save, |stored| stored),
+            Ok(save) => self.put(slot, previous.map(|old| &old.version), save, |stored| stored),
         }
     }
 
-    /// Loads the value or objects of a slot, with what the next [`save`](Self::save) continues; `None` if there is no such
-    /// slot.
+    /// Loads the value or objects of a slot; returns `None` if the slot does not exist.
     ///
-    /// Unknown content is in the [`Loaded`]: save that, and it is in the slot again. The save is decoded where the future is
-    /// polled.
+    /// The [`StoredSlot`] is the `previous` save for the next [`save`](Self::save). The [`Loaded`] has the unknown
+    /// content of the save: save the `Loaded` to keep it. The save is decoded on the thread that polls the future.
     ///
     /// # Errors
     ///
@@ -375,7 +376,7 @@ impl CloudSlots {
         Ok(Some((loaded, stored)))
     }
 
-    /// Checks a save, and puts it into a slot.
+    /// Verifies a save, and writes it to a slot.
     fn put<V: Send + 'static>(
         &self,
         slot: &str,
@@ -395,11 +396,11 @@ impl CloudSlots {
         })
     }
 
-    /// Lists the slots by name, with their headers.
+    /// Lists the slots with their headers, sorted by name.
     ///
     /// # Errors
     ///
-    /// Those of [`SlotStore::list`].
+    /// Returns the same errors as [`SlotStore::list`].
     pub fn list(&self) -> Request<Vec<StoredSlot>> {
         self.start_any(|shared, player| async move {
             let Shared { engine, options, .. } = &*shared;
@@ -407,11 +408,13 @@ impl CloudSlots {
         })
     }
 
-    /// Deletes a slot, with its backups, if it still has this version; one that is gone already is `Ok`.
+    /// Deletes a slot and its backups if it still has this version.
+    ///
+    /// Returns `Ok` if the slot has been deleted already.
     ///
     /// # Errors
     ///
-    /// Those of [`SlotStore::delete`].
+    /// Returns the same errors as [`SlotStore::delete`].
     pub fn delete(&self, slot: &str, version: &SlotVersion) -> Request<()> {
         let version = *version;
         self.start(slot, move |shared, player, slot| async move {
@@ -420,7 +423,7 @@ impl CloudSlots {
         })
     }
 
-    /// The versions of the backups of a slot, the newest first.
+    /// Lists the versions of the backups of a slot, newest first.
     ///
     /// ```
     /// # #[cfg(feature = "object-store")] {
@@ -439,7 +442,7 @@ impl CloudSlots {
     ///
     /// # Errors
     ///
-    /// Those of [`get`](Self::get).
+    /// Returns the same errors as [`get`](Self::get).
     pub fn backups(&self, slot: &str) -> Request<Vec<SlotVersion>> {
         self.start(slot, |shared, player, slot| async move {
             let Shared { engine, options, .. } = &*shared;
@@ -447,11 +450,11 @@ impl CloudSlots {
         })
     }
 
-    /// Reads the save or a backup of this version; `None` if there is none any more.
+    /// Reads the save or backup that has this version; returns `None` if it is no longer kept.
     ///
     /// # Errors
     ///
-    /// Those of [`get`](Self::get).
+    /// Returns the same errors as [`get`](Self::get).
     pub fn get_backup(&self, slot: &str, version: &SlotVersion) -> Request<Option<Vec<u8>>> {
         let version = *version;
         self.start(slot, move |shared, player, slot| async move {

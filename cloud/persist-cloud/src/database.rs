@@ -1,4 +1,4 @@
-//! Slots in PostgreSQL.
+//! Stores slots in a table of PostgreSQL.
 
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
@@ -14,21 +14,23 @@ use tokio_postgres::{Client, Config, IsolationLevel, Row, Socket, Transaction};
 use crate::failure::{Attempt, Failure, conflict};
 use crate::json;
 
-/// Connections at a time.
+/// The maximum number of open connections.
 const CONNECTIONS: usize = 8;
 
-/// Bytes from which on a save is a large object: a row is sent and kept whole in memory by client and server.
+/// The size in bytes above which a save is stored as a large object: client and server hold a whole row in memory.
 const LARGE: usize = 8 << 20;
 
-/// Bytes of a large object in one statement.
+/// The number of bytes of a large object that one statement reads or writes.
 const PIECE: i32 = 1 << 20;
 
-/// Writes of a slot whose rows stay, without their saves. By them a writer whose answer was lost knows that it had succeeded.
+/// The number of recent writes whose rows are kept for each slot, without their saves.
+///
+/// A writer whose answer was lost finds its row when it retries, and so knows that it has succeeded.
 const WRITES: i64 = 16;
 
 type Connect = dyn Fn() -> BoxFuture<'static, Result<Client, tokio_postgres::Error>> + Send + Sync;
 
-/// A database with the table of saves, and the connections that are idle.
+/// A database with the table of saves, and a pool of idle connections.
 pub(crate) struct Database {
     connect: Box<Connect>,
     idle: Mutex<Vec<Client>>,
@@ -41,7 +43,7 @@ impl fmt::Debug for Database {
     }
 }
 
-/// A connection that goes back to the others if all was well.
+/// A connection taken from the pool. [`keep`](Self::keep) returns it; dropping it closes the connection.
 struct Connection<'d> {
     database: &'d Database,
     client: Client,
@@ -49,21 +51,22 @@ struct Connection<'d> {
 }
 
 impl Connection<'_> {
+    /// Returns the connection to the pool. It is not called after an error, which leaves the connection in doubt.
     fn keep(self) {
         self.database.idle.lock().unwrap_or_else(PoisonError::into_inner).push(self.client);
     }
 }
 
-/// A write of a slot.
+/// A write to a slot: a save, or a deletion.
 pub(crate) struct Write<'s> {
     pub(crate) player: &'s str,
     pub(crate) slot: &'s str,
     pub(crate) expected: Option<SlotVersion>,
     /// The save and its header; `None` deletes the slot.
     pub(crate) save: Option<(&'s [u8], &'s Header)>,
-    /// What no other write is called.
+    /// The unique name of the write, by which a retry recognizes it.
     pub(crate) name: &'s str,
-    /// How many backups stay.
+    /// The number of backups to keep.
     pub(crate) backups: u32,
 }
 
@@ -79,7 +82,7 @@ impl Database {
             let (config, tls) = (config.clone(), tls.clone());
             Box::pin(async move {
                 let (client, connection) = config.connect(tls).await?;
-                // It ends with its client; what goes wrong, the client hears.
+                // The task ends when the client is dropped. The client reports the errors of its connection.
                 tokio::spawn(async { drop(connection.await) });
                 Ok(client)
             })
@@ -139,14 +142,14 @@ impl Database {
     ) -> Attempt<Option<(Vec<u8>, SlotVersion)>> {
         let failed = |error| failed("read from", &error);
         let mut connection = self.connection().await?;
-        // What it sees stays as it is until it ends.
+        // A snapshot: the row and its large object are of one state, even if a writer replaces the save meanwhile.
         let reading = connection.client.build_transaction();
         let reading = reading.isolation_level(IsolationLevel::RepeatableRead).read_only(true);
         let reading = reading.start().await.map_err(failed)?;
-        let most = i64::try_from(limits.bytes).unwrap_or(i64::MAX);
+        let max = i64::try_from(limits.bytes).unwrap_or(i64::MAX);
         let row = match version.map(ToString::to_string) {
-            None => reading.query_opt(query, &[&player, &slot, &most]).await,
-            Some(version) => reading.query_opt(query, &[&player, &slot, &most, &version]).await,
+            None => reading.query_opt(query, &[&player, &slot, &max]).await,
+            Some(version) => reading.query_opt(query, &[&player, &slot, &max, &version]).await,
         };
         let found = match row.map_err(failed)? {
             Some(row) => save_in(&reading, &row, limits).await?,
@@ -180,7 +183,7 @@ impl Database {
                 slots.push(StoredSlot { name: row.get(0), header, size: version.size(), version });
             }
         }
-        // The database has an order of its own.
+        // The collation of the database may sort names differently.
         slots.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         Ok(slots)
     }
@@ -188,10 +191,10 @@ impl Database {
     async fn rows(
         &self,
         query: &str,
-        of: &[&(dyn tokio_postgres::types::ToSql + Sync)],
+        parameters: &[&(dyn tokio_postgres::types::ToSql + Sync)],
     ) -> Attempt<Vec<Row>> {
         let connection = self.connection().await?;
-        let rows = connection.client.query(query, of).await;
+        let rows = connection.client.query(query, parameters).await;
         let rows = rows.map_err(|error| failed("read from", &error))?;
         connection.keep();
         Ok(rows)
@@ -203,10 +206,10 @@ impl Database {
         let transaction = connection.client.transaction().await.map_err(failed)?;
         let result = write.run(&transaction).await;
         match &result {
-            // Whether it happened is not known if this fails: the next attempt finds its name.
+            // If the commit fails, the write may have happened: the next attempt then finds the name of this write.
             Ok(()) => transaction.commit().await.map_err(failed)?,
-            Err(failure) if !failure.may_pass => transaction.rollback().await.map_err(failed)?,
-            // The connection is given up.
+            Err(error) if !error.is_transient => transaction.rollback().await.map_err(failed)?,
+            // Dropping the connection also rolls back the transaction.
             Err(_) => return result,
         }
         connection.keep();
@@ -218,13 +221,14 @@ impl Write<'_> {
     async fn run(&self, transaction: &Transaction<'_>) -> Attempt<()> {
         let failed = |error| failed("write to", &error);
         let Self { player, slot, expected, save, name, backups } = self;
-        // One writer of a slot at a time, also while there is no row of it. An attempt before this one that the server is
-        // still busy with ends first.
+        // The lock admits one writer of a slot at a time, even while the slot has no rows. If the server is still
+        // executing an earlier attempt of this write, this attempt waits until it has ended.
         let lock = "SELECT pg_advisory_xact_lock(hashtextextended($1::text || '/' || $2::text, 0))";
         transaction.query(lock, &[player, slot]).await.map_err(failed)?;
         let known = "SELECT number, version, write FROM persist_saves \
             WHERE player = $1 AND slot = $2 ORDER BY number DESC";
         let rows = transaction.query(known, &[player, slot]).await.map_err(failed)?;
+        // An earlier attempt of this write has succeeded, and its answer was lost.
         if rows.iter().any(|row| row.get::<_, &str>(2) == *name) {
             return Ok(());
         }
@@ -237,7 +241,7 @@ impl Write<'_> {
             return Err(conflict(slot).into());
         }
         let number = rows.first().map_or(0, |row| row.get::<_, i64>(0)) + 1;
-        let kept = match save {
+        let retained = match save {
             Some((save, header)) => {
                 self.insert(transaction, number, save, header).await?;
                 i64::from(*backups) + 1
@@ -251,9 +255,10 @@ impl Write<'_> {
                 0
             }
         };
+        // Remove saves beyond the backups, but keep their rows: the names of the writes are needed for retries.
         let old = "SELECT number, large FROM persist_saves WHERE player = $1 AND slot = $2 \
             AND (save IS NOT NULL OR large IS NOT NULL) ORDER BY number DESC OFFSET $3";
-        for row in transaction.query(old, &[player, slot, &kept]).await.map_err(failed)? {
+        for row in transaction.query(old, &[player, slot, &retained]).await.map_err(failed)? {
             if let Some(large) = row.get::<_, Option<u32>>(1) {
                 transaction.query("SELECT lo_unlink($1)", &[&large]).await.map_err(failed)?;
             }
@@ -328,7 +333,7 @@ async fn insert_large(
     Ok(large)
 }
 
-/// The save that a row has or leads to; `None` if the row says that the slot was deleted.
+/// Reads the save in a row or in the row's large object; returns `None` if the row says that the slot was deleted.
 async fn save_in(
     reading: &Transaction<'_>,
     row: &Row,
@@ -337,9 +342,9 @@ async fn save_in(
     let Some(version) = row.get::<_, Option<&str>>(0) else { return Ok(None) };
     let version: SlotVersion = parsed(version)?;
     if version.size() > limits.bytes {
-        let (size, most) = (version.size(), limits.bytes);
+        let (size, max) = (version.size(), limits.bytes);
         let what =
-            format!("the save has {size} bytes, over the limit of {most}; raise `Limits::bytes`");
+            format!("the save has {size} bytes, over the limit of {max}; raise `Limits::bytes`");
         return Err(Error::new(ErrorKind::TooLarge, what).into());
     }
     let save = match (row.get::<_, Option<u32>>(2), row.get::<_, Option<Vec<u8>>>(3)) {
@@ -358,8 +363,9 @@ async fn large_object(reading: &Transaction<'_>, large: u32, size: u64) -> Attem
     while (save.len() as u64) < size {
         let at = save.len() as i64;
         let row = reading.query_one("SELECT lo_get($1, $2, $3)", &[&large, &at, &PIECE]).await;
-        // Unlike rows, a large object that is unlinked meanwhile is gone for all: the next attempt finds the newer save.
-        let row = row.map_err(|error| Failure { may_pass: true, ..failed("read from", &error) })?;
+        // Unlike rows, large objects disappear from snapshots when they are unlinked. The next attempt finds the newer
+        // save.
+        let row = row.map_err(|e| Failure { is_transient: true, ..failed("read from", &e) })?;
         let bytes: &[u8] = row.get(0);
         if bytes.is_empty() {
             break;
@@ -369,7 +375,7 @@ async fn large_object(reading: &Transaction<'_>, large: u32, size: u64) -> Attem
     Ok(save)
 }
 
-/// The bytes of the header at the start of a whole save: 16, the length that these end with, and a checksum.
+/// Returns the header at the start of a save: 16 bytes that end with a length, that many bytes, and a checksum of 4.
 fn header_bytes(save: &[u8]) -> &[u8] {
     let length =
         save.get(12..16).and_then(|length| length.try_into().ok()).map_or(0, u32::from_le_bytes);
@@ -377,7 +383,7 @@ fn header_bytes(save: &[u8]) -> &[u8] {
     save.get(..end).unwrap_or(save)
 }
 
-/// Texts of PostgreSQL have no zeros.
+/// Returns whether PostgreSQL can store the text: its `text` and `jsonb` cannot contain NUL.
 fn is_text(text: &str) -> bool {
     !text.contains('\0') && !text.contains("\\u0000")
 }
@@ -388,10 +394,11 @@ fn parsed(version: &str) -> Result<SlotVersion, Error> {
     })
 }
 
-/// What the database says, and whether it may say something else the next time.
+/// Converts an error of the database into a failure, which is transient unless the server rejected the statement.
 fn failed(doing: &str, error: &tokio_postgres::Error) -> Failure {
-    let (what, may_pass) = match error.as_db_error() {
-        // Classes: connection, rollback, resources, operator, system.
+    let (what, is_transient) = match error.as_db_error() {
+        // SQLSTATE classes: connection exception, transaction rollback, insufficient resources, operator intervention,
+        // system error.
         Some(db) => {
             let class = db.code().code().get(..2).unwrap_or_default();
             (db.to_string(), ["08", "40", "53", "57", "58"].contains(&class))
@@ -399,5 +406,5 @@ fn failed(doing: &str, error: &tokio_postgres::Error) -> Failure {
         None => (error.to_string(), true),
     };
     let error = Error::new(ErrorKind::Io, format!("cannot {doing} the database: {what}"));
-    Failure { error, may_pass }
+    Failure { error, is_transient }
 }

@@ -1,4 +1,4 @@
-//! What all services do, by the one that is there.
+//! Dispatches calls to the configured service, and retries them.
 
 use persist::Result;
 use persist::save::Header;
@@ -9,11 +9,11 @@ use crate::CloudOptions;
 use crate::database::{Database, Write};
 #[cfg(feature = "postgres")]
 use crate::failure::new_name;
-use crate::failure::tried;
+use crate::failure::retry;
 #[cfg(feature = "object-store")]
 use crate::objects::Objects;
 
-/// A service, whose requests are tried again.
+/// The service of a `Cloud`. Every method retries transient failures.
 #[derive(Debug)]
 pub(crate) enum Engine {
     #[cfg(feature = "object-store")]
@@ -32,9 +32,9 @@ impl Engine {
         let limits = &options.limits;
         match self {
             #[cfg(feature = "object-store")]
-            Self::Objects(objects) => tried(options, || objects.get(player, slot, limits)).await,
+            Self::Objects(objects) => retry(options, || objects.get(player, slot, limits)).await,
             #[cfg(feature = "postgres")]
-            Self::Database(database) => tried(options, || database.get(player, slot, limits)).await,
+            Self::Database(database) => retry(options, || database.get(player, slot, limits)).await,
         }
     }
 
@@ -51,7 +51,7 @@ impl Engine {
             #[cfg(feature = "object-store")]
             Self::Objects(objects) => {
                 let put = objects.new_put(player, slot, expected, save, header);
-                let dropped = tried(options, || put.attempt(options.backups)).await?;
+                let dropped = retry(options, || put.attempt(options.backups)).await?;
                 put.clean_up(dropped).await;
                 Ok(put.version())
             }
@@ -61,7 +61,7 @@ impl Engine {
                 let (save, backups) = (&*save, options.backups);
                 let write =
                     Write { player, slot, expected, save: Some((save, header)), name, backups };
-                tried(options, || database.write(&write)).await?;
+                retry(options, || database.write(&write)).await?;
                 Ok(SlotVersion::of(save))
             }
         }
@@ -75,9 +75,9 @@ impl Engine {
         let limits = &options.limits;
         match self {
             #[cfg(feature = "object-store")]
-            Self::Objects(objects) => tried(options, || objects.list(player, limits)).await,
+            Self::Objects(objects) => retry(options, || objects.list(player, limits)).await,
             #[cfg(feature = "postgres")]
-            Self::Database(database) => tried(options, || database.list(player, limits)).await,
+            Self::Database(database) => retry(options, || database.list(player, limits)).await,
         }
     }
 
@@ -92,13 +92,13 @@ impl Engine {
             #[cfg(feature = "object-store")]
             Self::Objects(objects) => {
                 let own = crate::failure::new_name();
-                tried(options, || objects.delete(player, slot, &version, &own)).await
+                retry(options, || objects.delete(player, slot, &version, &own)).await
             }
             #[cfg(feature = "postgres")]
             Self::Database(database) => {
                 let (expected, name) = (Some(version), &*new_name());
                 let write = Write { player, slot, expected, save: None, name, backups: 0 };
-                tried(options, || database.write(&write)).await
+                retry(options, || database.write(&write)).await
             }
         }
     }
@@ -111,9 +111,9 @@ impl Engine {
     ) -> Result<Vec<SlotVersion>> {
         match self {
             #[cfg(feature = "object-store")]
-            Self::Objects(objects) => tried(options, || objects.backups(player, slot)).await,
+            Self::Objects(objects) => retry(options, || objects.backups(player, slot)).await,
             #[cfg(feature = "postgres")]
-            Self::Database(database) => tried(options, || database.backups(player, slot)).await,
+            Self::Database(database) => retry(options, || database.backups(player, slot)).await,
         }
     }
 
@@ -128,11 +128,11 @@ impl Engine {
         match self {
             #[cfg(feature = "object-store")]
             Self::Objects(objects) => {
-                tried(options, || objects.get_version(player, slot, version, limits)).await
+                retry(options, || objects.get_version(player, slot, version, limits)).await
             }
             #[cfg(feature = "postgres")]
             Self::Database(database) => {
-                tried(options, || database.get_version(player, slot, version, limits)).await
+                retry(options, || database.get_version(player, slot, version, limits)).await
             }
         }
     }

@@ -1,4 +1,4 @@
-//! What fails for a moment is tried again.
+//! Retries requests that fail with a transient error.
 
 use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
@@ -10,36 +10,36 @@ use crate::CloudOptions;
 
 pub(crate) type Attempt<T> = Result<T, Failure>;
 
-/// Why an attempt failed, and whether the next may not.
+/// Why an attempt failed, and whether another attempt may succeed.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) error: Error,
-    pub(crate) may_pass: bool,
+    pub(crate) is_transient: bool,
 }
 
 impl Failure {
-    /// The service did not answer as it should.
+    /// Creates a transient failure: another attempt may succeed.
     #[cfg(feature = "object-store")]
-    pub(crate) fn passing(error: Error) -> Self {
-        Self { error, may_pass: true }
+    pub(crate) fn transient(error: Error) -> Self {
+        Self { error, is_transient: true }
     }
 }
 
-/// An error that stays, however often one tries.
+/// Converts an error into a permanent failure, which is not retried.
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self { error, may_pass: false }
+        Self { error, is_transient: false }
     }
 }
 
-/// The pause before the second attempt, at most.
+/// The maximum pause before the second attempt. It doubles with each attempt.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
-/// No pause is longer.
+/// The maximum pause before any attempt.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Tries until an attempt succeeds, fails for good, or there is no time or attempt left.
-pub(crate) async fn tried<T, F: Future<Output = Result<T, Failure>>>(
+/// Repeats attempts until one succeeds, one fails permanently, or the deadline or the number of attempts is reached.
+pub(crate) async fn retry<T, F: Future<Output = Result<T, Failure>>>(
     options: &CloudOptions,
     mut attempt: impl FnMut() -> F,
 ) -> Result<T> {
@@ -49,11 +49,11 @@ pub(crate) async fn tried<T, F: Future<Output = Result<T, Failure>>>(
     for _ in 0..options.attempts.max(1) {
         match timeout_at(deadline, attempt()).await {
             Ok(Ok(done)) => return Ok(done),
-            Ok(Err(Failure { error, may_pass: false })) => return Err(error),
-            Ok(Err(Failure { error, may_pass: true })) => last = Some(error),
+            Ok(Err(Failure { error, is_transient: false })) => return Err(error),
+            Ok(Err(Failure { error, is_transient: true })) => last = Some(error),
             Err(_) => return Err(late(options.deadline, last.as_ref())),
         }
-        // Writers that failed together must not come back together.
+        // A random pause: writers that failed at the same moment must not retry at the same moment.
         let next = Instant::now() + random_up_to(pause);
         if next >= deadline {
             return Err(late(options.deadline, last.as_ref()));
@@ -64,22 +64,22 @@ pub(crate) async fn tried<T, F: Future<Output = Result<T, Failure>>>(
     Err(last.unwrap_or_else(|| late(options.deadline, None)))
 }
 
-fn random_up_to(most: Duration) -> Duration {
+fn random_up_to(max: Duration) -> Duration {
     #[expect(clippy::cast_possible_truncation, reason = "it is random all the same")]
-    most.mul_f64(f64::from(random() as u32) / f64::from(u32::MAX))
+    max.mul_f64(f64::from(random() as u32) / f64::from(u32::MAX))
 }
 
-/// The seed of a new hash map is random, which is all that is needed here.
+/// Returns a random number from the seed of a new hasher, so that no crate for random numbers is needed.
 fn random() -> u64 {
     RandomState::new().hash_one(())
 }
 
-/// A name that no other write has.
+/// Returns a random name of 128 bits, unique for each write.
 pub(crate) fn new_name() -> String {
     format!("{:016x}{:016x}", random(), random())
 }
 
-/// Another writer was first.
+/// Returns the error of a write whose slot another writer has changed first.
 #[cold]
 pub(crate) fn conflict(slot: &str) -> Error {
     Error::new(

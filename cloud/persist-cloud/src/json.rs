@@ -1,4 +1,4 @@
-//! The info of a save as JSON, for the columns of a database.
+//! Converts the info of a save to JSON, for the columns of a database.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -6,10 +6,12 @@ use persist::save::Header;
 use persist::{Record, Value};
 use serde_json::{Map, Value as Json};
 
-/// How deep a value may nest: JSON is made and read by recursion.
+/// The maximum nesting depth of a value: JSON is built and parsed recursively.
 const DEPTH: u32 = 64;
 
-/// The info of a save without its thumbnail; `None` if there is none. Times are in seconds, that of the save since 1970.
+/// Returns the info of a save as JSON, without its thumbnail; `None` if the save has none.
+///
+/// Times are in seconds; `saved_at` counts from 1970.
 pub(crate) fn info(header: &Header) -> Option<String> {
     let info = header.info();
     let seconds = |time: Duration| Json::from(time.as_secs_f64());
@@ -19,15 +21,15 @@ pub(crate) fn info(header: &Header) -> Option<String> {
         ("title", Some(&info.title).filter(|title| !title.is_empty()).cloned().map(Json::from)),
         ("saved_at", saved_at.map(seconds)),
         ("play_time", info.play_time.map(seconds)),
-        ("value", document.and_then(|document| of_value(document.root()?, DEPTH))),
+        ("value", document.and_then(|document| from_value(document.root()?, DEPTH))),
     ];
     let fields = fields.into_iter().filter_map(|(name, json)| Some((name.to_owned(), json?)));
     let fields: Map<String, Json> = fields.collect();
     (!fields.is_empty()).then(|| Json::Object(fields).to_string())
 }
 
-/// A value as programs in other languages write it; `None` if it nests too deep.
-fn of_value(value: &Value, depth: u32) -> Option<Json> {
+/// Converts a value to idiomatic JSON; returns `None` if it nests deeper than `depth`.
+fn from_value(value: &Value, depth: u32) -> Option<Json> {
     let depth = depth.checked_sub(1)?;
     Some(match value {
         Value::Bool(value) => (*value).into(),
@@ -40,52 +42,52 @@ fn of_value(value: &Value, depth: u32) -> Option<Json> {
         Value::I16(value) => (*value).into(),
         Value::I32(value) => (*value).into(),
         Value::I64(value) => (*value).into(),
-        // JSON has no such numbers.
+        // Most JSON parsers do not read integers of 128 bits.
         Value::U128(value) => value.to_string().into(),
         Value::I128(value) => value.to_string().into(),
         Value::F32(value) => (*value).into(),
         Value::F64(value) => (*value).into(),
         Value::Text(text) => text.clone().into(),
         Value::Bytes(bytes) => bytes.clone().into(),
-        Value::Option(Some(value)) => of_value(value, depth)?,
+        Value::Option(Some(value)) => from_value(value, depth)?,
         Value::Seq(values) | Value::Tuple(values) => {
-            let values = values.iter().map(|value| of_value(value, depth));
+            let values = values.iter().map(|value| from_value(value, depth));
             Json::Array(values.collect::<Option<_>>()?)
         }
-        Value::Map(entries) => of_map(entries, depth)?,
-        Value::Struct(record) => of_fields(record, depth)?,
+        Value::Map(entries) => from_map(entries, depth)?,
+        Value::Struct(record) => from_record(record, depth)?,
         Value::Enum(record) => {
             let variant = record.variant().unwrap_or_default().to_owned();
             if record.is_empty() {
                 variant.into()
             } else {
-                Json::Object(Map::from_iter([(variant, of_fields(record, depth)?)]))
+                Json::Object(Map::from_iter([(variant, from_record(record, depth)?)]))
             }
         }
         Value::Ref(Some(id)) => id.get().into(),
-        // Units, empty options, and pointers and handles that lead nowhere.
+        // Units, empty options, null pointers and empty handles.
         _ => Json::Null,
     })
 }
 
-/// An object if the keys are texts, or pairs.
-fn of_map(entries: &[(Value, Value)], depth: u32) -> Option<Json> {
+/// Converts a map to a JSON object if all its keys are texts, otherwise to an array of pairs.
+fn from_map(entries: &[(Value, Value)], depth: u32) -> Option<Json> {
     let texts = entries.iter().map(|(key, value)| match key {
         Value::Text(key) => Some((key.clone(), value)),
         _ => None,
     });
     if let Some(texts) = texts.collect::<Option<Vec<_>>>() {
-        let fields = texts.into_iter().map(|(key, value)| Some((key, of_value(value, depth)?)));
+        let fields = texts.into_iter().map(|(key, value)| Some((key, from_value(value, depth)?)));
         return Some(Json::Object(fields.collect::<Option<_>>()?));
     }
     let pair = |(key, value): &(Value, Value)| {
-        Some(Json::Array(vec![of_value(key, depth)?, of_value(value, depth)?]))
+        Some(Json::Array(vec![from_value(key, depth)?, from_value(value, depth)?]))
     };
     Some(Json::Array(entries.iter().map(pair).collect::<Option<_>>()?))
 }
 
-fn of_fields(record: &Record, depth: u32) -> Option<Json> {
-    let field = |(name, value): (&str, &Value)| Some((name.to_owned(), of_value(value, depth)?));
+fn from_record(record: &Record, depth: u32) -> Option<Json> {
+    let field = |(name, value): (&str, &Value)| Some((name.to_owned(), from_value(value, depth)?));
     Some(Json::Object(record.fields().map(field).collect::<Option<_>>()?))
 }
 

@@ -1,8 +1,9 @@
-//! Saves of many players, in services that are reached from anywhere.
+//! Stores the saves of many players in an object store or in PostgreSQL.
 //!
-//! A folder is enough for one machine. When many servers save for many players, the saves belong into a service that
-//! keeps copies of them, and replaces one only for a writer that has seen it. `Cloud` is such a place: an object store
-//! (`Cloud::object_store`, feature `object-store`), or a database (`Cloud::postgres`, feature `postgres`).
+//! A folder is enough for one machine. When many servers save for many players, the saves belong in a service that
+//! replicates them, and that replaces a save only for a writer that has read it. A `Cloud` connects to such a service:
+//! an object store (`Cloud::object_store`, feature `object-store`) or a database (`Cloud::postgres`, feature
+//! `postgres`).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -11,7 +12,7 @@
 //! use persist_cloud::{Cloud, CloudOptions};
 //!
 //! # #[cfg(feature = "object-store")] {
-//! // In a program: S3, Google Cloud Storage, Azure, and what else speaks S3.
+//! // In a program: S3, Google Cloud Storage, Azure, or any other service with the S3 protocol.
 //! let store = Arc::new(object_store::memory::InMemory::new());
 //! let cloud = Cloud::object_store(store, "game", CloudOptions::new())?;
 //!
@@ -29,31 +30,31 @@
 //! # Ok::<(), persist::Error>(())
 //! ```
 //!
-//! `CloudSlots` implements [`SlotStore`](persist::storage::SlotStore), too: code that takes a `&dyn SlotStore` runs on
-//! a folder in development and on a service in production. [`Saves::store`](persist::Saves::store) saves values there as
-//! in a folder: `Saves::new().store(Arc::new(slots)).slot("main").save(&game)?`.
+//! `CloudSlots` also implements [`SlotStore`](persist::storage::SlotStore). Code that takes a `&dyn SlotStore` runs on
+//! a folder in development and on a service in production. [`Saves::store`](persist::Saves::store) saves values to a
+//! service as it does to a folder: `Saves::new().store(Arc::new(slots)).slot("main").save(&game)?`.
 //!
 //! # Blocking and async
 //!
-//! A call checks the save on the thread of the caller, and returns a `Request`. Input and output run on a thread of
-//! the `Cloud`. A `Request` is a future for any executor; `Request::wait` blocks. A request that is dropped is
-//! cancelled. `CloudSlots::save` and `CloudSlots::load` are for values that are saved and loaded by an async server.
+//! A call checks the save on the caller's thread and returns a `Request`. Input and output run on a thread of the
+//! `Cloud`. A `Request` is a future for any executor; `Request::wait` blocks. Dropping a request cancels it. An async
+//! server saves and loads values with `CloudSlots::save` and `CloudSlots::load`.
 //!
-//! Requests that fail for a moment are tried again, after random pauses that grow. After `CloudOptions::deadline` a
-//! request is an error. A write may have happened then: `CloudSlots::get` shows it.
+//! Transient failures are retried with random, exponentially growing pauses. A request returns an error after
+//! `CloudOptions::deadline`. The write may have happened nevertheless: `CloudSlots::get` shows whether it has.
 //!
 //! # Which services
 //!
-//! The service must replace on a condition. As of `object_store` 0.14:
+//! The service must support conditional writes. As of `object_store` 0.14:
 //!
 //! | service | conditional write | durable when `Ok` |
 //! | --- | --- | --- |
 //! | S3, R2, MinIO | ETag by `If-Match`: the default `S3ConditionalPut::ETagMatch` | in several places |
 //! | Google Cloud Storage, Azure | by generation, by ETag | in several places |
-//! | `InMemory` | yes | no, it is for tests |
-//! | `LocalFileSystem` | creates only: refused, use [`SlotFolder`](persist::storage::SlotFolder) | |
+//! | `InMemory` | yes | no, for tests only |
+//! | `LocalFileSystem` | only creates: refused, use [`SlotFolder`](persist::storage::SlotFolder) | |
 //! | `HttpStore` | no: refused | |
-//! | PostgreSQL | in a transaction | on its disk, and on standbys as it is configured |
+//! | PostgreSQL | in a transaction | on its disk, and on the standbys that its configuration names |
 
 #![forbid(unsafe_code)]
 
@@ -83,18 +84,19 @@ pub use request::Request;
 #[cfg(any(feature = "object-store", feature = "postgres"))]
 pub use sync::{Resolution, Sides, Synced};
 
-/// The table of saves in PostgreSQL, as the statements that make it; feature `postgres`.
+/// The SQL statements that create the table of saves in PostgreSQL; feature `postgres`.
 ///
-/// Run them once, as `migrations/1-saves.sql` of this crate or by a client. The README says how to partition the table.
+/// Run them once, from a client or as the migration `migrations/1-saves.sql` of this crate. The README shows how to
+/// partition the table.
 #[cfg(feature = "postgres")]
 pub const POSTGRES_TABLE: &str = include_str!("../migrations/1-saves.sql");
 
-/// The page of the guide, whose code is tested.
+/// The page of the guide, included so that its code is tested.
 #[cfg(all(doctest, feature = "object-store", feature = "postgres"))]
 #[doc = include_str!("../../../docs/guide/14-when-one-machine-is-not-enough.md")]
 mod guide {}
 
-/// The README, whose code is compiled.
+/// The README, included so that its code is compiled.
 #[cfg(all(doctest, feature = "object-store", feature = "postgres"))]
 #[doc = include_str!("../README.md")]
 mod readme {}

@@ -1,4 +1,4 @@
-//! Slots in an object store.
+//! Stores slots in an object store.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,17 +16,18 @@ use crate::pointer::{Generation, LONGEST, Pointer};
 
 mod sweep;
 
-/// Bytes of a part of an upload. S3 takes parts of 5 MiB and more, 10,000 of them.
+/// The size of each part of a multipart upload, in bytes. S3 takes up to 10,000 parts of at least 5 MiB each.
 const PART: usize = 8 << 20;
 
-/// Requests of a list at a time, and parts of an upload.
+/// The number of concurrent requests in a listing or a sweep.
 const AT_A_TIME: usize = 16;
+/// The number of parts of an upload that are sent concurrently.
 const PARTS_AT_A_TIME: usize = 4;
 
-/// Bytes in which most headers end.
+/// The number of bytes that are read first to find a header. Most headers are shorter.
 const HEADER: u64 = 4 << 10;
 
-/// An object store, and where in it the slots are.
+/// An object store, and the prefix of the objects of all slots.
 pub(crate) struct Objects {
     store: Arc<dyn ObjectStore>,
     prefix: Path,
@@ -38,7 +39,7 @@ impl fmt::Debug for Objects {
     }
 }
 
-/// A pointer that was read, and the object's version, which a later put names.
+/// A pointer that was read, and the version of its object, on which a later put is conditional.
 type Found = (Pointer, UpdateVersion);
 
 impl Objects {
@@ -55,7 +56,7 @@ impl Objects {
         saves.join(slot).join(generation.object.as_str())
     }
 
-    /// The pointer of a slot; `None` if there never was one.
+    /// Reads the pointer at a path; returns `None` if it has never been written.
     async fn pointer(&self, at: &Path) -> Attempt<Option<Found>> {
         let found = match self.store.get(at).await {
             Err(object_store::Error::NotFound { .. }) => return Ok(None),
@@ -63,7 +64,7 @@ impl Objects {
         };
         let meta = found.meta.clone();
         let damaged = || {
-            Failure::passing(Error::new(
+            Failure::transient(Error::new(
                 ErrorKind::Damaged,
                 format!("{at} is not the pointer of a slot; restore the object"),
             ))
@@ -116,8 +117,9 @@ impl Objects {
         }
     }
 
-    /// Reads a save, which another writer may have removed since the pointer was read: then the next attempt finds the
-    /// new pointer.
+    /// Reads a save, which another writer may have removed after the pointer was read.
+    ///
+    /// A missing save is therefore a transient failure: the next attempt finds the new pointer.
     async fn generation(
         &self,
         player: &str,
@@ -128,14 +130,14 @@ impl Objects {
         let at = self.object_of(player, slot, generation);
         let size = generation.version.size();
         if size > limits.bytes {
-            let most = limits.bytes;
+            let max = limits.bytes;
             let what =
-                format!("{at} has {size} bytes, over the limit of {most}; raise `Limits::bytes`");
+                format!("{at} has {size} bytes, over the limit of {max}; raise `Limits::bytes`");
             return Err(Error::new(ErrorKind::TooLarge, what).into());
         }
         let found = match self.store.get(&at).await {
             Err(error @ object_store::Error::NotFound { .. }) => {
-                return Err(Failure::passing(missing(&at, &error)));
+                return Err(Failure::transient(missing(&at, &error)));
             }
             found => found.map_err(|error| failed("read", &at, &error))?,
         };
@@ -146,7 +148,7 @@ impl Objects {
         };
         if !is_right || SlotVersion::of(&bytes) != generation.version {
             let what = format!("{at} is not the save that was written; get a backup");
-            return Err(Failure::passing(Error::new(ErrorKind::Damaged, what)));
+            return Err(Failure::transient(Error::new(ErrorKind::Damaged, what)));
         }
         Ok(bytes)
     }
@@ -170,7 +172,7 @@ impl Objects {
         Ok(slots)
     }
 
-    /// A slot by its pointer; `None` if it was deleted or cannot be read.
+    /// Reads the listing of a slot by its pointer; returns `None` if the slot was deleted or its header is damaged.
     async fn listed(&self, player: &str, at: Path, limits: &Limits) -> Attempt<Option<StoredSlot>> {
         let Some((pointer, _)) = self.pointer(&at).await? else { return Ok(None) };
         let Some(Generation { version, .. }) = pointer.current() else { return Ok(None) };
@@ -180,22 +182,22 @@ impl Objects {
         Ok(header.map(|header| StoredSlot { name, header, size: version.size(), version }))
     }
 
-    /// Reads the header of a save, and a little of what follows; `None` if it is damaged.
+    /// Reads the header of a save from its first bytes; returns `None` if the header is damaged.
     async fn header(&self, at: &Path, size: u64, limits: &Limits) -> Attempt<Option<Header>> {
         let mut length = HEADER.min(size);
         loop {
             let start = match self.store.get_range(at, 0..length).await {
                 Err(error @ object_store::Error::NotFound { .. }) => {
-                    return Err(Failure::passing(missing(at, &error)));
+                    return Err(Failure::transient(missing(at, &error)));
                 }
                 start => start.map_err(|error| failed("read", at, &error))?,
             };
             if start.len() as u64 != length {
                 let what = format!("cannot read {at}: the answer is cut short");
-                return Err(Failure::passing(Error::new(ErrorKind::Io, what)));
+                return Err(Failure::transient(Error::new(ErrorKind::Io, what)));
             }
             match Header::within(&*start, limits) {
-                // With metadata that did not fit, as a picture.
+                // The metadata, such as a thumbnail, is longer than what was read.
                 Err(error) if error.kind() == ErrorKind::Truncated && length < size => {
                     length = size.min((u64::from(limits.metadata) + (512 << 10)).max(length * 2));
                 }
@@ -219,7 +221,7 @@ impl Objects {
             Some(current) if current.version != *version => return Err(conflict(slot).into()),
             Some(_) => {}
         }
-        // It stays, with nothing in it: an object that is gone could be created by a writer that comes late.
+        // The pointer is emptied, not deleted: a delayed request of a writer could create a deleted object again.
         let generations = std::mem::take(&mut pointer.generations);
         pointer.note(own);
         if !self.swap(&at, &pointer, Some(seen)).await? {
@@ -229,7 +231,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Replaces the pointer that was seen; false if another one has been there since.
+    /// Replaces the pointer that was read; returns false if another writer has replaced it since.
     async fn swap(&self, at: &Path, new: &Pointer, seen: Option<UpdateVersion>) -> Attempt<bool> {
         let mode = match seen {
             None => PutMode::Create,
@@ -249,7 +251,7 @@ impl Objects {
         }
     }
 
-    /// Asks whose write has replaced a pointer: this one, whose answer was lost, or that of another.
+    /// Reads the pointer to find out who replaced it: this write, whose answer was lost, or another writer.
     async fn swapped_by(&self, at: &Path, slot: &str, own: &str) -> Attempt<()> {
         match self.pointer(at).await? {
             Some((pointer, _)) if pointer.has_noted(own) => Ok(()),
@@ -257,7 +259,7 @@ impl Objects {
         }
     }
 
-    /// Removes objects that no pointer names. What is left costs room and nothing else.
+    /// Removes objects that no pointer names. Errors are ignored: an orphan only takes up space until the next sweep.
     async fn remove(&self, player: &str, slot: &str, generations: &[Generation]) {
         for generation in generations {
             let _ = self.store.delete(&self.object_of(player, slot, generation)).await;
@@ -288,16 +290,16 @@ impl Objects {
     }
 }
 
-/// A put, which may take several attempts.
+/// A put of a save, which may take several attempts.
 pub(crate) struct Put<'o> {
     objects: &'o Objects,
     player: &'o str,
     slot: &'o str,
     expected: Option<SlotVersion>,
     payload: PutPayload,
-    /// By this name an attempt knows that one before it has succeeded, whose answer was lost.
+    /// The save of this put. Its name shows a retry that an earlier attempt, whose answer was lost, has succeeded.
     own: Generation,
-    /// The pointer under which the upload was begun.
+    /// The version of the pointer before the upload began.
     seen: OnceLock<Option<UpdateVersion>>,
     is_uploaded: AtomicBool,
 }
@@ -307,7 +309,7 @@ impl Put<'_> {
         self.own.version
     }
 
-    /// Writes the save, then the pointer; returns the generations that nothing names any more.
+    /// Writes the save, then the pointer; returns the generations that the pointer no longer names.
     pub(crate) async fn attempt(&self, backups: u32) -> Attempt<Vec<Generation>> {
         let Self { objects, player, slot, expected, own, .. } = self;
         let at = objects.pointers_of(player).join(*slot);
@@ -315,13 +317,14 @@ impl Put<'_> {
             Some((pointer, seen)) => (pointer, Some(seen)),
             None => (Pointer::new(slot), None),
         };
+        // An earlier attempt has succeeded, and its answer was lost.
         if pointer.has_noted(&own.object) {
             return Ok(Vec::new());
         }
         if pointer.current().map(|current| current.version) != *expected {
             return self.lost(conflict(slot).into()).await;
         }
-        // The pointer was replaced since, by one that says the same: a sweep may be removing the upload.
+        // The pointer was replaced by an equal one, as a sweep does: the sweep may be removing this upload.
         if *self.seen.get_or_init(|| seen.clone()) != seen {
             return self.lost(conflict(slot).into()).await;
         }
@@ -330,8 +333,8 @@ impl Put<'_> {
             self.is_uploaded.store(true, Ordering::Relaxed);
         }
         pointer.generations.insert(0, own.clone());
-        let kept = usize::try_from(backups).unwrap_or(usize::MAX).saturating_add(1);
-        let dropped = pointer.generations.split_off(kept.min(pointer.generations.len()));
+        let retained = usize::try_from(backups).unwrap_or(usize::MAX).saturating_add(1);
+        let dropped = pointer.generations.split_off(retained.min(pointer.generations.len()));
         pointer.note(&own.object);
         if objects.swap(&at, &pointer, seen).await? {
             return Ok(dropped);
@@ -342,11 +345,13 @@ impl Put<'_> {
         }
     }
 
-    /// Removes the save of a put that was too late. No request that is still under way can make a pointer name it: the
-    /// pointer that it would replace is gone.
+    /// Removes the save of a put that has lost to another writer.
+    ///
+    /// No delayed request of this put can make the pointer name that save: the pointer that it would replace no longer
+    /// exists.
     async fn lost<T>(&self, failure: Failure) -> Attempt<T> {
         let Self { objects, player, slot, own, .. } = self;
-        if !failure.may_pass && self.seen.get().is_some() {
+        if !failure.is_transient && self.seen.get().is_some() {
             objects.remove(player, slot, std::slice::from_ref(own)).await;
         }
         Err(failure)
@@ -374,7 +379,7 @@ impl Put<'_> {
             Err(error) => Err(error),
         };
         if sent.is_err() {
-            // The store keeps parts of an upload that has no end, and charges for them.
+            // The store keeps, and charges for, the parts of an upload that is neither completed nor aborted.
             let _ = upload.abort().await;
         }
         sent.map_err(failed)
@@ -385,15 +390,15 @@ impl Put<'_> {
     }
 }
 
-/// What the store says, and whether it may say something else the next time.
+/// Converts an error of the store into a failure, which is transient unless access was denied.
 fn failed(doing: &str, at: &Path, error: &object_store::Error) -> Failure {
     use object_store::Error::{NotImplemented, NotSupported, PermissionDenied, Unauthenticated};
     if let NotImplemented { .. } | NotSupported { .. } = error {
         return unconditional(at, &error.to_string()).into();
     }
-    let may_pass = !matches!(error, PermissionDenied { .. } | Unauthenticated { .. });
+    let is_transient = !matches!(error, PermissionDenied { .. } | Unauthenticated { .. });
     let error = Error::new(ErrorKind::Io, format!("cannot {doing} {at}: {error}"));
-    Failure { error, may_pass }
+    Failure { error, is_transient }
 }
 
 #[cold]

@@ -1,4 +1,4 @@
-//! The object that says which generation of a slot is the save.
+//! The object that names the current save of a slot and its backups.
 
 use std::fmt::Write;
 
@@ -7,41 +7,41 @@ use persist::storage::SlotVersion;
 /// The first line, with the version of this format.
 const HEAD: &str = "persist slot 1";
 
-/// The last line: what lacks it is cut short.
+/// The last line. A pointer without it is truncated.
 const END: &str = "end";
 
-/// How a line begins that names a write.
+/// The prefix of a line that names a write.
 const WRITE: &str = "write ";
 
-/// How many writes a pointer names.
+/// The maximum number of writes that a pointer names.
 const WRITES: usize = 16;
 
-/// Bytes that a pointer has at most: a thousand backups.
+/// The maximum size of a pointer in bytes, enough for a thousand backups.
 pub(crate) const LONGEST: u64 = 128 << 10;
 
-/// What a slot points to: its save and its backups, the newest first; nothing after it was deleted.
+/// The list of the saves of a slot, newest first: the current one and its backups. A deleted slot has an empty list.
 ///
-/// It is a small object of its own, which is only ever replaced by a writer that has read it. So it is what makes a save
-/// of many megabytes visible at once, and the lock of its slot.
+/// The pointer is a small object, and a writer replaces it only if it is still the one that the writer has read. This
+/// makes a save of many megabytes visible atomically, and serializes the writers of the slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pointer {
     pub(crate) slot: String,
     pub(crate) generations: Vec<Generation>,
-    /// The latest writes by the names that they gave themselves, the newest first. By it a writer whose answer was lost
-    /// knows that it had succeeded, also if others have replaced its save since.
+    /// The unique names of the latest writes, newest first. A writer whose answer was lost finds its name here, and so
+    /// knows that it has succeeded, even if others have replaced its save since.
     pub(crate) writes: Vec<String>,
 }
 
-/// A save in an object of its own, which is never replaced.
+/// A save in an object that is written once and never replaced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Generation {
     pub(crate) version: SlotVersion,
-    /// The name of its object, which no other put of any writer has.
+    /// The name of the object, unique for each put.
     pub(crate) object: String,
 }
 
 impl Pointer {
-    /// That of a slot without a save.
+    /// Creates the pointer of a slot that has no save.
     pub(crate) fn new(slot: &str) -> Self {
         Self { slot: slot.to_owned(), generations: Vec::new(), writes: Vec::new() }
     }
@@ -50,7 +50,7 @@ impl Pointer {
         self.generations.first()
     }
 
-    /// Notes a write.
+    /// Records the name of a write, and drops the oldest one beyond [`WRITES`].
     pub(crate) fn note(&mut self, write: &str) {
         self.writes.insert(0, write.to_owned());
         self.writes.truncate(WRITES);
@@ -73,7 +73,7 @@ impl Pointer {
         text
     }
 
-    /// `None` for what [`write`](Self::write) does not write.
+    /// Parses a pointer; returns `None` for bytes that [`write`](Self::write) cannot have written.
     pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(bytes).ok()?;
         let mut lines = text.strip_suffix('\n')?.split('\n');
@@ -94,7 +94,7 @@ impl Pointer {
     }
 }
 
-/// A name of an object or a write, which leads nowhere else.
+/// Checks the name of an object or a write: it must not lead to another path.
 fn name(text: &str) -> Option<String> {
     let is_name = !text.is_empty() && text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-');
     is_name.then(|| text.to_owned())

@@ -1,4 +1,4 @@
-//! A call that runs elsewhere.
+//! [`Request`], a call that runs on the thread of its `Cloud`.
 
 use std::future::Future;
 use std::pin::{Pin, pin};
@@ -9,10 +9,10 @@ use std::thread::{self, Thread};
 use persist::{Error, ErrorKind, Result};
 use tokio::task::JoinHandle;
 
-/// A call to a service, from when it is made: to be awaited or waited for.
+/// A running call to a service. Await it, or block with [`wait`](Self::wait).
 ///
-/// It runs on a thread of its [`Cloud`](crate::Cloud), so that any executor can await it. If it is dropped before it is
-/// done, it is cancelled. A write may have happened then.
+/// The call starts at once, on a thread of its [`Cloud`](crate::Cloud), so that any executor can await it. Dropping a
+/// request that is not done cancels it. A cancelled write may have happened nevertheless.
 #[derive(Debug)]
 #[must_use = "a request that is dropped is cancelled"]
 pub struct Request<T>(State<T>);
@@ -20,7 +20,7 @@ pub struct Request<T>(State<T>);
 #[derive(Debug)]
 enum State<T> {
     Running(JoinHandle<Result<T>>),
-    /// Refused before it was sent.
+    /// The call was refused before anything was sent; `None` after the error was returned.
     Refused(Option<Error>),
 }
 
@@ -37,7 +37,7 @@ impl<T> Request<T> {
     ///
     /// # Errors
     ///
-    /// Those of the call that made it.
+    /// Returns the errors of the call that created the request, and [`ErrorKind::Cancelled`] if it was awaited already.
     pub fn wait(self) -> Result<T> {
         let mut request = pin!(self);
         let waker = Waker::from(Arc::new(Parked(thread::current())));
@@ -50,7 +50,7 @@ impl<T> Request<T> {
     }
 }
 
-/// A thread that waits.
+/// A waker that unparks a thread in [`Request::wait`].
 struct Parked(Thread);
 
 impl Wake for Parked {

@@ -1,4 +1,4 @@
-//! A slot of this device and the same slot elsewhere, brought together.
+//! Synchronizes a slot of this device with the same slot in another store.
 
 use persist::save::{Header, Keep, Lineage};
 use persist::storage::{SlotFolder, SlotStore, SlotVersion};
@@ -6,60 +6,60 @@ use persist::{ErrorKind, Result};
 
 use crate::Cloud;
 
-/// How often a sync looks again because another device or program was faster.
+/// The maximum number of times that a sync compares the sides again because another device or program was faster.
 const ROUNDS: u32 = 8;
 
-/// What a sync has done; [`Cloud::sync`] returns it.
+/// The outcome of [`Cloud::sync`].
 ///
-/// After `Pulled` and `Resolved` the local slot has another save: load it before you save again.
+/// After `Pulled` and `Resolved` the local slot has a new save: load it before you save again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant, reason = "there is one for each sync")]
 pub enum Synced {
     /// Neither side has a save.
     Nothing,
-    /// Both sides had the same save.
+    /// Both sides have the same save. Nothing was written.
     Same,
-    /// The local save was newer, and is remote now, too.
+    /// The local save was newer, and was copied to the remote slot.
     Pushed,
-    /// The remote save was newer, and is local now, too. The local one became a backup.
+    /// The remote save was newer, and was copied to the local slot. The previous local save became a backup.
     Pulled,
-    /// The two had diverged, and the local slot has a save that continues both. Both are backups. If the service could not be
-    /// reached any more, the next sync pushes it.
+    /// The saves had diverged. The local slot now has a save that continues both, and both are backups. The save was
+    /// pushed to the remote slot; if that failed, the next sync pushes it.
     Resolved,
-    /// Each side has what the other lacks. Nothing was written.
+    /// The saves have diverged: each side has changes that the other lacks. Nothing was written.
     Diverged {
         /// The header of the local save, with its info and devices.
         local: Header,
-        /// That of the remote one.
+        /// The header of the remote save.
         remote: Header,
     },
 }
 
-/// Two saves of a slot that have diverged, for whoever decides.
+/// Two diverged saves of a slot, as passed to the function of [`Cloud::sync_with`].
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Sides<'s> {
-    /// The newest backup that both continue: the base of a three-way merge. `None` if it is not kept any more.
+    /// The newest local backup that both saves continue: the base of a three-way merge. `None` if no backup is one.
     pub base: Option<&'s [u8]>,
-    /// The local save.
+    /// The bytes of the local save.
     pub local: &'s [u8],
-    /// The remote one.
+    /// The bytes of the remote save.
     pub remote: &'s [u8],
 }
 
-/// What becomes of two saves that have diverged.
+/// The decision about two diverged saves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// Nothing yet: the player is asked.
+    /// Writes nothing, so that the program can ask the player: the sync returns [`Synced::Diverged`].
     Ask,
-    /// One of the two stays.
+    /// Keeps one of the two saves.
     Keep(Keep),
-    /// A save that was made of both takes their place.
+    /// Replaces both saves by one that was merged from them, as the bytes of a save.
     Merged(Vec<u8>),
 }
 
 impl Cloud {
-    /// Brings a local slot and a remote one together: pushes, pulls, or reports that they have diverged.
+    /// Synchronizes a local slot with a remote one: pushes, pulls, or reports that they have diverged.
     ///
     /// ```
     /// # #[cfg(feature = "object-store")] {
@@ -84,18 +84,21 @@ impl Cloud {
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
-    /// The version vectors in the headers decide: see [`Header::compare`]. Call it whenever there may be a network: the local
-    /// slot is saved and loaded without one. It blocks, so call it on a thread of its own; both stores may go there.
+    /// The version vectors in the headers decide: see [`Header::compare`]. Saving and loading the local slot needs no
+    /// network. Call `sync` whenever the device may be online. It blocks, so call it on another thread; both stores can
+    /// be sent there.
     ///
-    /// Each side is replaced only if it still has the save that was compared. So devices that sync at once, and programs
-    /// that save meanwhile, do not overwrite each other. If one of them is faster, the sync looks again.
+    /// Each side is replaced only if it still has the save that was compared. So devices that sync at the same time,
+    /// and programs that save meanwhile, do not overwrite each other. If another writer was faster, the sync compares
+    /// the sides again.
     ///
-    /// A slot that one side lacks is copied there. To delete a slot, delete it on both.
+    /// A slot that exists on one side only is copied to the other. To delete a slot, delete it on both sides.
     ///
     /// # Errors
     ///
-    /// Those of [`SlotFolder::reconcile_if`], and of `get` and `put_if` of the remote store. The next call continues, whatever was
-    /// done. The local slot has the save that it had, or the one that it would have got: load it before you save again.
+    /// Returns the same errors as [`SlotFolder::reconcile_if`], and as `get` and `put_if` of the remote store. The next
+    /// call continues from the state that the failed one left. The local slot has its old save or the new one: load it
+    /// before you save again.
     pub fn sync<R: SlotStore + ?Sized>(
         local: (&SlotFolder, &str),
         remote: (&R, &str),
@@ -103,10 +106,11 @@ impl Cloud {
         Self::sync_with(local, remote, |_| Ok(Resolution::Ask))
     }
 
-    /// Brings two slots together like [`sync`](Self::sync), and lets a function decide about saves that have diverged.
+    /// Synchronizes two slots like [`sync`](Self::sync), and lets a function decide about diverged saves.
     ///
-    /// It is called with both saves and, if a backup has it, the one that both continue. It may merge them, or return what the
-    /// player has chosen. Keep several backups ([`SaveOptions::backups`](persist::SaveOptions::backups)) if you merge.
+    /// The function receives both saves and, if a local backup still has it, the save that both continue. It may merge
+    /// them, or return the choice of the player. Keep several backups
+    /// ([`SaveOptions::backups`](persist::SaveOptions::backups)) if you merge.
     ///
     /// ```
     /// # #[cfg(feature = "object-store")] {
@@ -140,17 +144,18 @@ impl Cloud {
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
-    /// It may be called more than once, with what another device has pushed meanwhile.
+    /// The function is called again if another device pushes a save meanwhile.
     ///
     /// # Errors
     ///
-    /// Those of [`sync`](Self::sync), and what the function returns: nothing is written then.
+    /// Returns the same errors as [`sync`](Self::sync), and any error of the function; nothing is written in that case.
     pub fn sync_with<R: SlotStore + ?Sized>(
         local: (&SlotFolder, &str),
         remote: (&R, &str),
         mut resolve: impl FnMut(&Sides<'_>) -> Result<Resolution>,
     ) -> Result<Synced> {
-        // What has been done to the local slot. From then on no error hides it: else a program would save over it.
+        // The change of the local slot, if there was one. Later errors must not hide it: otherwise the program would
+        // not load the new save, and would overwrite it.
         let mut done = None;
         for round in 1.. {
             match step(local, remote, &mut resolve) {
@@ -166,7 +171,7 @@ impl Cloud {
 
 enum Step {
     End(Synced),
-    /// The local slot has a save that is to be pushed.
+    /// The local slot got a save that must be pushed in the next round.
     Next(Synced),
 }
 
@@ -175,35 +180,35 @@ fn step<R: SlotStore + ?Sized>(
     (remote, remote_slot): (&R, &str),
     resolve: &mut impl FnMut(&Sides<'_>) -> Result<Resolution>,
 ) -> Result<Step> {
-    // The slow one first, so that what was compared is still so.
+    // The slow side is read first, so that little time passes between reading the local side and writing it.
     let theirs = remote.get(remote_slot)?;
     let ours = local.get(local_slot)?;
     let push = |version: Option<&SlotVersion>, save: &[u8]| {
         remote.put_if(remote_slot, version, save)?;
         Ok(Step::End(Synced::Pushed))
     };
-    let take = |version: Option<&SlotVersion>, save: &[u8]| {
+    let pull = |version: Option<&SlotVersion>, save: &[u8]| {
         let written = local.reconcile_if(local_slot, version, save, save)?;
-        let is_as_it_is = written == SlotVersion::of(save);
-        Ok(if is_as_it_is { Step::End(Synced::Pulled) } else { Step::Next(Synced::Pulled) })
+        let is_identical = written == SlotVersion::of(save);
+        Ok(if is_identical { Step::End(Synced::Pulled) } else { Step::Next(Synced::Pulled) })
     };
     let ((ours, our_version), (theirs, their_version)) = match (ours, theirs) {
         (None, None) => return Ok(Step::End(Synced::Nothing)),
         (Some((ours, _)), None) => return push(None, &ours),
-        (None, Some((theirs, _))) => return take(None, &theirs),
+        (None, Some((theirs, _))) => return pull(None, &theirs),
         (Some(ours), Some(theirs)) if ours.1 == theirs.1 => return Ok(Step::End(Synced::Same)),
         (Some(ours), Some(theirs)) => (ours, theirs),
     };
     let headers = (Header::read(&ours)?, Header::read(&theirs)?);
     match lineage(&headers.0, &headers.1) {
         Lineage::Newer => return push(Some(&their_version), &ours),
-        Lineage::Older => return take(Some(&our_version), &theirs),
+        Lineage::Older => return pull(Some(&our_version), &theirs),
         _ => {}
     }
     let base = base(local, local_slot, &headers)?;
     let sides = Sides { base: base.as_deref(), local: &ours, remote: &theirs };
     let resolution = resolve(&sides)?;
-    let kept = match &resolution {
+    let chosen = match &resolution {
         Resolution::Ask => {
             let (local, remote) = headers;
             return Ok(Step::End(Synced::Diverged { local, remote }));
@@ -212,17 +217,19 @@ fn step<R: SlotStore + ?Sized>(
         Resolution::Keep(Keep::Remote) => &theirs,
         Resolution::Merged(save) => save,
     };
-    local.reconcile_if(local_slot, Some(&our_version), kept, &theirs)?;
+    local.reconcile_if(local_slot, Some(&our_version), chosen, &theirs)?;
     Ok(Step::Next(Synced::Resolved))
 }
 
-/// How the local save relates to the remote one. Generations alone do not show that two devices have diverged.
+/// Compares the local save with the remote one.
+///
+/// Saves without version vectors count as diverged: their generations alone do not show whether two devices diverged.
 fn lineage(ours: &Header, theirs: &Header) -> Lineage {
     let is_counted = |header: &Header| header.devices().next().is_some();
     if is_counted(ours) || is_counted(theirs) { ours.compare(theirs) } else { Lineage::Diverged }
 }
 
-/// The newest local backup that both saves continue.
+/// Returns the newest local backup that both saves continue.
 fn base(
     local: &SlotFolder,
     slot: &str,

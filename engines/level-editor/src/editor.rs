@@ -1,4 +1,4 @@
-//! The window: menu, keys, clipboard, and the panels around the level.
+//! The window of the editor, with its menu, keys, clipboard and panels.
 
 use std::mem;
 use std::time::Duration;
@@ -15,25 +15,25 @@ use persist_egui::{Inspector, history_window, recovered_banner, title};
 use crate::level::{Place, TEMPLATES, Template};
 use crate::view::View;
 
-/// How often the journal is flushed to disk.
+/// The interval at which the journal is flushed to disk.
 pub const FLUSHES: Duration = Duration::from_secs(1);
 
 /// A level in a window.
 pub struct Editor {
     session: Session,
     view: View,
-    /// Which also knows what is selected.
+    /// The inspector, which also holds the selection.
     inspector: Inspector,
     shows_history: bool,
     recovered: Option<Recovered>,
-    /// What became of the last action.
+    /// The result of the last action.
     status: String,
     title: String,
-    /// A save was asked for while a text was typed.
+    /// True if the user asked for a save while typing a text.
     is_to_save: bool,
 }
 
-/// What the menu and the keys do.
+/// An action of the menu or of a key.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Action {
     Save,
@@ -47,7 +47,7 @@ enum Action {
 }
 
 impl Action {
-    /// egui has copy and paste as events of their own.
+    /// The keys of actions. Copy and paste are missing: egui reports them as separate events.
     const KEYS: [(Action, KeyboardShortcut); 6] = [
         (Action::Redo, KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Z)),
         (Action::Undo, KeyboardShortcut::new(Modifiers::COMMAND, Key::Z)),
@@ -91,13 +91,13 @@ impl eframe::App for Editor {
         }
         let ticked = self.session.tick();
         self.report(ticked);
-        // The inspector was drawn before the click into the level.
+        // The inspector was drawn before a click into the level changed the selection: draw another frame at once.
         let is_stale = self.inspector.selected() != selected;
         context.request_repaint_after(if is_stale { Duration::ZERO } else { FLUSHES });
         self.show_title(&context);
     }
 
-    // There is nothing to ask when the window closes: the journal has what is not saved.
+    // The window closes without a question: the journal has the unsaved changes.
 }
 
 impl Editor {
@@ -116,14 +116,16 @@ impl Editor {
         }
     }
 
-    /// Does what the keys ask for. Returns the text field that is to be left for a save, which comes once the inspector has
-    /// taken what was typed.
+    /// Executes the actions of pressed keys.
+    ///
+    /// If a save was requested while a text field had the focus, takes the focus from the field and returns it. The
+    /// save must wait until the inspector has applied the typed text.
     fn keys(&mut self, context: &Context) -> Option<Id> {
-        // A text field has its own.
+        // Text fields handle keys themselves.
         if context.text_edit_focused() {
             let key = Action::Save.key()?;
             self.is_to_save |= context.input_mut(|input| input.consume_shortcut(&key));
-            // The field takes first what was typed in the same frame.
+            // First let the field receive the text that was typed in the same frame.
             let is_typed = context.input(|input| input.events.iter().any(is_typing));
             if self.is_to_save && is_typed {
                 context.request_repaint();
@@ -191,7 +193,7 @@ impl Editor {
     }
 
     fn item(&mut self, ui: &mut Ui, text: &str, action: Action, is_enabled: bool) {
-        // There may be nothing to undo.
+        // The text is empty if there is nothing to undo.
         let text = if text.is_empty() { format!("{action:?}") } else { text.to_owned() };
         let button = match action.key() {
             Some(key) => Button::new(text).shortcut_text(ui.ctx().format_shortcut(&key)),
@@ -220,13 +222,13 @@ impl Editor {
             }
             Action::Duplicate => self.duplicate(),
             Action::Delete => self.delete(),
-            // As a bug would: nothing is saved, and no destructor runs.
+            // Like a crash by a bug, this saves nothing and runs no destructors.
             Action::Crash => std::process::abort(),
         };
         self.report(done);
     }
 
-    /// An error is shown; the edit that caused it was rolled back.
+    /// Shows an error. The edit that caused it was rolled back.
     fn report(&mut self, result: Result<()>) {
         if let Err(error) = result {
             self.status = error.to_string();
@@ -240,7 +242,7 @@ impl Editor {
         Ok(())
     }
 
-    /// A prefab is a save, and this one is text.
+    /// Copies the selected object to the clipboard, as a prefab in hexadecimal text.
     fn copy(&mut self, context: &Context) -> Result<()> {
         let Some(object) = self.selected() else { return Ok(()) };
         let prefab = self.session.world().prefab(object)?;
@@ -258,7 +260,8 @@ impl Editor {
         let prefab = self.session.saves().from_slice::<Prefab>(&bytes)?;
         let place = self.view.middle(self.session.world());
         let object = self.session.edit("Paste", |edit| {
-            // In another level, the same ids are those of other objects.
+            // References to objects outside of the prefab are cleared: their ids belong to other objects in another
+            // level.
             let object = edit.instantiate(&prefab, Outside::Clear)?;
             edit.attach(object, place)?;
             Ok(object)
@@ -288,7 +291,7 @@ impl Editor {
         self.session.edit(format!("Delete {}", self.name(object)), |edit| edit.remove(object))
     }
 
-    /// The selected object, unless it is gone, by an undo for one.
+    /// Returns the selected object, unless it was removed, for example by an undo.
     fn selected(&self) -> Option<ObjectId> {
         self.inspector.selected().filter(|object| self.session.world().contains(*object))
     }
@@ -297,7 +300,7 @@ impl Editor {
         String::from(self.session.world().name(object).unwrap_or("object"))
     }
 
-    /// The name of the file, with a mark if there is something to save.
+    /// Shows the name of the file in the title, with a mark if there are unsaved changes.
     fn show_title(&mut self, context: &Context) {
         let file = self.session.save_path().file_name().unwrap_or_default().to_string_lossy();
         let title = title(&file, self.session.history());

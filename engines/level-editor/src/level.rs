@@ -1,8 +1,8 @@
-//! What a level is made of.
+//! The components and resources of a level.
 
 use persist::{ObjectId, Persist, Result, Saves, World, history};
 
-/// The classes of levels.
+/// Returns saves with the classes of levels.
 pub fn saves() -> Result<Saves> {
     let saves = Saves::new().application("level-editor", env!("CARGO_PKG_VERSION"))?;
     saves.register_component::<Place>()?;
@@ -14,7 +14,7 @@ pub fn saves() -> Result<Saves> {
     Ok(saves)
 }
 
-/// Where an object is, as seen from its parent.
+/// The position of an object, relative to its parent.
 #[derive(Persist, Clone, Copy, Default)]
 #[persist(component)]
 pub struct Place {
@@ -46,7 +46,7 @@ pub struct Lamp {
     pub is_on: bool,
 }
 
-/// A way to another object.
+/// A door to another object.
 #[derive(Persist, Default)]
 #[persist(component)]
 pub struct Door {
@@ -55,7 +55,7 @@ pub struct Door {
     pub lock: Lock,
 }
 
-/// What a door asks for.
+/// The lock of a door.
 #[derive(Persist, Default)]
 pub enum Lock {
     #[default]
@@ -67,19 +67,19 @@ pub enum Lock {
     Code(u16),
 }
 
-/// A walk from point to point, as seen from the parent of the walker.
+/// A patrol from point to point, relative to the parent of the guard.
 #[derive(Persist)]
 #[persist(component)]
 pub struct Patrol {
     pub points: Vec<Place>,
     #[persist(range = 0.0..=200.0, help = "In pixels per second")]
     pub speed: f32,
-    /// Where the guard walks to: the game's, and not for those who design levels.
+    /// The point to which the guard walks. The game changes it, so the inspector hides it.
     #[persist(hidden)]
     pub next: u32,
 }
 
-/// What belongs to no object: a resource of the world.
+/// The settings of a level, a resource of the world.
 #[derive(Persist)]
 pub struct Settings {
     pub title: String,
@@ -95,7 +95,7 @@ impl Default for Settings {
     }
 }
 
-/// Where an object is in the level.
+/// Returns the position of an object in the level.
 pub fn position(world: &World, object: ObjectId) -> Place {
     let mut at = Place::default();
     for object in std::iter::successors(Some(object), |object| world.parent(*object)) {
@@ -109,7 +109,7 @@ pub fn position(world: &World, object: ObjectId) -> Place {
 /// An edit of a level.
 pub type Edit<'e> = history::Edit<'e, World>;
 
-/// What the menu can add: a name, and what makes it at a place.
+/// An entry of the menu "Add": a name, and a function that spawns the object at a place.
 pub type Template = (&'static str, fn(&mut Edit<'_>, Place) -> Result<ObjectId>);
 
 pub const TEMPLATES: [Template; 4] = [
@@ -140,7 +140,7 @@ pub const TEMPLATES: [Template; 4] = [
     }),
 ];
 
-/// Something to begin with.
+/// Fills a new level with an example.
 pub fn sample(edit: &mut Edit<'_>) -> Result<()> {
     edit.insert_resource(Settings { title: String::from("The keep"), ..Settings::default() })?;
     let place = |x, y| Place { x, y };

@@ -1,10 +1,10 @@
-//! A small level editor: undo, copy and paste, and crash recovery in a window.
+//! A small level editor in a window, with undo, copy and paste, and crash recovery.
 //!
 //! ```text
 //! cargo run --release --manifest-path engines/Cargo.toml -p level-editor [level.sav]
 //! ```
 //!
-//! `level.rs` has the components, `view.rs` the level to click and drag in, `editor.rs` everything around it.
+//! `level.rs` has the components, `view.rs` the view of the level, and `editor.rs` the window around it.
 
 #![expect(unreachable_pub, reason = "a program has no outside")]
 
@@ -42,9 +42,10 @@ fn main() -> eframe::Result {
     )
 }
 
-/// Opens a level with its journal: what was done since its last save is recovered.
+/// Opens a level with its journal, which recovers the edits since the last save.
 fn open(path: PathBuf) -> Result<Editor> {
-    // A drag makes an edit in each frame. All survive a crash of the program, and all but the last second a power cut.
+    // A drag makes an edit in each frame, so they are flushed once a second. A crash of the program loses no edits, and
+    // a power failure loses those of the last second.
     let flush = Flush::Every(editor::FLUSHES);
     let options = Session::<World>::with(level::saves()?, History::new(1000)).flush(flush);
     let journal = path.with_extension("journal");

@@ -1,4 +1,4 @@
-//! The level as it looks: to pan, zoom, select and drag.
+//! The view of the level, in which the user pans, zooms, selects and drags.
 
 use eframe::egui::accesskit::Role;
 use eframe::egui::emath::TSTransform;
@@ -12,10 +12,10 @@ use persist_egui::Inspector;
 
 use crate::level::{Door, Lamp, Patrol, Place, Settings, Sprite, position};
 
-/// Where the user looks, and what is being dragged.
+/// The camera, and the object that is being dragged.
 #[derive(Default)]
 pub struct View {
-    /// From the level to the window; the first frame knows where the middle is.
+    /// The transform from the level to the window; `None` before the first frame, which centers the level.
     camera: Option<TSTransform>,
     area: Option<Rect>,
     dragged: Option<Dragged>,
@@ -24,14 +24,14 @@ pub struct View {
 struct Dragged {
     object: ObjectId,
     from: Place,
-    /// Where the mouse was pressed, in the level.
+    /// The position in the level where the mouse was pressed.
     pressed: Pos2,
-    /// While it is open, all edits are one entry of the history.
+    /// The drag of the history: while it is open, all edits become one entry.
     drag: Drag,
 }
 
 impl View {
-    /// Shows the level, and does what is done to it by the mouse.
+    /// Shows the level, and handles clicks and drags.
     pub fn show(
         &mut self,
         ui: &mut Ui,
@@ -61,14 +61,14 @@ impl View {
                 self.dragged =
                     pressed.and_then(|at| begin_drag(session, object, camera.inverse() * at));
             } else if response.dragged() && self.dragged.is_none() {
-                // The other buttons move the level, also where an object is.
+                // Other buttons move the level, even if they are pressed on an object.
                 self.camera = Some(TSTransform::from_translation(response.drag_delta()) * camera);
             }
             if let (Some(dragged), Some(mouse)) = (&self.dragged, response.interact_pointer_pos()) {
                 moved = dragged.go(session, camera.inverse() * mouse);
             }
         }
-        // Also if the object was deleted meanwhile.
+        // The drag ends even if the object was deleted meanwhile.
         let is_released = !ui.input(|input| input.pointer.any_down());
         if is_released && let Some(dragged) = self.dragged.take() {
             session.end_drag(dragged.drag);
@@ -76,7 +76,7 @@ impl View {
         moved
     }
 
-    /// The place in the middle of what is seen, for new objects.
+    /// Returns the place in the middle of the view, for new objects.
     pub fn middle(&self, world: &World) -> Place {
         let (Some(camera), Some(area)) = (self.camera, self.area) else { return Place::default() };
         let middle = camera.inverse() * area.center();
@@ -92,7 +92,7 @@ fn begin_drag(session: &mut Session, object: ObjectId, pressed: Pos2) -> Option<
 }
 
 impl Dragged {
-    /// Puts the object where the mouse has dragged it, in each frame.
+    /// Moves the object to the position of the mouse, in each frame of a drag.
     fn go(&self, session: &mut Session, mouse: Pos2) -> Result<()> {
         let by = mouse - self.pressed;
         let to = Place { x: self.from.x + by.x, y: self.from.y + by.y };
@@ -110,7 +110,7 @@ fn on_grid(world: &World, place: Place) -> Place {
     Place { x: round(place.x), y: round(place.y) }
 }
 
-/// What is drawn in one frame.
+/// The drawing of the level in one frame.
 struct Picture<'p> {
     ui: &'p Ui,
     world: &'p World,
@@ -118,7 +118,7 @@ struct Picture<'p> {
 }
 
 impl Picture<'_> {
-    /// Draws the level, and says what was done to each object.
+    /// Draws the level; returns the objects and their responses.
     fn show(&self, area: Rect, selected: Option<ObjectId>) -> Vec<(ObjectId, Response)> {
         let settings = self.world.resource::<Settings>();
         let background = settings.map_or(Color32::BLACK, |settings| color(settings.background));
@@ -130,7 +130,7 @@ impl Picture<'_> {
                 responses.push((object, self.object(object, selected == Some(object))));
             }
         }
-        // Light falls on all of it, and what an object refers to is not hidden by others.
+        // Lights and references are drawn last, over all objects.
         for (object, lamp) in self.world.query::<(ObjectId, &Lamp)>() {
             self.lamp(object, lamp);
         }
@@ -143,7 +143,7 @@ impl Picture<'_> {
     fn object(&self, object: ObjectId, is_selected: bool) -> Response {
         let at = self.at(position(self.world, object));
         let sprite = self.world.get::<Sprite>(object);
-        // What has no sprite needs a handle.
+        // An object without a sprite is shown as a small square that can be clicked.
         let size = sprite.map_or(Vec2::splat(12.0), |sprite| vec2(sprite.width, sprite.height));
         let rect = Rect::from_center_size(at, size * self.camera.scaling);
         let name = self.world.name(object).unwrap_or("object");
@@ -174,7 +174,7 @@ impl Picture<'_> {
         self.ui.painter().circle_stroke(at, radius, (1.0, color.gamma_multiply(0.4)));
     }
 
-    /// Where the door leads, and where the guard walks.
+    /// Draws an arrow to the target of a door, and the path of a guard.
     fn references(&self, object: ObjectId) {
         let stroke = Stroke::new(1.5, Color32::WHITE);
         let target = self.world.get::<Door>(object).and_then(|door| door.leads_to);

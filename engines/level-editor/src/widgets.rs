@@ -1,4 +1,4 @@
-//! What is where in the window, for the script that tests it.
+//! Reports the widgets of the window, for the script that tests it.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -6,8 +6,10 @@ use std::io::Write;
 use eframe::egui::accesskit::{Node, NodeId};
 use eframe::egui::{Context, FullOutput, Plugin};
 
-/// With the environment variable `LEVEL_EDITOR_WIDGETS`, the widgets of each frame are written to the standard output:
-/// what a screen reader would be told, one line for each, the pointer first, and an empty line at the end.
+/// Writes the widgets of each frame to standard output if the environment variable `LEVEL_EDITOR_WIDGETS` is set.
+///
+/// The widgets are those that a screen reader receives, one per line. The first line is the pointer, and the last one
+/// is empty.
 pub fn report_if_asked(context: &Context) {
     if std::env::var_os("LEVEL_EDITOR_WIDGETS").is_some() {
         context.enable_accesskit();
@@ -47,7 +49,7 @@ impl Plugin for Report {
             report += &format!("{role:?}\t{label}\t{value}\t{place}\t{focus}\n");
         }
         if report != self.last {
-            // Whoever reads it may have ended.
+            // An error is ignored: the reading program may have ended.
             let _ = writeln!(std::io::stdout(), "{report}");
             self.last = report;
         }

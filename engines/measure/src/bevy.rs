@@ -1,4 +1,4 @@
-//! 100,000 entities with five components, in Bevy: `cargo run --release --bin bevy --features bevy`.
+//! Measures 100,000 entities with five components in Bevy: `cargo run --release --bin bevy --features bevy`.
 
 mod rounds;
 
@@ -60,7 +60,7 @@ struct Hunts(
 
 type Five = (Position, Velocity, Health, Title, Hunts);
 
-/// A world without entities, which both can load into.
+/// Creates a world without entities, into which both libraries can load.
 fn empty() -> World {
     let mut app = app();
     let mut world = std::mem::take(app.world_mut());
@@ -108,7 +108,7 @@ fn entities(world: &mut World) -> Vec<Entity> {
     world.query_filtered::<Entity, With<Position>>().iter(world).collect()
 }
 
-/// No component has a handle of an asset.
+/// An asset loader that is never called: no component has a handle of an asset.
 struct NoHandles;
 
 impl LoadFromPath for NoHandles {

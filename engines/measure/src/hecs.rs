@@ -1,4 +1,4 @@
-//! 100,000 entities with five components, in hecs: `cargo run --release --bin hecs`.
+//! Measures 100,000 entities with five components in hecs: `cargo run --release --bin hecs`.
 
 mod rounds;
 

@@ -1,8 +1,8 @@
-//! Runs of a function, and the time of the fastest.
+//! Measures the fastest of several runs of a function.
 
 use std::time::{Duration, Instant};
 
-/// The fastest of some runs, each with a value that is made before the clock starts.
+/// Returns the time of the fastest run. Each run gets a new value, which is created before its clock starts.
 pub fn fastest<V, R>(mut make: impl FnMut() -> V, mut run: impl FnMut(V) -> R) -> Duration {
     let mut best = Duration::MAX;
     for _ in 0..15 {

@@ -1,4 +1,4 @@
-//! The plugin, and what an app says of its types.
+//! [`PersistPlugin`], and [`PersistApp`], by which an app registers its types.
 
 use std::any::TypeId;
 use std::fmt::{self, Display};
@@ -24,7 +24,7 @@ use crate::jobs::{
 use crate::types::Type;
 use crate::world_saves::WorldSaves;
 
-/// Saves and loads the entities with [`Saved`](crate::Saved), in slots of a folder.
+/// A plugin that saves and loads the entities with [`Saved`](crate::Saved), in the slots of a folder.
 ///
 /// ```
 /// use std::time::Duration;
@@ -57,15 +57,16 @@ pub struct PersistPlugin {
 }
 
 impl PersistPlugin {
-    /// With the folder of the slots; it is made when something is saved.
+    /// Creates a plugin with the folder of the slots. The first save creates the folder.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();
         Self { folder, saves: None, allows_empty: false, autosave: None, describe: None }
     }
 
-    /// Sets the settings of all saves and loads, and of each [`EditSession`](crate::EditSession) that is opened later. The
-    /// types of the app are registered in them.
+    /// Sets the settings of all saves and loads, and of each [`EditSession`](crate::EditSession) that is opened later.
+    ///
+    /// The types of the app are registered in this [`Saves`].
     ///
     /// ```
     /// use persist::{SaveOptions, Saves};
@@ -81,18 +82,19 @@ impl PersistPlugin {
         self
     }
 
-    /// Allows saves of a world in which nothing is to be saved. They are errors otherwise, of the kind
-    /// [`NoContent`](persist::ErrorKind::NoContent).
+    /// Allows saves of a world without saved entities and resources.
+    ///
+    /// Without this, such a save fails with [`NoContent`](persist::ErrorKind::NoContent).
     #[must_use]
     pub fn allow_empty(mut self) -> Self {
         self.allows_empty = true;
         self
     }
 
-    /// Saves after each such time, and keeps that many of these saves.
+    /// Saves automatically at an interval, and keeps the last `keep` of these saves.
     ///
-    /// Nothing is saved while no entity has [`Saved`](crate::Saved), or nothing has changed since the last save or load: so
-    /// a main menu does not replace good saves. For times of your own, write
+    /// An autosave is skipped while no entity has [`Saved`](crate::Saved), or if nothing has changed since the last
+    /// save or load, so that a main menu does not replace good saves. To choose the times yourself, write
     /// [`SaveRequested::auto`](crate::SaveRequested::auto).
     #[must_use]
     pub fn autosave(mut self, every: Duration, keep: u32) -> Self {
@@ -100,11 +102,11 @@ impl PersistPlugin {
         self
     }
 
-    /// Gives each [autosave](Self::autosave) the info that this function returns, as
-    /// [`SaveRequested::info`](crate::SaveRequested::info) does for one request.
+    /// Sets a function that returns the info of each [autosave](Self::autosave).
     ///
-    /// It is called when the save is taken. The resource [`WorldSaves`] is not in the world then. If it returns an error, there
-    /// is no save, and [`SaveFailed`](crate::SaveFailed) has the error.
+    /// [`SaveRequested::info`](crate::SaveRequested::info) sets the info of a requested save. The function is called
+    /// when the save is taken, and the resource [`WorldSaves`] is not in the world during the call. If the function
+    /// returns an error, nothing is saved, and [`SaveFailed`](crate::SaveFailed) has the error.
     ///
     /// ```
     /// use std::time::Duration;
@@ -165,18 +167,25 @@ impl Plugin for PersistPlugin {
     }
 }
 
-/// What an app says of its types. A type that is not registered is not saved; what a save has of it is kept.
+/// Methods of [`App`] that register types.
+///
+/// A type that is not registered is not saved. If a loaded save has components of such a type, they are kept as unknown
+/// content.
 pub trait PersistApp {
-    /// Saves components of a type. It derives `Persist` and `Clone`, and has `#[persist(component)]`.
+    /// Registers a component type that is saved and loaded.
+    ///
+    /// The type must derive `Persist` and `Clone`, and have `#[persist(component)]`.
     ///
     /// # Panics
     ///
-    /// If another type has the name of its class or is saved as that, or the class cannot be saved otherwise.
+    /// Panics if another type is saved as the same class, or if the class cannot be saved for another reason.
     #[track_caller]
     fn persist_component<T: Component + persist::Component + Clone>(&mut self) -> &mut Self;
 
-    /// Saves components of a type as another one: of a type of another crate, or whose form in memory is not for saves. `S`
-    /// derives `Persist` and `Clone`, and has `#[persist(component)]`.
+    /// Registers a component type `T` that is saved as another type `S`.
+    ///
+    /// Use it for a type of another crate, or for a type whose representation in memory should not be saved. `S` must
+    /// derive `Persist` and `Clone`, and have `#[persist(component)]`.
     ///
     /// ```
     /// use bevy_app::App;
@@ -209,39 +218,41 @@ pub trait PersistApp {
     ///
     /// # Panics
     ///
-    /// If another type has the name of the class or is saved as that, or the class cannot be saved otherwise.
+    /// Panics if another type is saved as the same class, or if the class cannot be saved for another reason.
     #[track_caller]
     fn persist_component_as<T, S>(&mut self) -> &mut Self
     where
         T: Component + TryFrom<S, Error: Display>,
         S: persist::Component + Clone + for<'t> From<&'t T>;
 
-    /// Says that components of a type are not saved on purpose, such as sprites: then no save warns of them.
+    /// Declares that components of a type, such as sprites, are deliberately not saved, so that no save warns of them.
     ///
-    /// A save writes to the log, once for each, which components of saved entities are not registered.
-    /// [`WorldSaves::warnings`](crate::WorldSaves::warnings) has them, too. Components of Bevy's own crates are left out.
-    /// Bevy knows the names with its feature `debug` alone, which is on by default.
+    /// A save logs each unregistered component of saved entities once, and
+    /// [`WorldSaves::warnings`](crate::WorldSaves::warnings) lists them. Components of Bevy's own crates are not
+    /// reported. Bevy knows the names of components only with its feature `debug`, which is on by default.
     fn ignore_component<T: Component>(&mut self) -> &mut Self;
 
-    /// Saves a resource. Its type derives `Persist` and `Clone`. If a loaded save has none, it
-    /// keeps its value.
+    /// Registers a resource that is saved and loaded.
+    ///
+    /// Its type must derive `Persist` and `Clone`. A load of a save without the resource keeps its current value.
     ///
     /// # Panics
     ///
-    /// If another type has the name of its class or is saved as that, or the class cannot be saved otherwise.
+    /// Panics if another type is saved as the same class, or if the class cannot be saved for another reason.
     #[track_caller]
     fn persist_resource<R: Resource + Persist + Pointee + Clone>(&mut self) -> &mut Self;
 
-    /// Saves a [state](bevy_state::state::State). Its type derives `States` and `Persist`.
+    /// Registers a [state](bevy_state::state::State) that is saved and loaded. Its type must derive `States` and
+    /// `Persist`.
     ///
-    /// A load sets [`NextState`](bevy_state::state::NextState): so `OnExit` and `OnEnter` run in the next frame, before its
-    /// `Update`, and find what was loaded. If the app is in that state already, neither runs. A load takes the place of a
-    /// transition that is pending, and so is in a save that is taken before the transition. If a loaded save has no such
-    /// state, the app stays in its own.
+    /// A load sets [`NextState`](bevy_state::state::NextState), so that `OnExit` and `OnEnter` run in the next frame,
+    /// before its `Update`, and see the loaded world. If the app is in that state already, neither runs. The loaded
+    /// state replaces a pending transition. A save that is taken before the transition contains the loaded state. If
+    /// the save lacks the state, the app stays in its current one.
     ///
-    /// Computed states follow from the states that they are computed of, and cannot be registered. A sub state begins with its
-    /// default when a load enters its source, unless it is registered, too. [`EditSession`](crate::EditSession) neither
-    /// records nor changes states.
+    /// Computed states are derived from other states, and cannot be registered. A sub state starts with its default
+    /// when a load enters its source state, unless the sub state is registered as well.
+    /// [`EditSession`](crate::EditSession) neither records nor changes states.
     ///
     /// ```
     /// use bevy_app::prelude::*;
@@ -276,14 +287,16 @@ pub trait PersistApp {
     ///
     /// # Panics
     ///
-    /// If another type has the name of its class or is saved as that, or the class cannot be saved otherwise.
+    /// Panics if another type is saved as the same class, or if the class cannot be saved for another reason.
     #[cfg(feature = "state")]
     #[track_caller]
     fn persist_state<S>(&mut self) -> &mut Self
     where
         S: bevy_state::state::FreelyMutableState + Persist + Pointee;
 
-    /// Saves the entities that pass a filter, as if they were marked with [`Saved`](crate::Saved). More filters save more.
+    /// Saves the entities that pass a filter, as if they were marked with [`Saved`](crate::Saved).
+    ///
+    /// Several calls add several filters: an entity is saved if it passes one of them.
     ///
     /// ```
     /// use bevy_app::App;
@@ -298,17 +311,17 @@ pub trait PersistApp {
     /// App::new().persist_entities::<(With<Enemy>, Without<Ghost>)>();
     /// ```
     ///
-    /// The filter is looked at when a save is taken, and before and after a load: an entity that has passed it then has the
-    /// marker until it does not pass any more. One that you marked yourself stays marked.
+    /// The filter runs when a save is taken, and before and after a load. An entity that passes it is marked with
+    /// `Saved` until the filter runs again and the entity does not pass. Entities that you marked yourself stay marked.
     fn persist_entities<F: ArchetypeFilter + 'static>(&mut self) -> &mut Self;
 }
 
 #[track_caller]
-fn add(app: &mut App, of: Type) -> &mut App {
+fn add(app: &mut App, ty: Type) -> &mut App {
     app.init_resource::<WorldSaves>();
-    let added = app.world_mut().resource_mut::<WorldSaves>().add(of);
+    let added = app.world_mut().resource_mut::<WorldSaves>().add(ty);
     if let Err(error) = added {
-        panic!("`{}` cannot be saved: {error}", of.name);
+        panic!("`{}` cannot be saved: {error}", ty.name);
     }
     app
 }

@@ -1,4 +1,4 @@
-//! Bevy's own components: names, the hierarchy, transforms.
+//! Saves Bevy's own components: names, the hierarchy, `Disabled`, and transforms.
 
 use std::any::{TypeId, type_name};
 
@@ -12,9 +12,9 @@ use persist::{ObjectId, Persist, Result, Saves};
 use persist_mirror::{As, Copies, Mirror, Target};
 
 use crate::entity::{entity, key};
-use crate::types::{IsSaved, Place, Since, Type, changed};
+use crate::types::{Apply, IsSaved, Since, Type, changed};
 
-/// The types that every save has.
+/// Returns the built-in types, which every save has.
 pub(crate) fn types() -> Vec<Type> {
     vec![
         Type {
@@ -29,7 +29,7 @@ pub(crate) fn types() -> Vec<Type> {
     ]
 }
 
-/// How a [`Name`] is saved.
+/// The stored form of a [`Name`].
 #[derive(Persist, Clone)]
 #[persist(component, class = "Name")]
 pub(crate) struct StoredName(String);
@@ -46,11 +46,11 @@ impl From<StoredName> for Name {
     }
 }
 
-/// The object gets the name, too, so that tools find it.
+/// Copies names, both as components and as the names of the objects, by which tools find them.
 fn copy_names<W: Target>(world: &mut World, mirror: &mut Mirror<W>, since: &Since) -> Result<()> {
     let (changed, count, world) = changed::<Name, W>(world, mirror, since, false);
     mirror.copy::<Name, As<StoredName>>(changed.iter().copied())?;
-    let mut taken = Vec::new();
+    let mut duplicates = Vec::new();
     for (entity, name) in changed {
         let Some(object) = mirror.ids().object(entity) else { continue };
         let world = mirror.target().world();
@@ -59,14 +59,14 @@ fn copy_names<W: Target>(world: &mut World, mirror: &mut Mirror<W>, since: &Sinc
         }
         match world.find(name) {
             None => mirror.target().share_name(object, name)?,
-            Some(_) => taken.push((object, name)),
+            Some(_) => duplicates.push((object, name)),
         }
     }
-    // Who has the name may be about to lose it: two entities may have exchanged theirs.
-    for (object, _) in &taken {
+    // The object that has the name may be about to lose it: two entities may have swapped names.
+    for (object, _) in &duplicates {
         mirror.target().share_name(*object, "")?;
     }
-    for (object, name) in taken {
+    for (object, name) in duplicates {
         mirror.target().share_name(object, name)?;
     }
     let mut nameless = Vec::new();
@@ -85,7 +85,7 @@ fn copy_names<W: Target>(world: &mut World, mirror: &mut Mirror<W>, since: &Sinc
     Ok(())
 }
 
-/// How [`Disabled`] is saved.
+/// The stored form of [`Disabled`].
 #[derive(Persist, Clone)]
 #[persist(component, class = "Disabled")]
 pub(crate) struct StoredDisabled;
@@ -102,7 +102,7 @@ impl From<StoredDisabled> for Disabled {
     }
 }
 
-/// Marks an object whose entity is below one that is not saved, so that the load can report it.
+/// Marks an object whose entity has a parent that is not saved, so that the load can report it.
 #[derive(Persist, Clone)]
 #[persist(component, class = "ParentNotSaved")]
 struct ParentNotSaved;
@@ -115,7 +115,7 @@ fn parent_not_saved() -> Type {
         class: ParentNotSaved::persist_name,
         register: Saves::register_component::<ParentNotSaved>,
         know: persist::World::register::<ParentNotSaved>,
-        // `copy_tree` does it.
+        // `copy_tree` copies these markers.
         copy: |_, _, _| Ok(()),
         record: |_, _, _| Ok(()),
         restore: |copies, _, _| {
@@ -130,7 +130,7 @@ fn parent_not_saved() -> Type {
         },
         enter: |_, _| Ok(()),
         lacks: |_, _| false,
-        keep: |_| None,
+        initial: |_| None,
         is_resource: false,
         is_edited: true,
     }
@@ -145,7 +145,7 @@ mod transform {
     use bevy_transform::components::Transform;
     use persist::Persist;
 
-    /// How a [`Transform`] is saved.
+    /// The stored form of a [`Transform`].
     #[derive(Persist, Clone)]
     #[persist(component, class = "Transform")]
     pub(crate) struct Stored {
@@ -167,7 +167,7 @@ mod transform {
     impl From<Stored> for Transform {
         fn from(Stored { translation, rotation, scale }: Stored) -> Self {
             let mut transform = Self::from_translation(translation.into());
-            // Every bit of it, so that equal worlds have equal saves.
+            // The quaternion is not normalized, so that equal worlds have equal saves, bit for bit.
             let place = &mut transform.rotation;
             [place.x, place.y, place.z, place.w] = rotation;
             transform.scale = scale.into();
@@ -176,14 +176,14 @@ mod transform {
     }
 }
 
-/// Copies who is below whom, and in which order; whether there is a tree.
+/// Copies the parents of entities and the order of their children; returns whether any entity has a parent.
 pub(crate) fn copy_tree<W: Target>(
     world: &mut World,
     mirror: &mut Mirror<W>,
     since: &Since,
     had_tree: bool,
 ) -> Result<bool> {
-    // One who was there may be below one who is new.
+    // An old entity may have a parent that is new in the mirror, although its `ChildOf` is unchanged.
     let is_any_new = since.first_new.is_some();
     let (mut below, mut orphans) = (0, Vec::new());
     let mut children = world.query_filtered::<(Entity, Ref<'_, ChildOf>), IsSaved>();
@@ -237,12 +237,12 @@ pub(crate) fn copy_tree<W: Target>(
     Ok(below > 0)
 }
 
-/// Puts entities below their parents, in their order. With a world, those alone whose place there is another one.
+/// Restores the parents of entities, and the order of their children. With a world, restores only what differs there.
 pub(crate) fn restore_tree(
     copies: &Copies<'_>,
     objects: &[(ObjectId, Entity)],
     world: Option<&World>,
-) -> Place {
+) -> Apply {
     let saved: EntityHashSet = objects.iter().map(|(_, entity)| *entity).collect();
     let entity_of = |object: &ObjectId| {
         let found = objects.binary_search_by_key(object, |(object, _)| *object).ok()?;
@@ -263,7 +263,7 @@ pub(crate) fn restore_tree(
     }
     Box::new(move |world: &mut World| {
         for root in roots {
-            // Below one that is not saved, it is at the top in a save, too.
+            // A parent that is not saved stays: the object of its child is a root in the save as well.
             if world.get::<ChildOf>(root).is_some_and(|above| saved.contains(&above.parent())) {
                 world.entity_mut(root).remove::<ChildOf>();
             }

@@ -1,9 +1,9 @@
-//! How a field of type [`Entity`] is saved.
+//! Saves fields of type [`Entity`], with `#[persist(with = entity)]`.
 //!
-//! It is stored as the id of the object that stands for the entity, and restored as that object's entity after the load.
-//! An entity that is not saved, or was despawned, is [`Entity::PLACEHOLDER`] after a load, and its component has a row in
-//! the report. [`WorldSaves::warnings`](crate::WorldSaves::warnings) has it at the save. If several such entities are keys
-//! of one map or elements of one set, they come back as other entities that never live.
+//! An entity is stored as the id of its object, and restored as the entity that the load spawned for that object. An
+//! entity that is not saved, or was despawned, is [`Entity::PLACEHOLDER`] after a load, and its component has a row in
+//! the report. [`WorldSaves::warnings`](crate::WorldSaves::warnings) has the row after the save. If several such
+//! entities are keys of one map or elements of one set, they become distinct entities that never live.
 //!
 //! The module [lifts](https://docs.rs/persist/latest/persist/trait.With.html) into options, lists and maps:
 //!
@@ -33,10 +33,10 @@ use std::convert::Infallible;
 use bevy_ecs::entity::{Entity, EntityGeneration};
 use persist::ObjectId;
 
-/// What is stored.
+/// The type as which an entity is stored.
 pub type Stored = ObjectId;
 
-/// The object of an entity.
+/// Returns the object of an entity.
 #[must_use]
 pub fn store(entity: &Entity) -> ObjectId {
     if *entity == Entity::PLACEHOLDER {
@@ -45,11 +45,11 @@ pub fn store(entity: &Entity) -> ObjectId {
     persist_mirror::store(key(*entity))
 }
 
-/// The entity of an object.
+/// Returns the entity of an object; [`Entity::PLACEHOLDER`] if the object has none.
 ///
 /// # Errors
 ///
-/// None.
+/// Never returns an error.
 pub fn restore(object: ObjectId) -> Result<Entity, Infallible> {
     Ok(match persist_mirror::restore(object) {
         Ok(bits) => Entity::try_from_bits(bits).unwrap_or(Entity::PLACEHOLDER),
@@ -61,12 +61,12 @@ pub fn restore(object: ObjectId) -> Result<Entity, Infallible> {
     })
 }
 
-/// Whether an entity of the engine stands for one that was not saved.
+/// Returns whether an entity is a placeholder of an entity that was not saved.
 pub(crate) fn is_lost(entity: Entity) -> bool {
     entity.index() == Entity::PLACEHOLDER.index()
 }
 
-/// What a field holds before a load fills it: [`Entity::PLACEHOLDER`].
+/// Returns the value of a field before a load fills it: [`Entity::PLACEHOLDER`].
 #[must_use]
 pub fn empty() -> Entity {
     Entity::PLACEHOLDER

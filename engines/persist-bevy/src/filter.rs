@@ -1,6 +1,7 @@
-//! Which entities are saved besides those that the game marks: the ones that pass a filter.
+//! [`Filter`], which selects entities to save, in addition to those that the game marks.
 //!
-//! A filter gives them [`Saved`], which all else looks at, and takes that away from those that do not pass any more.
+//! A filter inserts [`Saved`] into the entities that pass, and removes it from those that no longer do. All other code
+//! only checks for `Saved`.
 
 use std::any::TypeId;
 use std::marker::PhantomData;
@@ -13,11 +14,11 @@ use bevy_ecs::world::World;
 
 use crate::Saved;
 
-/// Marks an entity that has its [`Saved`] from this filter.
+/// Marks an entity whose [`Saved`] was inserted by this filter.
 #[derive(Component)]
 struct SavedBy<F: 'static>(PhantomData<fn() -> F>);
 
-/// A filter of an app.
+/// A registered filter of an app.
 #[derive(Clone, Copy)]
 pub(crate) struct Filter {
     pub(crate) id: TypeId,
@@ -32,14 +33,14 @@ impl Filter {
     }
 }
 
-/// Marks the entities that pass a filter, and no others that were marked for that alone.
+/// Marks the entities that pass a filter, and unmarks those that filters have marked and that no longer pass.
 pub(crate) fn mark_all(world: &mut World, filters: &[Filter]) {
-    // One that another filter lets through is marked again.
+    // All filters unmark first: an entity that passes another filter is then marked again.
     filters.iter().for_each(|filter| (filter.unmark)(world));
     filters.iter().for_each(|filter| (filter.mark)(world));
 }
 
-/// Says of entities that were loaded which have their mark from a filter.
+/// Records which of the loaded entities pass a filter, so that the filter can unmark them later.
 pub(crate) fn claim_all(world: &mut World, filters: &[Filter], loaded: &[Entity]) {
     if !filters.is_empty() && !loaded.is_empty() {
         let loaded = loaded.iter().copied().collect();

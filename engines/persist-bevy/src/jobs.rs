@@ -1,4 +1,4 @@
-//! Saves and loads of an app, one after the other, on threads of their own.
+//! Requests of an app to save and load, executed one after the other on background threads.
 
 use std::fmt;
 use std::mem;
@@ -20,11 +20,13 @@ use persist_mirror::Mirror;
 
 use crate::world_saves::{Settings, State, WorldSaves};
 
-/// Makes the info of an automatic save.
+/// A function that creates the info of an automatic save.
 pub(crate) type Describe = Arc<dyn Fn(&mut World) -> Result<SlotInfo> + Send + Sync>;
 
-/// Asks for a save into a slot. It is taken at the end of the frame, written in the background, and answered by
-/// [`SaveFinished`] or [`SaveFailed`].
+/// A message that requests a save into a slot.
+///
+/// The save is taken at the end of the frame and written in the background. A [`SaveFinished`] or [`SaveFailed`]
+/// reports its result.
 ///
 /// ```
 /// use bevy_ecs::prelude::*;
@@ -37,31 +39,30 @@ pub(crate) type Describe = Arc<dyn Fn(&mut World) -> Result<SlotInfo> + Send + S
 /// }
 /// ```
 ///
-/// A world in which nothing is to be saved, as in a main menu, is not saved: the error is
+/// A world without saved entities and resources, as in a main menu, is not saved: the request fails with
 /// [`NoContent`](persist::ErrorKind::NoContent).
 #[derive(Message, Clone)]
 pub struct SaveRequested {
-    /// `None` for the next one that is saved automatically.
+    /// `None` for the next slot of the automatic saves.
     slot: Option<String>,
     keep: u32,
     info: SlotInfo,
-    /// Whether there is no save if nothing has changed.
+    /// Whether the save is skipped if nothing has changed.
     if_modified: bool,
     describe: Option<Describe>,
 }
 
 impl SaveRequested {
-    /// Into the slot of this name.
+    /// Requests a save into the slot with this name.
     #[must_use]
     pub fn slot(name: impl Into<String>) -> Self {
         Self { slot: Some(name.into()), ..Self::auto(0) }
     }
 
-    /// Into the next slot for automatic saves. That many of these are kept: see
-    /// [`Slots::auto`](persist::save::Slots::auto).
+    /// Requests a save into the next slot for automatic saves, and keeps the last `keep` of them.
     ///
-    /// It is for timers and checkpoints of your own: unlike
-    /// [`PersistPlugin::autosave`](crate::PersistPlugin::autosave), it also saves a world in which nothing has changed.
+    /// See [`Slots::auto`](persist::save::Slots::auto). Use it for your own timers and checkpoints: unlike
+    /// [`PersistPlugin::autosave`](crate::PersistPlugin::autosave), it also saves a world without changes.
     ///
     /// ```
     /// use bevy_ecs::prelude::*;
@@ -82,8 +83,10 @@ impl SaveRequested {
         Self { slot: None, keep, info, if_modified: false, describe: None }
     }
 
-    /// Sets title, play time, thumbnail or a value of the game's own, which a list of slots shows without a load. It is the
-    /// info of this save alone. At most 1 MiB, if [`Limits::metadata`](persist::Limits::metadata) is not raised.
+    /// Sets the info of this save: a title, play time, thumbnail or value of the game, for a list of slots.
+    ///
+    /// The list shows the info without a load. The info may have up to 1 MiB, unless you raise
+    /// [`Limits::metadata`](persist::Limits::metadata).
     #[must_use]
     pub fn info(self, info: SlotInfo) -> Self {
         Self { info, ..self }
@@ -110,8 +113,10 @@ impl fmt::Debug for SaveRequested {
     }
 }
 
-/// Asks for a load of a slot: it is read in the background, put into the world at the end of a frame, and answered by
-/// [`LoadFinished`] or [`LoadFailed`]. All entities with [`Saved`](crate::Saved) are replaced, and the registered
+/// A message that requests a load of a slot.
+///
+/// The slot is read in the background, and applied to the world at the end of a frame. A [`LoadFinished`] or
+/// [`LoadFailed`] reports the result. The load replaces all entities with [`Saved`](crate::Saved), and the registered
 /// resources that the save has.
 #[derive(Message, Clone, Debug)]
 pub struct LoadRequested {
@@ -121,20 +126,21 @@ pub struct LoadRequested {
 }
 
 impl LoadRequested {
-    /// From the slot of this name.
+    /// Requests a load of the slot with this name.
     #[must_use]
     pub fn slot(name: impl Into<String>) -> Self {
         Self { slot: name.into(), keeps: false, options: None }
     }
 
-    /// Sets what this load does about a save that is not the program's own, in place of what the settings say: such as a
-    /// salvage of a damaged save, for which the player asks.
+    /// Sets the options of this load, in place of the options of the settings.
+    ///
+    /// Use it to salvage a damaged save at the player's request.
     #[must_use]
     pub fn load_options(self, options: LoadOptions) -> Self {
         Self { options: Some(options), ..self }
     }
 
-    /// The slot; its load sets `loaded` to the part that is done, as the bits of a number.
+    /// Returns the slot. Its load stores its progress in `loaded`, as the bits of an `f32` from 0 to 1.
     fn to_slot(&self, settings: &Settings, loaded: Arc<AtomicU32>) -> Result<Slot> {
         let mut settings = settings.clone();
         settings.saves = settings.saves.watch_loads(move |progress| {
@@ -146,10 +152,12 @@ impl LoadRequested {
         Ok(settings.slots()?.slot(&self.slot))
     }
 
-    /// Entities whose objects are in the save, too, stay, and get its components, as an undo of the game wants it. They keep
-    /// their other components, which the save knows nothing of. A save has nothing of entities that are not saved, though:
-    /// references to them are [`Entity::PLACEHOLDER`](bevy_ecs::entity::Entity::PLACEHOLDER) as after any other load. Give
-    /// such an entity the marker `Saved`, or use [`EditSession`](crate::EditSession), which keeps these references.
+    /// Keeps the current entities whose objects are in the save, and replaces their components, as for an undo in a
+    /// game.
+    ///
+    /// These entities also keep the components that are not saved. References to entities that are not saved become
+    /// [`Entity::PLACEHOLDER`](bevy_ecs::entity::Entity::PLACEHOLDER), as in any load. To keep such references, mark
+    /// the entities with `Saved`, or use [`EditSession`](crate::EditSession).
     #[must_use]
     pub fn keeping_entities(mut self) -> Self {
         self.keeps = true;
@@ -157,54 +165,54 @@ impl LoadRequested {
     }
 }
 
-/// A save is written.
+/// A message that a save was written.
 #[derive(Message, Clone, Debug)]
 pub struct SaveFinished {
-    /// The slot; also that of an automatic save, unless another one replaced that before it was written.
+    /// The name of the slot; `None` for an automatic save that a later save replaced before it was written.
     pub slot: Option<String>,
     /// The file of the slot.
     pub path: Option<PathBuf>,
-    /// What became of it: one that another save of the slot replaced before it was written is none of its own.
+    /// Whether the save was written, or replaced by a later save of the slot before it was written.
     pub outcome: SaveOutcome,
 }
 
-/// A save was not taken or written; the slot has its old one.
+/// A message that a save failed. The slot still has its old save.
 #[derive(Message, Clone, Debug)]
 pub struct SaveFailed {
-    /// The slot; `None` for an automatic save that was given none.
+    /// The name of the slot; `None` for an automatic save that failed before it got a slot.
     pub slot: Option<String>,
-    /// Why.
+    /// The error of the save.
     pub error: Arc<Error>,
 }
 
-/// A load is in the world.
+/// A message that a load finished, and that the world has the loaded entities.
 #[derive(Message, Clone, Debug)]
 pub struct LoadFinished {
-    /// The slot.
+    /// The name of the slot.
     pub slot: String,
-    /// What was not loaded as it was stored.
+    /// The report of the load: the parts of the save that were converted, left out or unknown.
     pub report: Arc<LoadReport>,
 }
 
-/// A load was refused; the world is as it was.
+/// A message that a load failed. The world is unchanged.
 #[derive(Message, Clone, Debug)]
 pub struct LoadFailed {
-    /// The slot.
+    /// The name of the slot.
     pub slot: String,
-    /// Why.
+    /// The error of the load.
     pub error: Arc<Error>,
 }
 
-/// How far the saves and loads of the app are.
+/// The progress of the saves and loads of the app.
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq)]
 pub struct SaveProgress {
-    /// The part of all bytes that is written, from 0 to 1; `None` while nothing is saved.
+    /// The fraction of the bytes that is written, from 0 to 1; `None` while nothing is being saved.
     pub saving: Option<f32>,
-    /// The part of the entities of a save that is read, from 0 to 1; `None` while nothing is loaded.
+    /// The fraction of the entities that is read, from 0 to 1; `None` while nothing is being loaded.
     pub loading: Option<f32>,
 }
 
-/// Saves now and then, in slots that rotate.
+/// The settings of automatic saves, and the time of the last one.
 #[derive(Resource)]
 pub(crate) struct Autosave {
     pub(crate) every: Duration,
@@ -213,7 +221,7 @@ pub(crate) struct Autosave {
     pub(crate) describe: Option<Describe>,
 }
 
-/// What was asked for.
+/// A requested save or load.
 #[derive(Clone)]
 pub(crate) enum Request {
     Save(SaveRequested),
@@ -226,21 +234,21 @@ pub(crate) struct Job {
     slot: Option<String>,
 }
 
-/// What a thread does meanwhile.
+/// The request that a thread is executing.
 pub(crate) struct Running {
     thread: JoinHandle<Option<Done>>,
     request: Request,
     loaded: Arc<AtomicU32>,
 }
 
-/// What a thread takes with it.
+/// The work of a thread, with the data that it owns meanwhile.
 #[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Work {
     Save { mirror: Mirror, slot: Slot, settings: Settings },
     Load { slot: Slot },
 }
 
-/// What a thread gives back.
+/// The result of a thread, with the mirror that it returns after a save.
 struct Done {
     mirror: Option<Mirror>,
     result: Result<Outcome>,
@@ -256,7 +264,7 @@ impl Work {
         match self {
             Self::Save { mirror, slot, settings } => {
                 let save = mirror.content(settings.allows_empty).and_then(|world| {
-                    settings.make_folder();
+                    settings.create_folder();
                     guarded(|| slot.save_in_background(world))
                 });
                 Done { result: save.map(Outcome::Taken), mirror: Some(mirror) }
@@ -269,7 +277,7 @@ impl Work {
     }
 }
 
-/// Calls code of the game; a panic costs this save or load alone.
+/// Calls code of the game, and converts a panic into an error of this save or load.
 fn guarded<R>(run: impl FnOnce() -> Result<R>) -> Result<R> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
         Err(Error::new(ErrorKind::Refused, "a component panicked while it was saved or loaded"))
@@ -277,17 +285,17 @@ fn guarded<R>(run: impl FnOnce() -> Result<R>) -> Result<R> {
 }
 
 impl State {
-    /// Waits until no thread has the mirror.
+    /// Waits until no thread owns the mirror.
     pub(crate) fn settle(&mut self) {
-        // The thread catches panics, and takes its work first of all.
+        // The thread catches panics and always finds its work, so it returns the mirror.
         if let Some(Running { thread, request, .. }) = self.running.take()
             && let Ok(Some(done)) = thread.join()
         {
-            self.take_back(done, request);
+            self.complete(done, request);
         }
     }
 
-    fn take_back(&mut self, done: Done, request: Request) {
+    fn complete(&mut self, done: Done, request: Request) {
         if let Some(mirror) = done.mirror {
             self.mirror = mirror;
         }
@@ -307,7 +315,7 @@ impl State {
             Ok(None) => return,
             Err(error) => return self.finished.push((request, Err(error))),
         };
-        // If no thread can be started, as on a web page, the work is still here.
+        // If no thread can be started, as in WebAssembly, the work is still here, and is done on this thread.
         let work = Arc::new(Mutex::new(Some(work)));
         let take = |work: &Mutex<Option<Work>>| {
             work.lock().unwrap_or_else(PoisonError::into_inner).take().map(Work::run)
@@ -317,13 +325,13 @@ impl State {
             Ok(thread) => self.running = Some(Running { thread, request, loaded }),
             Err(_) => {
                 if let Some(done) = take(&work) {
-                    self.take_back(done, request);
+                    self.complete(done, request);
                 }
             }
         }
     }
 
-    /// Copies the world for a save; `None` if it is to be saved only if it has changed, and has not.
+    /// Copies the world for a save; returns `None` if the save is skipped because nothing has changed.
     fn begin_save(
         &mut self,
         settings: &Settings,
@@ -343,7 +351,7 @@ impl State {
         Ok(Some(Work::Save { mirror, slot, settings: settings.clone() }))
     }
 
-    /// Says what became of a request.
+    /// Applies the result of a request, and writes its message.
     fn answer(&mut self, world: &mut World, request: Request, result: Result<Outcome>) {
         match (request, result) {
             (Request::Save(SaveRequested { slot, .. }), Ok(Outcome::Taken(save))) => {
@@ -366,13 +374,13 @@ impl State {
             (Request::Load(LoadRequested { slot, .. }), Err(error)) => {
                 world.write_message(LoadFailed { slot, error: Arc::new(error) });
             }
-            // A save is taken and a load is loaded.
+            // Unreachable: a save returns `Taken`, and a load returns `Loaded`.
             (Request::Save(_), Ok(Outcome::Loaded(_)))
             | (Request::Load(_), Ok(Outcome::Taken(_))) => {}
         }
     }
 
-    /// One frame. At the last one, all that was asked for is done.
+    /// Processes requests and results for one frame. The last frame of the app waits for all of them.
     fn frame(&mut self, settings: &Settings, world: &mut World, is_last: bool) {
         loop {
             if self.running.as_ref().is_some_and(|running| is_last || running.thread.is_finished())
@@ -429,19 +437,19 @@ impl State {
     }
 }
 
-/// Does what was asked for.
+/// The system that executes requested saves and loads.
 pub(crate) fn run(world: &mut World) {
     let drain = |world: &mut World| -> Vec<Request> {
-        let mut asked = Vec::new();
+        let mut requests = Vec::new();
         if let Some(mut saves) = world.get_resource_mut::<Messages<SaveRequested>>() {
-            asked.extend(saves.drain().map(Request::Save));
+            requests.extend(saves.drain().map(Request::Save));
         }
         if let Some(mut loads) = world.get_resource_mut::<Messages<LoadRequested>>() {
-            asked.extend(loads.drain().map(Request::Load));
+            requests.extend(loads.drain().map(Request::Load));
         }
-        asked
+        requests
     };
-    let mut asked = drain(world);
+    let mut requests = drain(world);
     if let Some(mut auto) = world.get_resource_mut::<Autosave>()
         && auto.last.elapsed() >= auto.every
     {
@@ -449,12 +457,12 @@ pub(crate) fn run(world: &mut World) {
         let describe = auto.describe.clone();
         let request =
             SaveRequested { if_modified: true, describe, ..SaveRequested::auto(auto.keep) };
-        asked.push(Request::Save(request));
+        requests.push(Request::Save(request));
     }
     let is_last = world.get_resource::<Messages<AppExit>>().is_some_and(|exit| !exit.is_empty());
     let progress = world.resource_scope(|world, mut saves: Mut<'_, WorldSaves>| {
         let (settings, state) = saves.parts();
-        state.waiting.extend(asked);
+        state.waiting.extend(requests);
         state.frame(settings, world, is_last);
         state.progress()
     });

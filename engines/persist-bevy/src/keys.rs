@@ -1,4 +1,4 @@
-//! How Bevy's own maps and sets of entities are saved.
+//! [`EntityKeys`], which saves Bevy's own maps and sets of entities.
 
 use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
@@ -11,7 +11,7 @@ use crate::entity;
 
 /// Saves an [`EntityHashMap`] or [`EntityHashSet`]: `#[persist(with = EntityKeys)]`.
 ///
-/// A load leaves out entities that were despawned or are not saved, and reports them.
+/// Entities that were despawned or are not saved are left out by a load, which reports them.
 ///
 /// ```
 /// use bevy_ecs::entity::{EntityHashMap, EntityHashSet};
@@ -60,7 +60,7 @@ impl With<EntityHashSet> for EntityKeys {
     }
 }
 
-/// `None` for an entity that was not saved.
+/// Returns the entity of an object; `None` if it was not saved.
 fn restored(object: ObjectId) -> Option<Entity> {
     persist_mirror::restore(object).ok().and_then(Entity::try_from_bits)
 }

@@ -30,12 +30,12 @@ pub use world_saves::{PersistWorld, WorldSaves};
 
 /// Marks an entity that is saved, with its registered components.
 ///
-/// `#[require(Saved)]` on a component says it of all entities that have that one, and
-/// [`persist_entities`](PersistApp::persist_entities) of all that pass a filter.
+/// `#[require(Saved)]` on a component marks all entities with that component, and
+/// [`persist_entities`](PersistApp::persist_entities) marks all entities that pass a filter.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Saved;
 
-/// The page of the guide, whose code is tested.
+/// The page of the guide, included so that its code is tested.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/11-bevy.md")]
 mod guide {}

@@ -1,4 +1,4 @@
-//! How states are saved: as resources, and entered by a transition.
+//! Saves states as resources, and restores them by a transition.
 
 use std::any::{TypeId, type_name};
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use persist_mirror::{Mirror, Target};
 
 use crate::types::{Since, Type};
 
-/// The type of a state.
+/// Describes how a state is saved and restored.
 pub(crate) fn state<S: FreelyMutableState + Persist + Pointee>() -> Type {
     Type {
         id: TypeId::of::<State<S>>(),
@@ -34,20 +34,20 @@ pub(crate) fn state<S: FreelyMutableState + Persist + Pointee>() -> Type {
         lost: |world, lost| lost.add_resource::<S>(world),
         enter: |_, _| Ok(()),
         lacks: |_, _| false,
-        keep: |_| None,
+        initial: |_| None,
         is_resource: true,
         is_edited: false,
     }
 }
 
-/// The transition that a load asked for: it is still to come while `NextState` is as old as this.
+/// A transition that a load has requested. It is still pending while `NextState` has the change tick `set_at`.
 #[derive(Resource)]
 struct Entering<S: 'static> {
     set_at: Tick,
     state: PhantomData<fn() -> S>,
 }
 
-/// Asks for the transition to a loaded state, in place of one that is pending.
+/// Requests the transition to a loaded state, which replaces a pending one.
 fn enter<S: FreelyMutableState>(world: &mut World, state: S) {
     let is_current = world.get_resource::<State<S>>().is_some_and(|current| *current == state);
     let next = if is_current { NextState::Unchanged } else { NextState::PendingIfDifferent(state) };
@@ -58,8 +58,9 @@ fn enter<S: FreelyMutableState>(world: &mut World, state: S) {
     }
 }
 
-/// The state that is saved. A pending transition counts only if a load asked for it: a game that saves and leaves to its
-/// menu is saved as it was played.
+/// Returns the state to save: the current one, or the target of a pending transition that a load has requested.
+///
+/// Other pending transitions do not count: a game that saves while it leaves to the menu is saved as it was played.
 fn saved_state<S: FreelyMutableState>(world: &World) -> Option<&S> {
     if let Some(entering) = world.get_resource::<Entering<S>>()
         && let Some(next) = world.get_resource_ref::<NextState<S>>()
@@ -76,15 +77,15 @@ fn copy<S: FreelyMutableState + Persist + Pointee>(
     mirror: &mut Mirror,
     since: &Since,
 ) -> Result<()> {
-    let is_there = mirror.world().resource::<S>().is_some();
+    let exists = mirror.world().resource::<S>().is_some();
     let Some(state) = saved_state::<S>(world) else {
-        return if is_there { mirror.target().remove_resource::<S>() } else { Ok(()) };
+        return if exists { mirror.target().remove_resource::<S>() } else { Ok(()) };
     };
     let takes_all = since.renews_references && S::persist_kind().may_hold_ids();
     let current = world.get_resource_ref::<State<S>>().map(|state| state.last_changed());
     let next = world.get_resource_ref::<NextState<S>>().map(|next| next.last_changed());
     let is_changed = current.into_iter().chain(next).any(|tick| since.is_changed(tick));
-    if !is_there || takes_all || is_changed {
+    if !exists || takes_all || is_changed {
         mirror.copy_resource::<S>(state)?;
     }
     Ok(())

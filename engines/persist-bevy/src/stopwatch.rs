@@ -1,6 +1,6 @@
-//! How a field of type [`Stopwatch`] is saved: with its elapsed time, paused or not.
+//! Saves fields of type [`Stopwatch`], with their elapsed time and whether they are paused.
 //!
-//! The module lifts into options, lists and maps, as [`timer`](crate::timer) does:
+//! The module lifts into options, lists and maps, like [`timer`](crate::timer):
 //!
 //! ```
 //! use bevy_ecs::prelude::*;
@@ -23,7 +23,7 @@ use std::time::Duration;
 use bevy_time::Stopwatch;
 use persist::Persist;
 
-/// What is stored.
+/// The stored form of a stopwatch.
 #[derive(Persist, Clone, Copy, Debug, PartialEq, Eq)]
 #[persist(class = "Stopwatch")]
 pub struct Stored {
@@ -31,17 +31,17 @@ pub struct Stored {
     is_paused: bool,
 }
 
-/// The parts of a stopwatch.
+/// Converts a stopwatch to its stored form.
 #[must_use]
 pub fn store(stopwatch: &Stopwatch) -> Stored {
     Stored { elapsed: stopwatch.elapsed(), is_paused: stopwatch.is_paused() }
 }
 
-/// The stopwatch of these parts.
+/// Converts a stored stopwatch back.
 ///
 /// # Errors
 ///
-/// None.
+/// Never returns an error.
 pub fn restore(stored: Stored) -> Result<Stopwatch, Infallible> {
     let mut stopwatch = Stopwatch::new();
     stopwatch.set_elapsed(stored.elapsed);
@@ -51,7 +51,7 @@ pub fn restore(stored: Stored) -> Result<Stopwatch, Infallible> {
     Ok(stopwatch)
 }
 
-/// What a field holds before a load fills it: [`Stopwatch::new`].
+/// Returns the value of a field before a load fills it: [`Stopwatch::new`].
 #[must_use]
 pub fn empty() -> Stopwatch {
     Stopwatch::new()

@@ -1,7 +1,7 @@
-//! How a field of type [`Timer`] is saved.
+//! Saves fields of type [`Timer`], with `#[persist(with = timer)]`.
 //!
-//! A loaded timer continues where it was: with its duration, elapsed time and mode, paused or not, and as finished as it
-//! was, also in the current tick.
+//! A loaded timer continues from the saved state: its duration, elapsed time and mode, whether it is paused, and how
+//! often it has finished in the current tick.
 //!
 //! The module [lifts](https://docs.rs/persist/latest/persist/trait.With.html) into options, lists and maps:
 //!
@@ -31,7 +31,7 @@ use std::time::Duration;
 use bevy_time::{Timer, TimerMode};
 use persist::Persist;
 
-/// What is stored.
+/// The stored form of a timer.
 #[derive(Persist, Clone, Copy, Debug, PartialEq, Eq)]
 #[persist(class = "Timer")]
 pub struct Stored {
@@ -39,11 +39,11 @@ pub struct Stored {
     elapsed: Duration,
     is_repeating: bool,
     is_paused: bool,
-    /// If it is finished, how often in the current tick: 0 if it was finished before that.
+    /// How often a finished timer has finished in the current tick: 0 if it has finished before. `None` if it runs.
     finished: Option<u32>,
 }
 
-/// The parts of a timer.
+/// Converts a timer to its stored form.
 #[must_use]
 pub fn store(timer: &Timer) -> Stored {
     Stored {
@@ -55,13 +55,13 @@ pub fn store(timer: &Timer) -> Stored {
     }
 }
 
-/// The timer of these parts.
+/// Converts a stored timer back.
 ///
 /// # Errors
 ///
-/// None.
+/// Never returns an error.
 pub fn restore(stored: Stored) -> Result<Timer, Infallible> {
-    // It ends once in a nanosecond, since only ticks of a repeating timer set how often it has finished in one.
+    // Only ticks of a repeating timer set the number of times that it has finished. This one finishes each nanosecond.
     let mut timer = Timer::new(Duration::from_nanos(1), TimerMode::Repeating);
     if let Some(times) = stored.finished {
         timer.tick(Duration::from_nanos(times.max(1).into()));
@@ -80,7 +80,7 @@ pub fn restore(stored: Stored) -> Result<Timer, Infallible> {
     Ok(timer)
 }
 
-/// What a field holds before a load fills it: [`Timer::default`].
+/// Returns the value of a field before a load fills it: [`Timer::default`].
 #[must_use]
 pub fn empty() -> Timer {
     Timer::default()

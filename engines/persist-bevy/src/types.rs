@@ -1,4 +1,4 @@
-//! What is done with the components and resources of a registered type.
+//! Registered types, and how their components and resources are copied, restored and compared.
 
 use std::any::{TypeId, type_name};
 
@@ -17,47 +17,48 @@ use crate::Saved;
 use crate::entity::{entity, is_lost, key};
 use crate::filter::Filter;
 
-/// Selects the entities that are saved, whether other systems see them or not.
+/// A query filter for the entities that are saved, including disabled ones.
 pub(crate) type IsSaved = (With<Saved>, Allow<Disabled>);
 
-/// What the last copy of the world into the mirror has seen.
+/// The changes that a copy of the world into the mirror must copy, by ticks and objects.
 #[derive(Clone, Copy)]
 pub(crate) struct Since {
-    /// `None` if there was none.
+    /// The tick of the last copy; `None` if there was none, or if everything must be copied.
     pub(crate) last: Option<Tick>,
     pub(crate) now: Tick,
-    /// The first object that this copy made, if it made any.
+    /// The first object that this copy has spawned, if it has spawned any.
     pub(crate) first_new: Option<ObjectId>,
-    /// True if all that refers to entities is to be copied: one of these is of an entity that was there before, or an object
-    /// was removed.
+    /// Whether all components with references must be copied, even unchanged ones.
+    ///
+    /// This is so if an entity that existed before is new in the mirror, or if an object was removed.
     pub(crate) renews_references: bool,
 }
 
 impl Since {
-    /// Whether what was changed at a tick is to be copied.
+    /// Returns whether a change at a tick must be copied.
     pub(crate) fn is_changed(&self, tick: Tick) -> bool {
         self.last.is_none_or(|last| tick.is_newer_than(last, self.now))
     }
 
-    /// Whether an entity came into the mirror by this copy: then all of it is to be copied.
+    /// Returns whether an entity is new in the mirror, so that all its components must be copied.
     pub(crate) fn is_new<W: Target>(&self, mirror: &Mirror<W>, entity: Entity) -> bool {
         self.first_new.is_some_and(|first| mirror.ids().object(key(entity)) >= Some(first))
     }
 }
 
-/// Puts what was restored into the world.
-pub(crate) type Place = Box<dyn FnOnce(&mut World)>;
+/// A function that inserts restored components or resources into the world.
+pub(crate) type Apply = Box<dyn FnOnce(&mut World)>;
 
-/// A registered resource of a world as it was before its level was opened.
-pub(crate) struct Kept {
+/// The value of a registered resource before a level was opened.
+pub(crate) struct Initial {
     has: fn(&World) -> bool,
     insert: Box<dyn Fn(&mut World) + Send>,
-    /// Since which states of the history it is removed by an edit, or is there again.
+    /// The states of the history at which edits removed the resource (true) or inserted it again (false).
     removals: Vec<(u64, bool)>,
 }
 
-impl Kept {
-    /// Notes whether the world has it after the edit that led to a state, which is the newest one.
+impl Initial {
+    /// Records whether the world has the resource after the edit that produced a state, which is the newest one.
     pub(crate) fn note(&mut self, world: &World, state: u64) {
         let is_removed = !(self.has)(world);
         if self.is_removed(state) != is_removed {
@@ -65,7 +66,7 @@ impl Kept {
         }
     }
 
-    /// Gives a world the resource again, unless an edit has removed it.
+    /// Inserts the initial value if the world lacks the resource, unless an edit has removed it.
     pub(crate) fn restore(&self, world: &mut World, state: u64) {
         if !(self.has)(world) && !self.is_removed(state) {
             (self.insert)(world);
@@ -78,22 +79,24 @@ impl Kept {
     }
 }
 
-/// Copies out of the mirror, for these objects and their entities. With a world, only what differs from what that has.
-type Restore = fn(&mut Copies<'_>, &[(ObjectId, Entity)], Option<&World>) -> Result<Place>;
+/// A function that copies a type out of the mirror, for these objects and their entities.
+///
+/// With a world, it copies only the components and resources that differ from the world's.
+type Restore = fn(&mut Copies<'_>, &[(ObjectId, Entity)], Option<&World>) -> Result<Apply>;
 
-/// What an app saves.
+/// The registered types and filters of an app.
 #[derive(Clone, Default)]
 pub(crate) struct Types {
     pub(crate) all: Vec<Type>,
     pub(crate) filters: Vec<Filter>,
-    /// Components that are not saved on purpose.
+    /// The component types that are deliberately not saved.
     pub(crate) ignored: Vec<TypeId>,
 }
 
 impl Types {
-    /// Whether a type is registered or ignored.
+    /// Returns whether a type is registered or ignored.
     pub(crate) fn knows(&self, id: TypeId) -> bool {
-        self.all.iter().any(|of| of.id == id) || self.ignored.contains(&id)
+        self.all.iter().any(|ty| ty.id == id) || self.ignored.contains(&id)
     }
 }
 
@@ -106,22 +109,22 @@ pub(crate) struct Type {
     pub(crate) class: fn() -> String,
     pub(crate) register: fn(&Saves) -> Result<()>,
     pub(crate) know: fn(&mut persist::World) -> Result<()>,
-    /// Copies what has changed into the mirror.
+    /// Copies changes into the mirror.
     pub(crate) copy: fn(&mut World, &mut Mirror, &Since) -> Result<()>,
-    /// Copies what has changed into an edit of the mirror.
+    /// Copies changes into an edit of the mirror.
     pub(crate) record: fn(&mut World, &mut Mirror<Recorded<'_, '_>>, &Since) -> Result<()>,
     pub(crate) restore: Restore,
-    /// Finds the references in the mirror that lead to entities that are not saved.
+    /// Reports the references in the mirror to entities that are not saved.
     pub(crate) lost: fn(&persist::World, &mut Lost),
     /// Copies a resource that the mirror lacks into an edit of it.
     pub(crate) enter: fn(&World, &mut Mirror<Recorded<'_, '_>>) -> Result<()>,
-    /// Whether the world has a resource that the mirror lacks.
+    /// Returns whether the world has a resource that the mirror lacks.
     pub(crate) lacks: fn(&World, &persist::World) -> bool,
-    /// The resource of the world.
-    pub(crate) keep: fn(&World) -> Option<Kept>,
-    /// A resource and a component may be of one class.
+    /// Clones the resource of the world.
+    pub(crate) initial: fn(&World) -> Option<Initial>,
+    /// Whether this is a resource. A resource and a component may have the same class.
     pub(crate) is_resource: bool,
-    /// Whether it is part of an edited level: the state of an app is not.
+    /// Whether the type is part of an edited level, which states of an app are not.
     pub(crate) is_edited: bool,
 }
 
@@ -139,7 +142,7 @@ impl Type {
             lost: |world, lost| lost.add_components::<F::Stored>(world),
             enter: |_, _| Ok(()),
             lacks: |_, _| false,
-            keep: |_| None,
+            initial: |_| None,
             is_resource: false,
             is_edited: true,
         }
@@ -153,7 +156,7 @@ impl Type {
             register: Saves::register_resource::<R>,
             know: |world| world.registry_mut().register_resource::<R>(),
             copy: |world, mirror, since| {
-                // One that the loaded save did not have is older than the load.
+                // A resource that the loaded save lacked must be copied, although its last change is before the load.
                 let is_missing = mirror.world().resource::<R>().is_none();
                 copy_resource::<R, _>(world, mirror, since, is_missing)
             },
@@ -164,8 +167,8 @@ impl Type {
                     return Ok(Box::new(|_| ()));
                 }
                 let resource = copies.resource::<R>()?;
-                // A load keeps what the save lacks: systems panic without their resources, and an older version of the
-                // program may not have had this one. An undo takes back what an edit inserted.
+                // A load keeps a resource that the save lacks: systems panic without their resources, and an older
+                // version of the program may not have had this one. An undo removes a resource that an edit inserted.
                 let is_undo = world.is_some();
                 Ok(Box::new(move |world: &mut World| match resource {
                     Some(resource) => world.insert_resource(resource),
@@ -181,9 +184,9 @@ impl Type {
                 _ => Ok(()),
             },
             lacks: lacks::<R>,
-            keep: |world| {
+            initial: |world| {
                 let resource = world.get_resource::<R>()?.clone();
-                Some(Kept {
+                Some(Initial {
                     has: World::contains_resource::<R>,
                     insert: Box::new(move |world| world.insert_resource(resource.clone())),
                     removals: Vec::new(),
@@ -199,7 +202,7 @@ fn lacks<R: Resource + Persist + Pointee>(world: &World, mirror: &persist::World
     world.contains_resource::<R>() && mirror.resource::<R>().is_none()
 }
 
-/// The components that are to be copied, and how many there are in all.
+/// Returns the components that must be copied, and the number of all components.
 pub(crate) fn changed<'w, T: Component, W: Target>(
     world: &'w mut World,
     mirror: &Mirror<W>,
@@ -237,8 +240,8 @@ fn copy_resource<R: Resource + Persist + Pointee + Clone, W: Target>(
     is_missing: bool,
 ) -> Result<()> {
     let Some(resource) = world.get_resource_ref::<R>() else {
-        let is_there = mirror.world().resource::<R>().is_some();
-        return if is_there { mirror.target().remove_resource::<R>() } else { Ok(()) };
+        let exists = mirror.world().resource::<R>().is_some();
+        return if exists { mirror.target().remove_resource::<R>() } else { Ok(()) };
     };
     let takes_all = since.renews_references && R::persist_kind().may_hold_ids();
     if is_missing || takes_all || since.is_changed(resource.last_changed()) {
@@ -251,35 +254,37 @@ fn restore<T: Component, F: Form<T>>(
     copies: &mut Copies<'_>,
     objects: &[(ObjectId, Entity)],
     world: Option<&World>,
-) -> Result<Place> {
+) -> Result<Apply> {
     let holds_ids = F::Stored::persist_kind().may_hold_ids();
     let is_relationship = T::relationship_accessor().is_some();
-    let (mut there, mut lost) = (Vec::new(), Vec::new());
+    let (mut restored, mut lost) = (Vec::new(), Vec::new());
     for (object, entity) in objects {
         let old = world.and_then(|world| world.get::<T>(*entity));
         if old.is_some_and(|old| !copies.differs::<T, F>(*object, old)) {
             continue;
         }
-        let is_whole = |component: &mut T| !is_relationship || !leads_nowhere(component);
+        let is_whole = |component: &mut T| !is_relationship || !is_dangling(component);
         match copies.component::<T, F>(*object, holds_ids, is_whole)? {
-            Some(component) => there.push((*entity, component)),
+            Some(component) => restored.push((*entity, component)),
             None => lost.push(*entity),
         }
     }
     Ok(Box::new(move |world: &mut World| {
         for entity in lost {
-            // Only one that was there before the load can have it.
+            // Only an entity that existed before the load can have the component.
             if world.get::<T>(entity).is_some() {
                 world.entity_mut(entity).remove::<T>();
             }
         }
-        world.insert_batch(there);
+        world.insert_batch(restored);
     }))
 }
 
-/// Whether a relationship has a target that is not saved. Bevy panics if such a one is inserted, since it takes
-/// [`Entity::PLACEHOLDER`] for an entity that is yet to be spawned.
-fn leads_nowhere<T: Component>(relationship: &mut T) -> bool {
+/// Returns whether a relationship has a target that is not saved.
+///
+/// Bevy panics when such a relationship is inserted: it takes [`Entity::PLACEHOLDER`] for an entity that is still to be
+/// spawned.
+fn is_dangling<T: Component>(relationship: &mut T) -> bool {
     struct Search {
         is_found: bool,
     }

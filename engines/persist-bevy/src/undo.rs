@@ -1,4 +1,4 @@
-//! Undo, redo and a journal for editors.
+//! [`EditSession`], with undo, redo and a journal for editors.
 
 use std::fmt;
 use std::hash::Hash;
@@ -15,20 +15,20 @@ use persist::{History, Result, Session};
 use persist_mirror::{Ids, Mirror, Recorded};
 
 use crate::filter::mark_all;
-use crate::types::{Kept, Types};
+use crate::types::{Initial, Types};
 use crate::warnings::SaveWarnings;
 use crate::world_saves::{Known, WorldSaves, copy_changes, place};
 
 /// An edited level with undo and redo, recoverable after a crash.
 ///
-/// The world of persist that mirrors Bevy's lies in a [`Session`]. An [edit](Self::edit) changes Bevy's world; what it
-/// did to saved entities and resources becomes one entry of the history, and is in the journal. An undo changes the
-/// mirror, and then what differs in Bevy's world.
+/// A [`Session`] holds the mirror, a world of persist that mirrors Bevy's world. An [edit](Self::edit) changes Bevy's
+/// world. Its changes to saved entities and resources become one entry of the history, and are written to the journal.
+/// An undo changes the mirror, and then the parts of Bevy's world that differ from it.
 ///
-/// What a system changes in saved entities without an edit belongs to the next edit. An undo, a redo or an edit that
-/// fails before that rolls it back.
+/// If a system changes saved entities without an edit, the changes become part of the next edit. An undo, a redo or a
+/// failed edit before that rolls them back.
 ///
-/// It is a resource: a system takes it out of the world by `resource_scope` while it edits.
+/// The session is a resource: a system uses `resource_scope` to take it out of the world while it edits.
 ///
 /// # Example
 ///
@@ -65,7 +65,7 @@ use crate::world_saves::{Known, WorldSaves, copy_changes, place};
 /// ```
 #[derive(Resource)]
 pub struct EditSession {
-    /// For `Sync`.
+    /// In a mutex because a resource must be `Sync`.
     state: Mutex<State>,
 }
 
@@ -73,35 +73,37 @@ struct State {
     session: Session,
     types: Types,
     ids: Ids,
-    /// When the world was like the session.
+    /// The last tick at which the world and the session were equal.
     last: Tick,
     /// The registered resources of the world as they were before the level was opened.
-    kept: Vec<Kept>,
+    initial: Vec<Initial>,
     has_tree: bool,
     warnings: SaveWarnings,
 }
 
 impl EditSession {
-    /// Opens the save of a level, and its journal if the program ended without a save. All entities with
-    /// [`Saved`](crate::Saved) are replaced by those of the level.
+    /// Opens the save of a level, and its journal if the program ended without a save.
     ///
-    /// If there are no such files, the saved entities of the world are the first content of the new level. Call
-    /// [`clear_saved`](crate::PersistWorld::clear_saved) before this for an empty one. A registered resource that the level
-    /// lacks enters it with its value. None of that is an entry of the history. No undo takes a registered resource away
-    /// that the world had before: it returns to the value that it had then. One that an edit removes is there again after
-    /// its undo, and is removed again by a redo.
+    /// The entities of the level replace all entities with [`Saved`](crate::Saved). If the files do not exist, a new
+    /// level begins with the saved entities of the world. Call [`clear_saved`](crate::PersistWorld::clear_saved) first
+    /// to begin with an empty level.
     ///
-    /// States are no part of a level: neither this nor an edit or undo changes the state of the app. One that the level was
-    /// saved with stays in it.
+    /// A registered resource that the level lacks is added to it with its current value, without an entry in the
+    /// history. An undo never removes a registered resource that the world had before: the resource returns to the
+    /// value that it had then. The undo of an edit that removed a resource inserts it again, and a redo removes it
+    /// again.
     ///
-    /// The types are those that are registered before, and the settings those of [`WorldSaves::saves`]. If a listener of the
-    /// history is to hear what is recovered, it subscribes before.
+    /// States are not part of a level: neither opening nor editing nor undoing changes the state of the app. A state
+    /// that the level was saved with stays in its save.
+    ///
+    /// The session uses the types that are registered by now, and the settings of [`WorldSaves::saves`]. To receive the
+    /// recovered entries, a listener of the history must subscribe before this call.
     ///
     /// # Errors
     ///
-    /// Those of [`SessionOptions::open`](persist::history::SessionOptions::open), and of
-    /// [`load`](crate::PersistWorld::load). Edits of a component that is not registered, as of a mod that is off, are
-    /// skipped, and a copy of the journal is kept: [`Recovered::skipped`], [`Recovered::kept`].
+    /// Returns the same errors as [`SessionOptions::open`](persist::history::SessionOptions::open) and
+    /// [`load`](crate::PersistWorld::load). Edits of a component that is not registered, such as a component of a mod
+    /// that is off, are skipped, and a copy of the journal is kept: see [`Recovered::skipped`] and [`Recovered::kept`].
     pub fn open(
         world: &mut World,
         save: impl AsRef<Path>,
@@ -113,11 +115,11 @@ impl EditSession {
         let (settings, state) = saves.parts();
         state.settle();
         let mut types = state.types.clone();
-        types.all.retain(|of| of.is_edited);
+        types.all.retain(|ty| ty.is_edited);
         let options = Session::with(settings.saves.clone(), history);
         let (save, journal) = (save.as_ref(), journal.as_ref());
         let (session, mut recovered) = options.open(save, journal)?;
-        let kept = types.all.iter().filter_map(|of| (of.keep)(world)).collect();
+        let initial = types.all.iter().filter_map(|ty| (ty.initial)(world)).collect();
         let is_new = recovered.report.is_none() && recovered.replayed == 0;
         let mut ids = Ids::default();
         if !is_new {
@@ -134,7 +136,7 @@ impl EditSession {
             types,
             ids,
             last,
-            kept,
+            initial,
             has_tree: true,
             warnings: SaveWarnings::default(),
         };
@@ -146,20 +148,21 @@ impl EditSession {
         self.state.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The session: for menus, its [history](Session::history).
+    /// Returns the session, for example for a menu that shows its [history](Session::history).
     pub fn session(&mut self) -> &Session {
         &self.state().session
     }
 
-    /// Changes a world, and records what that changed in saved entities and resources as one entry of the history:
-    /// components that were changed, added or removed, entities that were spawned or despawned, and their places in the
-    /// hierarchy.
+    /// Calls a function that changes a world, and records its changes as one entry of the history.
+    ///
+    /// All changes of saved entities and registered resources are recorded: components that were changed, added or
+    /// removed, entities that were spawned or despawned, and changes of the hierarchy.
     ///
     /// # Errors
     ///
-    /// The error of the function; what the history cannot record, and whatever keeps the journal from being written. Saved
-    /// components and registered resources are then as the last edit, undo or redo left them. A saved entity that the
-    /// function despawned comes back as a new one, and what is not saved stays as the function left it.
+    /// Returns the error of the function, and an error if the history cannot record a change or the journal cannot be
+    /// written. Saved components and registered resources are then rolled back to their state after the last edit, undo
+    /// or redo. A saved entity that the function despawned returns as a new entity. Unsaved data is not rolled back.
     pub fn edit<R>(
         &mut self,
         world: &mut World,
@@ -169,11 +172,11 @@ impl EditSession {
         self.state().change(world, change, |session, record| session.edit(label, record))
     }
 
-    /// Like [`edit`](Self::edit), and merges the entry with the one before if that has the same key: for drags.
+    /// Like [`edit`](Self::edit), but merges the entry into the previous one if both have the same key, as in a drag.
     ///
     /// # Errors
     ///
-    /// Those of [`edit`](Self::edit).
+    /// Returns the same errors as [`edit`](Self::edit).
     pub fn edit_merging<R>(
         &mut self,
         world: &mut World,
@@ -185,20 +188,22 @@ impl EditSession {
             .change(world, change, |session, record| session.edit_merging(key, label, record))
     }
 
-    /// Undoes one entry; false if there is none. An entity that comes back is a new one, and references to it are renewed.
+    /// Undoes one entry; returns false if there is none.
+    ///
+    /// An entity that an undo restores is a new entity, and all saved references to the old one are updated.
     ///
     /// # Errors
     ///
-    /// Those of [`Session::undo`].
+    /// Returns the same errors as [`Session::undo`].
     pub fn undo(&mut self, world: &mut World) -> Result<bool> {
         self.state().step(world, Session::undo)
     }
 
-    /// Redoes one entry; false if there is none.
+    /// Redoes one entry; returns false if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`Session::redo`].
+    /// Returns the same errors as [`Session::redo`].
     pub fn redo(&mut self, world: &mut World) -> Result<bool> {
         self.state().step(world, Session::redo)
     }
@@ -207,40 +212,43 @@ impl EditSession {
     ///
     /// # Errors
     ///
-    /// Those of [`Session::go_to`].
+    /// Returns the same errors as [`Session::go_to`].
     pub fn go_to(&mut self, world: &mut World, position: usize) -> Result<()> {
         self.state().step(world, |session| session.go_to(position))
     }
 
-    /// Lists the parts of the level that another run will not have, as [`WorldSaves::warnings`] does: references to entities
-    /// that are not saved, which only this run can undo and redo, and components that are not registered. It inspects all
-    /// that is saved.
+    /// Lists the parts of the level that another run will not load, like [`WorldSaves::warnings`].
+    ///
+    /// These are references to entities that are not saved, which only this run can undo and redo, and components that
+    /// are not registered. All saved components are inspected.
     pub fn warnings(&mut self) -> Vec<ReportRow> {
         let State { session, types, warnings, .. } = self.state();
         warnings.list(types, session.world())
     }
 
-    /// Saves the level as the last edit left it, and begins a new journal.
+    /// Saves the level in its state after the last edit, and begins a new journal.
     ///
     /// # Errors
     ///
-    /// Those of [`Session::save`].
+    /// Returns the same errors as [`Session::save`].
     pub fn save(&mut self) -> Result<SaveOutcome> {
         self.state().session.save()
     }
 }
 
 impl State {
-    /// Takes into the level what it lacks: the registered resources of the world, and its saved entities if it is a new one.
+    /// Adds to the level what it lacks: the registered resources of the world, and the saved entities if it is a new
+    /// level.
     fn begin(&mut self, world: &mut World, is_new: bool) -> Result<()> {
-        let mut lacks = self.types.all.iter().filter(|of| (of.lacks)(world, self.session.world()));
+        let mut lacks = self.types.all.iter().filter(|ty| (ty.lacks)(world, self.session.world()));
         if !is_new && lacks.next().is_none() {
             return Ok(());
         }
         let history = self.session.history();
         let (has_entries, was_modified) = (history.position() > 0, history.is_modified());
         if history.can_redo() || self.session.journal_broken().is_some() {
-            // An edit would drop what can be redone. `kept` has the resources, and the next opening takes them in.
+            // An edit would drop the entries that can be redone. `initial` has the resources, and the next `open` adds
+            // them to the level.
             return Ok(());
         }
         if is_new {
@@ -250,9 +258,9 @@ impl State {
         session.edit("Open", |edit| {
             let mut mirror = Mirror::new(Recorded(edit), mem::take(ids));
             let copied = if is_new {
-                copy_changes(world, &mut mirror, types, |of| of.record, None, false)
+                copy_changes(world, &mut mirror, types, |ty| ty.record, None, false)
             } else {
-                types.all.iter().try_for_each(|of| (of.enter)(world, &mut mirror)).map(|()| true)
+                types.all.iter().try_for_each(|ty| (ty.enter)(world, &mut mirror)).map(|()| true)
             };
             warnings.report(world, &mut mirror, types);
             *ids = mirror.into_ids();
@@ -260,7 +268,7 @@ impl State {
             Ok(())
         })?;
         if !has_entries {
-            // An undo begins after it.
+            // This edit is not in the history, so that no undo reverts it.
             session.clear()?;
             let has_entities = is_new && !ids.is_empty();
             if !was_modified && !has_entities {
@@ -280,11 +288,11 @@ impl State {
             &mut dyn FnMut(&mut Edit<'_, persist::World>) -> Result<()>,
         ) -> Result<()>,
     ) -> Result<R> {
-        let before = self.session.history().state();
+        let previous = self.session.history().state();
         let changed = change(world);
         world.flush();
         mark_all(world, &self.types.filters);
-        // What is changed from now on is newer than that.
+        // Changes from now on get a later tick than this one, and are copied the next time.
         let now = world.increment_change_tick();
         let recorded = changed.and_then(|result| {
             let Self { session, types, ids, last, has_tree, warnings, .. } = self;
@@ -302,8 +310,8 @@ impl State {
         let state = self.session.history().state();
         if recorded.is_err() {
             self.apply(world)?;
-        } else if state != before {
-            self.kept.iter_mut().for_each(|kept| kept.note(world, state));
+        } else if state != previous {
+            self.initial.iter_mut().for_each(|initial| initial.note(world, state));
         }
         recorded
     }
@@ -318,12 +326,12 @@ impl State {
         done
     }
 
-    /// Makes the world as its mirror is.
+    /// Updates the world to match its mirror.
     fn apply(&mut self, world: &mut World) -> Result<()> {
         let known = Known::Compared(&mut self.ids);
         (self.ids, _) = place(world, self.session.world(), &self.types, Some(known))?;
         let state = self.session.history().state();
-        self.kept.iter().for_each(|kept| kept.restore(world, state));
+        self.initial.iter().for_each(|initial| initial.restore(world, state));
         self.has_tree = true;
         self.last = world.increment_change_tick();
         Ok(())
@@ -337,7 +345,7 @@ fn copy_edit(
     last: Tick,
     had_tree: bool,
 ) -> Result<bool> {
-    copy_changes(world, mirror, types, |of| of.record, Some(last), had_tree)
+    copy_changes(world, mirror, types, |ty| ty.record, Some(last), had_tree)
 }
 
 impl fmt::Debug for EditSession {

@@ -1,4 +1,4 @@
-//! Warnings of saves: references and components that a load will not have.
+//! Warnings about saves: references and components that a load will not restore.
 
 use std::any::TypeId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,19 +12,19 @@ use persist_mirror::{Lost, Mirror, Target};
 use crate::Saved;
 use crate::types::Types;
 
-/// Losses that were found in a world while it was copied. The log has each once.
+/// The losses that were found while a world was copied. Each is logged once.
 #[derive(Default)]
 pub(crate) struct SaveWarnings {
-    /// How many archetypes were looked at: Bevy only adds more.
+    /// The number of archetypes that were inspected. Bevy never removes any, so only later ones are new.
     archetypes: usize,
-    /// Components of saved entities that were neither registered nor ignored.
+    /// The components of saved entities that are neither registered nor ignored.
     unregistered: BTreeMap<TypeId, String>,
-    /// Classes with references to entities that are not saved.
+    /// The classes with references to entities that are not saved.
     lost: BTreeSet<String>,
 }
 
 impl SaveWarnings {
-    /// Writes to the log what is new since the last copy.
+    /// Logs the losses that are new since the last copy.
     pub(crate) fn report<W: Target>(
         &mut self,
         world: &World,
@@ -50,7 +50,7 @@ impl SaveWarnings {
         }
     }
 
-    /// The names of components that are not saved, and were not found before.
+    /// Returns the names of unregistered components that were not found before.
     fn find_unregistered(&mut self, world: &World, types: &Types) -> Vec<String> {
         let archetypes = world.archetypes();
         let Some(saved) = world.component_id::<Saved>() else { return Vec::new() };
@@ -71,10 +71,10 @@ impl SaveWarnings {
         new
     }
 
-    /// Lists all references and components of a mirror that the next load will not have.
+    /// Lists the references and components of a mirror that the next load will not restore.
     pub(crate) fn list(&self, types: &Types, mirror: &persist::World) -> Vec<ReportRow> {
         let mut lost = Lost::default();
-        types.all.iter().for_each(|of| (of.lost)(mirror, &mut lost));
+        types.all.iter().for_each(|ty| (ty.lost)(mirror, &mut lost));
         let unregistered = self.unregistered.iter().filter(|(id, _)| !types.knows(**id));
         let mut names: Vec<&str> = unregistered.map(|(_, name)| &**name).collect();
         names.sort_unstable();
@@ -83,12 +83,13 @@ impl SaveWarnings {
     }
 }
 
-/// The type and name of a component of the game, if it is neither registered nor ignored. The name is known with the
-/// feature `debug` of Bevy alone.
+/// Returns the type and name of a component of the game, if it is neither registered nor ignored.
+///
+/// Bevy knows the name only with its feature `debug`; without it, nothing is found.
 fn unregistered(world: &World, types: &Types, id: ComponentId) -> Option<(TypeId, String)> {
     let info = world.components().get_info(id)?;
-    let of = info.type_id().filter(|of| !types.knows(*of))?;
-    // Bevy makes it from the source, which may be registered.
+    let ty = info.type_id().filter(|ty| !types.knows(*ty))?;
+    // Bevy maintains the target side of a relationship from its source, which may be registered.
     let is_target = |accessor: &RelationshipAccessor| {
         matches!(accessor, RelationshipAccessor::RelationshipTarget { .. })
     };
@@ -98,5 +99,5 @@ fn unregistered(world: &World, types: &Types, id: ComponentId) -> Option<(TypeId
     let name = info.name().to_string();
     let (krate, _) = name.split_once("::")?;
     let is_engine = krate == "bevy" || krate.starts_with("bevy_") || krate == "persist_bevy";
-    (!is_engine).then_some((of, name))
+    (!is_engine).then_some((ty, name))
 }

@@ -1,4 +1,4 @@
-//! The mirror of a world of Bevy, and its saves.
+//! [`WorldSaves`], with the mirror of a world of Bevy, and [`PersistWorld`], which saves and loads it.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -23,14 +23,14 @@ use crate::jobs::{Job, Outcome, Request, Running};
 use crate::types::{IsSaved, Since, Type, Types};
 use crate::warnings::SaveWarnings;
 
-/// A change tick older than this is no longer compared: Bevy clamps them.
-const LONGEST: u32 = 1 << 30;
+/// The maximum age of a change tick that is compared: Bevy clamps older ones.
+const MAX_AGE: u32 = 1 << 30;
 
 /// Saves and loads the world of an app, by the classes and settings of a [`Saves`].
 ///
-/// The [plugin](crate::PersistPlugin) puts this resource into the app. Its mirror is a [world of persist](persist::World),
-/// which keeps which object of a save stands for which entity, so that an entity has one id in all saves, and the unknown
-/// components of what was loaded.
+/// The [plugin](crate::PersistPlugin) inserts this resource into the app. It has a mirror, a [world of
+/// persist](persist::World) with an object for each saved entity. The mirror is kept between saves, so that an entity
+/// has the same id in all saves, and unknown components of a loaded save are kept.
 ///
 /// ```
 /// # use bevy_app::App;
@@ -56,11 +56,11 @@ const LONGEST: u32 = 1 << 30;
 #[derive(Resource)]
 pub struct WorldSaves {
     settings: Settings,
-    /// For `Sync`: nothing in it is used through a shared reference but under the lock.
+    /// In a mutex because a resource must be `Sync`.
     state: Mutex<State>,
 }
 
-/// What the app sets.
+/// The settings of the app.
 #[derive(Clone, Default)]
 pub(crate) struct Settings {
     pub(crate) saves: Saves,
@@ -76,20 +76,21 @@ impl Settings {
         })
     }
 
-    /// Makes the folder of the slots. If it cannot be made, the save says so, unless its storage is none of files.
-    pub(crate) fn make_folder(&self) {
+    /// Creates the folder of the slots. An error is ignored: a save to files then fails, and other storages need no
+    /// folder.
+    pub(crate) fn create_folder(&self) {
         if let Some(folder) = &self.folder {
             let _ = fs::create_dir_all(folder);
         }
     }
 
-    /// True if a slot is in the folder, or may be: a rotation without saves has no path.
+    /// Returns whether a slot may be in the folder. A rotation without saves has no path yet.
     fn may_have(&self, slot: &Slot) -> bool {
         let is_in = |path: PathBuf| path.parent() == self.folder.as_deref();
         slot.path().map_or_else(|error| error.kind() == ErrorKind::NotFound, is_in)
     }
 
-    /// Waits for all saves in the background. Their errors stay with their handles.
+    /// Waits for all saves in the background. Their handles report the errors.
     pub(crate) fn wait_for_writes(&self) {
         let _ = self.slots().and_then(|slots| slots.as_store());
     }
@@ -99,9 +100,9 @@ impl Settings {
 pub(crate) struct State {
     pub(crate) types: Types,
     pub(crate) mirror: Mirror,
-    /// When the mirror was like the world.
+    /// The last tick at which the mirror and the world were equal.
     last: Option<Tick>,
-    /// The writes of the mirror when it was last saved or loaded.
+    /// The number of writes of the mirror when it was last saved or loaded.
     saved: Option<u64>,
     has_tree: bool,
     warnings: SaveWarnings,
@@ -118,25 +119,25 @@ impl Default for WorldSaves {
 }
 
 impl WorldSaves {
-    /// Makes one with the settings of these saves. For an app with a plugin, call
-    /// [`PersistPlugin::saves`](crate::PersistPlugin::saves) in place of this.
+    /// Creates a `WorldSaves` with the settings of a [`Saves`], for a world without the plugin.
     ///
-    /// Put it into a world before types are registered, since it replaces the resource to which they were added.
+    /// For an app with the plugin, call [`PersistPlugin::saves`](crate::PersistPlugin::saves) instead. Insert the
+    /// resource before you register types: it replaces a resource that has registered types already.
     ///
     /// # Panics
     ///
-    /// If another type of the saves has the name of a class of this crate, such as `Transform`.
+    /// Panics if the saves have another type whose class has the name of a built-in one, such as `Transform`.
     #[must_use]
     pub fn with(saves: Saves) -> Self {
         let settings = Settings { saves, ..Settings::default() };
         let mut saves = Self { settings, state: Mutex::default() };
-        for of in builtin::types() {
-            saves.add(of).unwrap_or_else(|error| panic!("a type of this crate: {error}"));
+        for ty in builtin::types() {
+            saves.add(ty).unwrap_or_else(|error| panic!("a type of this crate: {error}"));
         }
         saves
     }
 
-    /// Allows saves of a world in which nothing is to be saved, which are errors otherwise; see
+    /// Allows saves of a world without saved entities and resources, like
     /// [`PersistPlugin::allow_empty`](crate::PersistPlugin::allow_empty).
     #[must_use]
     pub fn allow_empty(mut self) -> Self {
@@ -144,14 +145,15 @@ impl WorldSaves {
         self
     }
 
-    /// The classes and settings. A clone has the same classes, and may have other settings.
+    /// Returns the classes and settings. A clone shares the classes, and may have other settings.
     #[must_use]
     pub fn saves(&self) -> &Saves {
         &self.settings.saves
     }
 
-    /// The slots in the folder of the plugin, to be listed, copied and deleted, and for [`PersistWorld::save`] and
-    /// [`load`](PersistWorld::load).
+    /// Returns the slots in the folder of the plugin.
+    ///
+    /// List, copy and delete them, and pass them to [`PersistWorld::save`] and [`load`](PersistWorld::load).
     ///
     /// # Errors
     ///
@@ -160,24 +162,26 @@ impl WorldSaves {
         self.settings.slots()
     }
 
-    /// The object of an entity that was saved or loaded. Its id is the same in all saves. Waits while a save is taken.
+    /// Returns the object of an entity that was saved or loaded. Its id is the same in all saves.
+    ///
+    /// Blocks while a save is encoded on another thread.
     #[must_use]
     pub fn object(&self, entity: Entity) -> Option<ObjectId> {
         self.locked().mirror.ids().object(key(entity))
     }
 
-    /// The entity of an object. Waits while a save is taken.
+    /// Returns the entity of an object. Blocks while a save is encoded on another thread.
     #[must_use]
     pub fn entity(&self, object: ObjectId) -> Option<Entity> {
         self.locked().mirror.ids().entity(object).map(entity)
     }
 
-    /// Lists the losses of the save that was taken last, which a load of it will report.
+    /// Lists what the last save has lost, as a load of it will report.
     ///
     /// There is a row for each class with references to entities that are not saved, or no longer, and one for each
-    /// component of saved entities that is neither registered nor [ignored](crate::PersistApp::ignore_component). Tests and
-    /// editors call it, where the game can still be mended: give these entities [`Saved`](crate::Saved), or take the
-    /// references out. It inspects all that is saved.
+    /// component of saved entities that is neither registered nor [ignored](crate::PersistApp::ignore_component). Call
+    /// it in tests and editors, where you can still fix the game: mark these entities with [`Saved`](crate::Saved), or
+    /// remove the references. It inspects all saved components.
     ///
     /// ```
     /// # use bevy_app::App;
@@ -207,7 +211,7 @@ impl WorldSaves {
         state.warnings.list(&state.types, state.mirror.world())
     }
 
-    /// The state, when no thread has the mirror.
+    /// Locks the state after waiting until no thread owns the mirror.
     fn locked(&self) -> MutexGuard<'_, State> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.settle();
@@ -218,13 +222,13 @@ impl WorldSaves {
         (&self.settings, self.state.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Registers a type. One that is registered already is replaced.
-    pub(crate) fn add(&mut self, of: Type) -> Result<()> {
+    /// Registers a type, or replaces its registration.
+    pub(crate) fn add(&mut self, ty: Type) -> Result<()> {
         let (settings, state) = self.parts();
-        (of.register)(&settings.saves)?;
-        let class = (of.class)();
+        (ty.register)(&settings.saves)?;
+        let class = (ty.class)();
         let is_same = |known: &&Type| {
-            known.id != of.id && known.is_resource == of.is_resource && (known.class)() == class
+            known.id != ty.id && known.is_resource == ty.is_resource && (known.class)() == class
         };
         if let Some(known) = state.types.all.iter().find(is_same) {
             let message = format!(
@@ -235,16 +239,16 @@ impl WorldSaves {
             return Err(Error::new(ErrorKind::DuplicateId, message));
         }
         state.settle();
-        (of.know)(state.mirror.target())?;
-        state.types.all.retain(|known| known.id != of.id);
-        state.types.all.push(of);
+        (ty.know)(state.mirror.target())?;
+        state.types.all.retain(|known| known.id != ty.id);
+        state.types.all.push(ty);
         Ok(())
     }
 
-    /// Takes other saves, which get the types.
+    /// Replaces the saves, and registers all types in the new ones.
     pub(crate) fn set_saves(&mut self, saves: Saves) -> Result<()> {
         let (_, state) = self.parts();
-        state.types.all.iter().try_for_each(|of| (of.register)(&saves))?;
+        state.types.all.iter().try_for_each(|ty| (ty.register)(&saves))?;
         self.settings.saves = saves;
         Ok(())
     }
@@ -259,24 +263,24 @@ impl WorldSaves {
 }
 
 impl State {
-    /// Forgets what was loaded.
+    /// Removes the saved entities and the unknown content of the last load.
     fn clear(&mut self, world: &mut World) {
         let mut none = persist::World::new();
-        for of in &self.types.all {
-            // The world that was there took it.
-            let _ = (of.know)(&mut none);
+        for ty in &self.types.all {
+            // It cannot fail: the mirror has registered the same types.
+            let _ = (ty.know)(&mut none);
         }
-        // It has nothing that could be refused.
+        // It cannot fail: there is no content that a type could refuse.
         let _ = self.place(world, none.into(), false);
     }
 
-    /// Copies what has changed since the last time into the mirror.
+    /// Copies the changes since the last copy into the mirror.
     pub(crate) fn copy(&mut self, world: &mut World) -> Result<()> {
-        // What is changed from now on is newer than that.
+        // Changes from now on get a later tick than this one, and are copied the next time.
         let now = world.increment_change_tick();
-        // If something is refused, the next time all is copied.
+        // After an error `last` stays `None`, so that the next copy copies everything.
         let last = self.last.take();
-        let pick = |of: &Type| of.copy;
+        let pick = |ty: &Type| ty.copy;
         self.has_tree =
             copy_changes(world, &mut self.mirror, &self.types, pick, last, self.has_tree)?;
         self.warnings.report(world, &mut self.mirror, &self.types);
@@ -284,28 +288,28 @@ impl State {
         Ok(())
     }
 
-    /// Whether a copy has something that the last save or load does not have.
+    /// Returns whether the mirror has entities, and has changed since the last save or load.
     pub(crate) fn is_modified(&self) -> bool {
         !self.mirror.ids().is_empty() && self.saved != Some(self.mirror.writes())
     }
 
-    /// Says whether what was copied is saved.
+    /// Records whether the current content of the mirror is saved.
     pub(crate) fn set_saved(&mut self, is_saved: bool) {
         self.saved = is_saved.then(|| self.mirror.writes());
     }
 
-    /// Puts a loaded world into that of Bevy.
+    /// Applies a loaded world to the world of Bevy.
     pub(crate) fn place(
         &mut self,
         world: &mut World,
         loaded: Loaded<persist::World>,
         keeps: bool,
     ) -> Result<LoadReport> {
-        let is_unknown = |of: &&Type| loaded.registry().class(&(of.class)()).is_none();
-        if let Some(of) = self.types.all.iter().find(is_unknown) {
+        let is_unknown = |ty: &&Type| loaded.registry().class(&(ty.class)()).is_none();
+        if let Some(ty) = self.types.all.iter().find(is_unknown) {
             let message = format!(
                 "the saves of this slot do not have class {}; make the slot from those of `WorldSaves`, or from a clone",
-                (of.class)()
+                (ty.class)()
             );
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
@@ -313,7 +317,7 @@ impl State {
         let (ids, lost) = place(world, &loaded, &self.types, old.map(Known::All))?;
         let mut report = loaded.report().clone();
         lost.report_in(&mut report);
-        // All of it: nothing of the game before gets into the next save.
+        // The whole mirror is replaced: no data of the previous game gets into the next save.
         self.mirror = Mirror::new(loaded, ids);
         self.has_tree = true;
         self.last = Some(world.increment_change_tick());
@@ -322,7 +326,7 @@ impl State {
     }
 }
 
-/// Copies what has changed since a tick; whether there is a tree.
+/// Copies the changes since a tick into a mirror; returns whether any entity has a parent.
 pub(crate) fn copy_changes<W: Target>(
     world: &mut World,
     mirror: &mut Mirror<W>,
@@ -333,7 +337,7 @@ pub(crate) fn copy_changes<W: Target>(
 ) -> Result<bool> {
     mark_all(world, &types.filters);
     let now = world.change_tick();
-    let last = last.filter(|last| now.get().wrapping_sub(last.get()) < LONGEST);
+    let last = last.filter(|last| now.get().wrapping_sub(last.get()) < MAX_AGE);
     let mut since = Since { last, now, first_new: None, renews_references: false };
     let mut count = 0;
     let mut saved = world.query_filtered::<Entity, IsSaved>();
@@ -347,25 +351,26 @@ pub(crate) fn copy_changes<W: Target>(
         }
     }
     if mirror.ids().len() != count {
-        let is_any_gone = mirror.retain(|key| world.get::<Saved>(entity(key)).is_some())?;
-        since.renews_references |= W::RENEWS_REFERENCES && is_any_gone;
+        let is_any_removed = mirror.retain(|key| world.get::<Saved>(entity(key)).is_some())?;
+        since.renews_references |= W::RENEWS_REFERENCES && is_any_removed;
     }
-    for of in &types.all {
-        pick(of)(world, mirror, &since)?;
+    for ty in &types.all {
+        pick(ty)(world, mirror, &since)?;
     }
     copy_tree(world, mirror, &since, had_tree)
 }
 
-/// Entities that are there, whose objects keep them.
+/// The current entities of objects, which keep their entities.
 pub(crate) enum Known<'i> {
-    /// All of their components are replaced.
+    /// All of their saved components are replaced.
     All(&'i Ids),
-    /// Those that differ are replaced.
+    /// Only the components that differ are replaced.
     Compared(&'i mut Ids),
 }
 
-/// Puts a world of persist into that of Bevy, in place of all entities that are saved; which entities its objects have
-/// then, and what was left out.
+/// Replaces the saved entities of Bevy's world by the objects of a world of persist.
+///
+/// Returns the table of the objects and their entities, and a report of lost references.
 pub(crate) fn place(
     world: &mut World,
     loaded: &persist::World,
@@ -395,10 +400,10 @@ pub(crate) fn place(
     if let Some(Known::Compared(old)) = &mut known {
         ids.take_unsaved(old);
     }
-    // Nothing of the world changes until all is restored.
+    // The world does not change until everything is restored: an error leaves it unchanged.
     let compared = only_differences.then_some(&*world);
     let restored = outward(loaded, &mut ids, |copies| {
-        let parts = types.all.iter().map(|of| (of.restore)(copies, &objects, compared));
+        let parts = types.all.iter().map(|ty| (ty.restore)(copies, &objects, compared));
         let mut parts: Vec<_> = parts.collect::<Result<_>>()?;
         parts.push(restore_tree(copies, &objects, compared));
         Ok((parts, copies.take_lost()))
@@ -414,23 +419,23 @@ pub(crate) fn place(
         }
     };
     let mut saved = world.query_filtered::<Entity, IsSaved>();
-    let is_gone = |entity: &Entity| ids.object(key(*entity)).is_none();
-    let gone: Vec<Entity> = saved.iter(world).filter(is_gone).collect();
-    // What was below one of them, and is still there, does not go with it.
-    for entity in &gone {
+    let is_stale = |entity: &Entity| ids.object(key(*entity)).is_none();
+    let stale: Vec<Entity> = saved.iter(world).filter(is_stale).collect();
+    // Despawning an entity despawns its descendants: first detach the children that stay.
+    for entity in &stale {
         let children =
             world.get::<Children>(*entity).into_iter().flat_map(|children| children.iter());
-        let kept = children.copied().filter(|child| ids.object(key(*child)).is_some());
-        for child in kept.collect::<Vec<_>>() {
+        let staying = children.copied().filter(|child| ids.object(key(*child)).is_some());
+        for child in staying.collect::<Vec<_>>() {
             world.entity_mut(child).remove::<ChildOf>();
         }
     }
-    for entity in gone {
-        // It may be below another one that was despawned.
+    for entity in stale {
+        // The entity may have been despawned already, as a descendant of another one.
         let _ = world.try_despawn(entity);
     }
     for entity in &new {
-        // Nothing else has it.
+        // It cannot fail: the entity was just allocated.
         let _ = world.spawn_at(*entity, Saved);
     }
     parts.into_iter().for_each(|part| part(world));
@@ -439,43 +444,48 @@ pub(crate) fn place(
     Ok((ids, lost))
 }
 
-/// Saves and loads at once, where a system, a test or a server wants to wait for them. The app's own are
-/// [requested](crate::SaveRequested).
+/// Methods of [`World`] that save and load at once, for systems, tests and servers that can wait.
+///
+/// Games usually [request](crate::SaveRequested) saves, which are written in the background.
 pub trait PersistWorld {
-    /// Saves into a slot, as [`Slot::save`] does, and waits until it is written.
+    /// Saves into a slot, like [`Slot::save`], and waits until the save is written.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Slot::save`]; [`ErrorKind::NoContent`] if no entity and no resource is to be saved, unless
-    /// that is [allowed](crate::PersistPlugin::allow_empty); what a component refuses that holds entities.
+    /// Returns the same errors as [`Slot::save`], and an error if a component that holds entities also holds shared
+    /// pointers or trait objects, or needs a context. Returns [`ErrorKind::NoContent`] if there is no entity and no
+    /// resource to save, unless that is [allowed](crate::PersistPlugin::allow_empty).
     fn save(&mut self, slot: &Slot) -> Result<SaveOutcome>;
 
-    /// Loads a slot, as [`Slot::load`] does. The entities with [`Saved`] and the registered resources of the save are
-    /// replaced.
+    /// Loads a slot, like [`Slot::load`].
+    ///
+    /// The entities with [`Saved`] are replaced, and so are the registered resources that the save has.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Slot::load`]; what the `TryFrom` of a component refuses that is saved as another type;
-    /// [`ErrorKind::Unsupported`] if the slot is of saves without the registered types: make it from [`WorldSaves::slots`] or
-    /// [`WorldSaves::saves`]. The world then is as it was.
+    /// Returns the same errors as [`Slot::load`], and the `TryFrom` errors of components that are saved as another
+    /// type. Returns [`ErrorKind::Unsupported`] if the slot was created from a [`Saves`] without the registered types:
+    /// create it from [`WorldSaves::slots`] or [`WorldSaves::saves`]. After an error, the world is unchanged.
     fn load(&mut self, slot: &Slot) -> Result<LoadReport>;
 
-    /// Saves into memory, without metadata and time: equal worlds have equal saves.
+    /// Saves into memory, without metadata and time, so that equal worlds have equal saves.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`save`](Self::save), but for those of files.
+    /// Returns the same errors as [`save`](Self::save), except for file errors.
     fn save_to_vec(&mut self) -> Result<Vec<u8>>;
 
     /// Loads from memory, like [`load`](Self::load).
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`load`](Self::load), but for those of files.
+    /// Returns the same errors as [`load`](Self::load), except for file errors.
     fn load_from_slice(&mut self, save: &[u8]) -> Result<LoadReport>;
 
-    /// Despawns the saved entities for a new game, which begins without anything of the last one: unknown components and
-    /// resources, and the ids of objects. Registered resources keep their values.
+    /// Despawns the saved entities, for a new game.
+    ///
+    /// Other data of the last game is dropped as well: unknown components and resources, and the ids of objects.
+    /// Registered resources keep their values.
     ///
     /// ```
     /// # use bevy_app::App;
@@ -496,16 +506,16 @@ pub trait PersistWorld {
     /// ```
     fn clear_saved(&mut self);
 
-    /// Calls a function with the [mirror](WorldSaves), after what has changed was copied into it: to inspect it by the
-    /// methods of [`persist::World`].
+    /// Copies changes into the [mirror](WorldSaves), and calls a function to inspect it as a [`persist::World`].
     ///
     /// # Errors
     ///
-    /// Returns what a component refuses that holds entities.
-    fn mirrored<R>(&mut self, look: impl FnOnce(&persist::World) -> R) -> Result<R>;
+    /// Returns an error if a component that holds entities also holds shared pointers or trait objects, or needs a
+    /// context.
+    fn mirrored<R>(&mut self, inspect: impl FnOnce(&persist::World) -> R) -> Result<R>;
 }
 
-/// Calls a function with the world and its saves, while no job has the mirror.
+/// Calls a function with the world and its saves, while no thread owns the mirror.
 fn scope<R>(
     world: &mut World,
     run: impl FnOnce(&mut World, &Settings, &mut State) -> Result<R>,
@@ -524,7 +534,7 @@ impl PersistWorld for World {
             state.copy(world)?;
             let saved = state.mirror.content(settings.allows_empty).and_then(|world| {
                 if settings.may_have(slot) {
-                    settings.make_folder();
+                    settings.create_folder();
                 }
                 slot.save(world)
             });
@@ -551,23 +561,23 @@ impl PersistWorld for World {
     }
 
     fn clear_saved(&mut self) {
-        // The function has no error.
+        // It cannot fail: the function returns `Ok`.
         let _ = scope(self, |world, _, state| {
             state.clear(world);
             Ok(())
         });
     }
 
-    fn mirrored<R>(&mut self, look: impl FnOnce(&persist::World) -> R) -> Result<R> {
+    fn mirrored<R>(&mut self, inspect: impl FnOnce(&persist::World) -> R) -> Result<R> {
         scope(self, |world, _, state| {
             state.copy(world)?;
-            Ok(look(state.mirror.world()))
+            Ok(inspect(state.mirror.world()))
         })
     }
 }
 
 impl Drop for WorldSaves {
-    /// A save that was taken is written.
+    /// Waits for a running save, so that it is written.
     fn drop(&mut self) {
         self.parts().1.settle();
     }

@@ -1,26 +1,27 @@
-//! Fields that are colours, as `#[persist(color)]` says.
+//! Fields with `#[persist(color)]`, which are shown as colours.
 
 use egui::{Response, Ui};
 use persist::Value;
 
-/// The names of the parts of a colour that is a struct.
+/// The names of the channels of a colour that is a struct.
 const PARTS: [&str; 4] = ["r", "g", "b", "a"];
 
-/// A colour in one of the forms that a field may have.
+/// A colour in one of the representations that a field may have, with its number of channels.
 #[derive(Clone, Copy, PartialEq)]
 enum Color {
-    /// Linear.
+    /// Linear RGB.
     Floats([f32; 4], usize),
-    /// In sRGB.
+    /// sRGB.
     Bytes([u8; 4], usize),
 }
 
-/// Shows a button with the colour, which opens a picker; true with the response if it changed. `None` if the value is no
-/// colour.
+/// Shows a button with the colour, which opens a picker. Returns its response, and whether the colour has changed.
+///
+/// Returns `None` if the value is not a colour.
 pub(crate) fn edit(ui: &mut Ui, value: &mut Value) -> Option<(Response, bool)> {
     Some(match read(value)? {
         Color::Floats(mut parts, len) => {
-            // The picker has nothing beyond, and would change it when it opens.
+            // The picker only has channels from 0 to 1, and would clamp others when it opens.
             let shown = parts.map(|part| if part.is_nan() { 0.0 } else { part.clamp(0.0, 1.0) });
             let mut picked = shown;
             let response = if len == 3 {
@@ -58,7 +59,7 @@ pub(crate) fn edit(ui: &mut Ui, value: &mut Value) -> Option<(Response, bool)> {
     })
 }
 
-/// True if a value is a colour.
+/// Returns true if a value is a colour.
 pub(crate) fn is_color(value: &Value) -> bool {
     read(value).is_some()
 }
@@ -110,7 +111,7 @@ fn write(value: &mut Value, color: Color) {
         return;
     }
     let put = |slot: &mut Value, at: usize| match (color, &*slot) {
-        // One that was not picked keeps its digits.
+        // A channel that was not picked keeps the digits that an `f32` lacks.
         (Color::Floats(parts, _), Value::F64(old)) if narrowed(*old) == parts[at] => {}
         (Color::Floats(parts, _), _) => *slot = Value::F64(parts[at].into()),
         (Color::Bytes(parts, _), _) => *slot = Value::U8(parts[at]),

@@ -1,4 +1,4 @@
-//! What is edited: a target with its history.
+//! [`Edited`], a target with its history.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use persist::history::{Drag, Editable, Label};
 use persist::save::Registry;
 use persist::{FieldPath, History, Persist, Result, Session, Value};
 
-/// A target with its history: a [`Session`], or a target and a [`History`] that lie side by side.
+/// A target with its history: a [`Session`], or a pair of a target and its [`History`].
 ///
 /// ```
 /// use persist::{History, World};
@@ -20,91 +20,91 @@ use persist::{FieldPath, History, Persist, Result, Session, Value};
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub trait Edited {
-    /// What is edited.
+    /// The type of the edited value: a [`World`](persist::World), or any other editable type.
     type Target: Editable + Persist;
 
-    /// The target, as it is now.
+    /// Returns the target in its current state.
     fn target(&self) -> &Self::Target;
 
-    /// The history of the target.
+    /// Returns the history of the target.
     fn history(&self) -> &History<Self::Target>;
 
-    /// The classes that are registered with the saves, if there are saves.
+    /// Returns the classes that are registered in the saves of the session; `None` if there are no saves.
     fn registry(&self) -> Option<Arc<Registry>> {
         None
     }
 
-    /// Runs an edit as one entry of the history.
+    /// Executes an edit as one entry of the history.
     ///
     /// # Errors
     ///
-    /// Those of [`History::edit`].
+    /// Returns the same errors as [`History::edit`].
     fn edit<R>(
         &mut self,
         label: Label,
         edit: impl FnOnce(&mut <Self::Target as Editable>::Edit<'_>) -> Result<R>,
     ) -> Result<R>;
 
-    /// Begins a drag, as [`History::begin_drag`].
+    /// Begins a drag, like [`History::begin_drag`].
     fn begin_drag(&mut self, label: Label) -> Drag;
 
-    /// Ends a drag, as [`History::end_drag`].
+    /// Ends a drag, like [`History::end_drag`].
     fn end_drag(&mut self, drag: Drag);
 
-    /// Undoes one entry; false if there is none.
+    /// Undoes one entry; returns false if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`History::undo`].
+    /// Returns the same errors as [`History::undo`].
     fn undo(&mut self) -> Result<bool>;
 
-    /// Redoes one entry; false if there is none.
+    /// Redoes one entry; returns false if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`History::redo`].
+    /// Returns the same errors as [`History::redo`].
     fn redo(&mut self) -> Result<bool>;
 
     /// Undoes or redoes until `position` entries are applied.
     ///
     /// # Errors
     ///
-    /// Those of [`History::go_to`].
+    /// Returns the same errors as [`History::go_to`].
     fn go_to(&mut self, position: usize) -> Result<()>;
 
-    /// The value of a field of a target that is no world.
+    /// Returns the value of a field of a target that is not a world.
     ///
     /// # Errors
     ///
-    /// Those of [`History::get_field`].
+    /// Returns the same errors as [`History::get_field`].
     fn get_field(&mut self, path: FieldPath) -> Result<Value>
     where
         Self::Target: Reflect;
 
-    /// Sets a field of a target that is no world.
+    /// Sets a field of a target that is not a world, and returns its previous value.
     ///
     /// # Errors
     ///
-    /// Those of [`History::set_field`].
+    /// Returns the same errors as [`History::set_field`].
     fn set_field(&mut self, path: FieldPath, value: Value) -> Result<Value>
     where
         Self::Target: Reflect;
 
-    /// Saves the target, if it knows where; false if it does not.
+    /// Saves the target; returns false if there is no save to write to.
     ///
     /// # Errors
     ///
-    /// Those of [`Session::save`].
+    /// Returns the same errors as [`Session::save`].
     fn save(&mut self) -> Result<bool> {
         Ok(false)
     }
 
-    /// True if [`save`](Self::save) saves.
+    /// Returns true if [`save`](Self::save) has a save to write to.
     fn can_save(&self) -> bool {
         false
     }
 
-    /// Why the journal cannot be written, if so.
+    /// Returns the reason why the journal cannot be written, if there is one.
     fn journal_broken(&self) -> Option<String> {
         None
     }

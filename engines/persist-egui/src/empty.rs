@@ -1,23 +1,24 @@
-//! Empty values: what a list gets when the user adds an element, or an option when it is switched on.
+//! Empty values, for new elements of a list and for options that are switched on.
 
 use persist::reflect::{HandleValue, Kind, VariantRecord};
 use persist::save::Registry;
 use persist::{Record, Value};
 
-/// Deeper values are not made: a kind may hold itself.
-const MOST_DEPTH: u32 = 16;
+/// The maximum nesting depth of an empty value. A type may be recursive.
+const MAX_DEPTH: u32 = 16;
 
-/// An array of more elements is not made.
-const MOST_ELEMENTS: usize = 1 << 16;
+/// The maximum number of elements of an empty array.
+const MAX_ELEMENTS: usize = 1 << 16;
 
-/// An empty value of a kind, whose numbers are `number`: 0, or 1 for types that refuse 0. `None` if there is none, as of a
-/// shared pointer.
+/// Creates an empty value of a kind, whose numbers are `number`: 0, or 1 for types that refuse 0.
+///
+/// Returns `None` if a kind has no empty value, such as a shared pointer.
 pub(crate) fn empty(kind: Kind, registry: Option<&Registry>, number: u8) -> Option<Value> {
     at_depth(kind, registry, number, 0)
 }
 
 fn at_depth(kind: Kind, registry: Option<&Registry>, number: u8, depth: u32) -> Option<Value> {
-    if depth > MOST_DEPTH {
+    if depth > MAX_DEPTH {
         return None;
     }
     let part = |kind: fn() -> Kind| at_depth(kind(), registry, number, depth + 1);
@@ -31,7 +32,7 @@ fn at_depth(kind: Kind, registry: Option<&Registry>, number: u8, depth: u32) -> 
         Kind::Option(_) => Value::Option(None),
         Kind::List(_) | Kind::Set(_) => Value::Seq(Vec::new()),
         Kind::Map(..) => Value::Map(Vec::new()),
-        Kind::Array(element, len) if len <= MOST_ELEMENTS => {
+        Kind::Array(element, len) if len <= MAX_ELEMENTS => {
             (0..len).map(|_| part(element)).collect::<Option<Vec<_>>>()?.into()
         }
         Kind::Tuple(parts) => {
@@ -39,7 +40,7 @@ fn at_depth(kind: Kind, registry: Option<&Registry>, number: u8, depth: u32) -> 
         }
         Kind::Class(class) => {
             let class = class();
-            // It has the defaults of the program.
+            // The registry creates it with the default values of its fields.
             if number == 0
                 && let Some(value) = registry.and_then(|known| known.empty(&class.name()).ok())
             {
@@ -69,30 +70,30 @@ fn at_depth(kind: Kind, registry: Option<&Registry>, number: u8, depth: u32) -> 
         Kind::I32 => Value::I32(number.into()),
         Kind::I64 => Value::I64(number.into()),
         Kind::I128 => Value::I128(number.into()),
-        // Any width that fits is taken.
+        // A compact number takes a value of any width that fits.
         Kind::Compact(_) => Value::U8(number),
         _ => return None,
     })
 }
 
-/// A variant of an enum whose fields are empty.
+/// Creates a variant of an enum, with empty fields.
 pub(crate) fn empty_variant(
     class: &str,
-    of: &VariantRecord,
+    chosen: &VariantRecord,
     registry: Option<&Registry>,
 ) -> Option<Value> {
-    variant(class, of, registry, 0, 0)
+    variant(class, chosen, registry, 0, 0)
 }
 
 fn variant(
     class: &str,
-    of: &VariantRecord,
+    chosen: &VariantRecord,
     registry: Option<&Registry>,
     number: u8,
     depth: u32,
 ) -> Option<Value> {
-    let mut record = Record::of_variant(class, of.name);
-    for field in of.fields {
+    let mut record = Record::of_variant(class, chosen.name);
+    for field in chosen.fields {
         record.set(field.name, at_depth(field.kind(), registry, number, depth + 1)?);
     }
     Some(Value::Enum(record))

@@ -1,4 +1,4 @@
-//! The fields of a value: each shown by its kind, and what the user does to them.
+//! Shows the fields of a value, each by its kind, and collects the edits of the user.
 
 use egui::collapsing_header::CollapsingState;
 use egui::{ComboBox, Label, Response, Ui, Vec2};
@@ -10,69 +10,69 @@ use crate::empty::empty_variant;
 use crate::picker::Picker;
 use crate::{color, empty, scalar};
 
-/// What lies deeper is not shown.
-const MOST_DEPTH: u32 = 24;
+/// The maximum nesting depth of fields that are shown.
+const MAX_DEPTH: u32 = 24;
 
-/// What lies deeper is closed at first.
+/// The nesting depth from which fields are closed at first.
 const OPEN_DEPTH: u32 = 3;
 
-/// So many numbers stand side by side.
-const MOST_IN_A_ROW: usize = 4;
+/// The maximum number of values that are shown side by side.
+const MAX_IN_A_ROW: usize = 4;
 
-/// Hints of what has none of its own.
+/// The hints of a part that has none of its own.
 pub(crate) const NO_HINTS: &EditorHints = &const { EditorHints::new() };
 
-/// What the user did to a field.
+/// An edit of a field by the user.
 pub(crate) struct FieldEdit {
     pub(crate) path: FieldPath,
-    /// What the field is to be.
+    /// The new value of the field.
     pub(crate) value: Value,
-    /// What was done, if it was done to an element of a list.
+    /// The edit of an element, if the edit inserts, removes or moves an element of a list.
     pub(crate) element: Option<ElementEdit>,
-    /// What people call that, if it is not done to an element of a list.
+    /// The verb in the label of the edit, unless it edits an element.
     pub(crate) verb: &'static str,
-    /// What people call the field.
+    /// The name of the field in the label.
     pub(crate) name: String,
     /// True while a mouse button is pressed, or a text is typed.
     pub(crate) is_gesture: bool,
-    /// The part that was shown: the field, or what it holds.
+    /// The part that the user edited: the field, or a part of its value.
     pub(crate) source: FieldPath,
-    /// The field, and the new element, if what they were set to is refused: some types have no 0.
+    /// Another value of the field and the new element, if the first ones are refused: some types have no 0.
     pub(crate) other: Option<(Value, Option<Value>)>,
 }
 
-/// What was done to an element of a list.
+/// An edit that inserts, removes or moves an element of a list.
 pub(crate) enum ElementEdit {
     Insert(usize, Value),
     Remove(usize),
     Move(usize, usize),
 }
 
-/// Shows fields, and notes what the user does.
+/// Shows fields, and collects the edit of the user in a frame.
 pub(crate) struct FieldsUi<'a> {
-    /// For references to objects.
+    /// The world of referenced objects.
     pub(crate) world: Option<&'a World>,
-    /// For empty values.
+    /// The classes from which empty values are created.
     pub(crate) registry: Option<&'a Registry>,
     pub(crate) picker: &'a mut Picker,
     pub(crate) edit: Option<FieldEdit>,
-    /// The field that has the keyboard.
+    /// The field that has the keyboard focus.
     pub(crate) focused: Option<FieldPath>,
-    /// The object that the user wants to see.
-    pub(crate) wanted: Option<ObjectId>,
-    /// Why something that the user wants cannot be done.
+    /// The referenced object that the user asked to select.
+    pub(crate) target: Option<ObjectId>,
+    /// The reason why an edit of the user cannot be made.
     pub(crate) refused: Option<String>,
     depth: u32,
     is_read_only: bool,
-    /// True where a change may move the part: it counts once it is typed whole.
+    /// True where a change may move the part, as in a set: its text is applied only when it is complete.
     pub(crate) is_moving: bool,
-    /// True if what was done is done to the map around it.
+    /// True if an edit of an entry must become an edit of the whole map.
     pub(crate) widens: bool,
 }
 
-/// A part of a value, while it is shown.
+/// A part of a value that is being shown.
 pub(crate) struct Part<'p> {
-    /// What people call it.
+    /// The label of the part.
     pub(crate) label: &'p str,
     pub(crate) hints: &'p EditorHints,
     pub(crate) kind: Kind,
@@ -92,7 +92,7 @@ impl<'a> FieldsUi<'a> {
             picker,
             edit: None,
             focused: None,
-            wanted: None,
+            target: None,
             refused: None,
             depth: 0,
             is_read_only: false,
@@ -101,7 +101,7 @@ impl<'a> FieldsUi<'a> {
         }
     }
 
-    /// Notes that a part got this value; what the user does to a part of it is done to it.
+    /// Records an edit that sets a part to its current value, which the user has changed.
     fn note(&mut self, ui: &Ui, part: &Part<'_>, element: Option<ElementEdit>) -> bool {
         let is_gesture =
             ui.input(|input| input.pointer.any_down()) || self.focused.as_ref() == Some(part.path);
@@ -122,14 +122,16 @@ impl<'a> FieldsUi<'a> {
         self.note(ui, part, None)
     }
 
-    /// Notes what was done to a set or a map, which is set as a whole.
+    /// Records an edit of a set or a map, which is set as a whole.
     pub(crate) fn set_as(&mut self, ui: &Ui, part: &Part<'_>, verb: &'static str) -> bool {
         self.set(ui, part);
         self.edit.as_mut().into_iter().for_each(|edit| edit.verb = verb);
         true
     }
 
-    /// Notes what was dragged or typed. What was typed is done with: the click that ended it may do something else.
+    /// Records an edit by dragging or typing.
+    ///
+    /// Typing ends when the field loses the focus: the click that took the focus is not part of the gesture.
     fn set_by(&mut self, ui: &Ui, response: &Response, part: &Part<'_>) -> bool {
         self.set(ui, part);
         if let Some(edit) = self.edit.as_mut().filter(|_| response.lost_focus()) {
@@ -142,17 +144,17 @@ impl<'a> FieldsUi<'a> {
         self.note(ui, part, Some(edit))
     }
 
-    /// Makes what was done to a part that has no path of its own one of what is around it.
-    pub(crate) fn widen(&mut self, around: &Part<'_>) {
+    /// Converts the edit of a part without a path of its own into an edit of the outer part.
+    pub(crate) fn widen(&mut self, outer: &Part<'_>) {
         if let Some(edit) = &mut self.edit {
-            edit.path = around.path.clone();
-            edit.value = around.value.clone();
+            edit.path = outer.path.clone();
+            edit.value = outer.value.clone();
             (edit.element, edit.other) = (None, None);
-            (edit.verb, edit.name) = ("Set", name_of(around));
+            (edit.verb, edit.name) = ("Set", name_of(outer));
         }
     }
 
-    /// The fields of a class, in the value of a component, a resource or a variant.
+    /// Shows the fields of a component, a resource or a variant; returns true if the user changed one.
     pub(crate) fn fields(
         &mut self,
         ui: &mut Ui,
@@ -168,7 +170,7 @@ impl<'a> FieldsUi<'a> {
         is_changed
     }
 
-    /// A field of what is at a path.
+    /// Shows a field of the value at a path; returns true if the user changed it.
     pub(crate) fn field(
         &mut self,
         ui: &mut Ui,
@@ -182,7 +184,7 @@ impl<'a> FieldsUi<'a> {
         self.part(ui, &mut part)
     }
 
-    /// The whole of a component, a resource or another value.
+    /// Shows a whole component, resource or other value; returns true if the user changed it.
     pub(crate) fn whole(
         &mut self,
         ui: &mut Ui,
@@ -207,7 +209,7 @@ impl<'a> FieldsUi<'a> {
         is_changed
     }
 
-    /// A row with the label of a field that cannot be shown, and why.
+    /// Shows a row with the label of a field that cannot be read, and the reason.
     pub(crate) fn unreadable(&self, ui: &mut Ui, label: &str, why: &str) {
         ui.horizontal(|ui| {
             ui.label(label);
@@ -216,7 +218,7 @@ impl<'a> FieldsUi<'a> {
         });
     }
 
-    /// A part with its label; true if the user changed it.
+    /// Shows a part with its label; returns true if the user changed it.
     pub(crate) fn part(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
         let was_read_only = self.is_read_only;
         self.is_read_only |= part.hints.is_read_only;
@@ -246,7 +248,7 @@ impl<'a> FieldsUi<'a> {
         with_help(label.inner, part)
     }
 
-    /// A part that fits into a row.
+    /// Shows a part that fits into a row; returns true if the user changed it.
     pub(crate) fn in_row(
         &mut self,
         ui: &mut Ui,
@@ -315,14 +317,14 @@ impl<'a> FieldsUi<'a> {
         }
     }
 
-    /// Notes that a field has the keyboard.
+    /// Records a part that has the keyboard focus.
     fn focus(&mut self, response: &Response, part: &Part<'_>) {
         if response.has_focus() {
             self.focused = Some(part.path.clone());
         }
     }
 
-    /// A few numbers side by side.
+    /// Shows a few numbers side by side; returns true if the user changed one.
     fn row_of_numbers(&mut self, ui: &mut Ui, part: &mut Part<'_>, numbers: &Numbers) -> bool {
         ui.spacing_mut().item_spacing.x = 4.0;
         let mut is_changed = false;
@@ -357,7 +359,7 @@ impl<'a> FieldsUi<'a> {
         is_changed
     }
 
-    /// The switch of an option, and what is in it.
+    /// Shows the checkbox of an option, and its content; returns true if the user changed them.
     fn option_in_row(
         &mut self,
         ui: &mut Ui,
@@ -365,7 +367,7 @@ impl<'a> FieldsUi<'a> {
         inner: Kind,
         label: Option<&Response>,
     ) -> bool {
-        // A reference to nothing is one of the list.
+        // An optional reference has no checkbox: the list of objects has an entry for `None`.
         if let (Kind::Handle(_), true) = (inner, self.world.is_some()) {
             return self.reference(ui, part, label);
         }
@@ -404,7 +406,7 @@ impl<'a> FieldsUi<'a> {
         self.or_else(other.map(|other| (Value::Option(Some(Box::new(other))), None)))
     }
 
-    /// Notes what to do if the edit is refused.
+    /// Sets the alternative to use if the edit is refused.
     pub(crate) fn or_else(&mut self, other: Option<(Value, Option<Value>)>) -> bool {
         if let Some(edit) = &mut self.edit {
             edit.other = other;
@@ -412,7 +414,7 @@ impl<'a> FieldsUi<'a> {
         true
     }
 
-    /// What was done to the inside of an option, which has the path of the option, is done to the option.
+    /// Converts an edit of the content of an option, which has the same path, into an edit of the option.
     fn close_option(&mut self, part: &Part<'_>, is_changed: bool) -> bool {
         if let Some(edit) = self.edit.as_mut().filter(|_| is_changed)
             && edit.path == *part.path
@@ -423,7 +425,7 @@ impl<'a> FieldsUi<'a> {
         is_changed
     }
 
-    /// The variants of an enum, to choose from.
+    /// Shows a list of the variants of an enum; returns true if the user chose another one.
     fn variants(
         &mut self,
         ui: &mut Ui,
@@ -434,7 +436,7 @@ impl<'a> FieldsUi<'a> {
         let Value::Enum(record) = &*part.value else { return false };
         let current = record.variant().unwrap_or_default().to_owned();
         let mut chosen = None;
-        // It gives way where fields are nested: the panel would grow.
+        // The list shrinks where fields are nested: otherwise it would widen the panel.
         let width = ui.available_width().clamp(20.0, ui.spacing().combo_width);
         let combo = ComboBox::from_id_salt("variant").width(width).truncate();
         let response = combo.selected_text(&current).show_ui(ui, |ui| {
@@ -453,15 +455,15 @@ impl<'a> FieldsUi<'a> {
         self.set(ui, part)
     }
 
-    /// An enum at another variant, with what both have.
+    /// Creates an enum with another variant, and copies the fields that both variants have.
     fn switched(&self, class: &Class, variant: &VariantRecord, old: &Record) -> Option<Value> {
         let mut new = empty_variant(&class.name(), variant, self.registry)?;
-        let fields = class.variants().iter().find(|of| Some(of.name) == old.variant())?.fields;
+        let fields = class.variants().iter().find(|it| Some(it.name) == old.variant())?.fields;
         for field in variant.fields {
-            let is_same = |of: &&FieldRecord| {
-                of.name == field.name && of.kind().to_string() == field.kind().to_string()
+            let is_same = |it: &&FieldRecord| {
+                it.name == field.name && it.kind().to_string() == field.kind().to_string()
             };
-            if let Some(value) = fields.iter().find(is_same).and_then(|of| old.get(of.name))
+            if let Some(value) = fields.iter().find(is_same).and_then(|it| old.get(it.name))
                 && let Some(record) = new.as_record_mut()
             {
                 record.set(field.name, value.clone());
@@ -470,9 +472,9 @@ impl<'a> FieldsUi<'a> {
         Some(new)
     }
 
-    /// A part that is more than a row: a header that opens.
+    /// Shows a part that needs several rows, below a header that opens; returns true if the user changed it.
     fn block(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
-        if self.depth >= MOST_DEPTH {
+        if self.depth >= MAX_DEPTH {
             ui.weak(format!("{}: nested too deeply to be shown", part.label));
             return false;
         }
@@ -483,7 +485,8 @@ impl<'a> FieldsUi<'a> {
         let header = CollapsingState::load_with_default_open(ui.ctx(), id, is_open)
             .show_header(ui, |ui| is_changed |= self.header(ui, part));
         self.depth += 1;
-        // Without the parts for a frame, the view would jump to what is left. What the header did stays the edit.
+        // The body is shown even if the header has changed the value: without it for a frame, the view would scroll.
+        // The edit of the header has priority.
         let done = if is_changed { self.edit.take() } else { None };
         header.body(|ui| is_changed |= self.inside(ui, part));
         self.edit = done.or(self.edit.take());
@@ -499,7 +502,7 @@ impl<'a> FieldsUi<'a> {
         self.controls(ui, part, &label)
     }
 
-    /// What a header shows after its label.
+    /// Shows the controls of a header, after its label; returns true if the user changed the part.
     fn controls(&mut self, ui: &mut Ui, part: &mut Part<'_>, label: &Response) -> bool {
         match (part.kind, &*part.value) {
             (Kind::Option(inner), Value::Option(content)) => {
@@ -525,7 +528,7 @@ impl<'a> FieldsUi<'a> {
         }
     }
 
-    /// What is inside of a part.
+    /// Shows the body of a part; returns true if the user changed it.
     fn inside(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
         if self.is_read_only {
             ui.disable();
@@ -558,14 +561,14 @@ impl<'a> FieldsUi<'a> {
     }
 }
 
-/// The fields of a struct, or of the variant that a value has.
+/// Returns the fields of a struct, or of the current variant of an enum.
 fn fields_of(class: &'static Class, record: &Record) -> &'static [FieldRecord] {
     let Some(variant) = record.variant() else { return class.fields() };
-    let found = class.variants().iter().find(|of| of.name == variant && !of.other);
-    found.map_or(&[], |of| of.fields)
+    let found = class.variants().iter().find(|it| it.name == variant && !it.other);
+    found.map_or(&[], |it| it.fields)
 }
 
-/// What people call a part: `position.x`.
+/// Returns the name of a part in labels, such as `position.x`.
 fn name_of(part: &Part<'_>) -> String {
     let class = FieldPath::new(part.path.class().to_owned()).to_string();
     let path = part.path.to_string();
@@ -584,17 +587,17 @@ fn with_help(label: Response, part: &Part<'_>) -> Response {
     }
 }
 
-/// Numbers that stand side by side.
+/// Numbers that are shown side by side.
 struct Numbers {
     names: Vec<&'static str>,
     hints: Vec<&'static EditorHints>,
     is_struct: bool,
 }
 
-/// The numbers of a small array, tuple or struct.
+/// Returns the numbers of a small array, tuple or struct; `None` if it has other values or too many.
 fn numbers_of(kind: Kind, value: &Value) -> Option<Numbers> {
-    const INDEXES: [&str; MOST_IN_A_ROW] = ["0", "1", "2", "3"];
-    let is_few = |len: usize| (1..=MOST_IN_A_ROW).contains(&len);
+    const INDEXES: [&str; MAX_IN_A_ROW] = ["0", "1", "2", "3"];
+    let is_few = |len: usize| (1..=MAX_IN_A_ROW).contains(&len);
     match (kind, value) {
         (Kind::Array(..), Value::Seq(parts)) | (Kind::Tuple(_), Value::Tuple(parts)) => {
             let is_row = is_few(parts.len()) && parts.iter().all(scalar::is_number);
@@ -624,7 +627,7 @@ fn numbers_of(kind: Kind, value: &Value) -> Option<Numbers> {
     }
 }
 
-/// True if a part is shown in one row.
+/// Returns true if a part is shown in one row.
 fn is_in_row(kind: Kind, value: &Value, hints: &EditorHints) -> bool {
     if numbers_of(kind, value).is_some() {
         return true;
@@ -648,10 +651,10 @@ fn is_in_row(kind: Kind, value: &Value, hints: &EditorHints) -> bool {
     }
 }
 
-/// A text that fits into a row.
+/// Shortens a text so that it fits into a row.
 pub(crate) fn shortened(text: &str) -> String {
-    const MOST: usize = 120;
-    match text.char_indices().nth(MOST) {
+    const MAX: usize = 120;
+    match text.char_indices().nth(MAX) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }

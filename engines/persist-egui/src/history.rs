@@ -1,4 +1,4 @@
-//! A window with the history, the mark of unsaved changes, and what was recovered.
+//! A window with the history, the mark of unsaved changes, and the banner after a recovery.
 
 use egui::{Button, Context, Frame, Id, RichText, ScrollArea, Ui, Vec2, Window};
 use persist::History;
@@ -7,23 +7,23 @@ use persist::history::Recovered;
 use crate::inspector::undo_buttons;
 use crate::{Edited, button};
 
-/// What was seen of the entries in a frame.
+/// How the list of entries was scrolled in the last frame.
 #[derive(Clone, Copy)]
 struct View {
     /// The current entry, and the number of rows.
-    of: (usize, usize),
+    state: (usize, usize),
     frame: u64,
     offset: f32,
     height: f32,
 }
 
-/// Shows a window with the history: undo and redo, save, and all entries, of which a click goes to one.
+/// Shows a window with the history: buttons to undo, redo and save, and a list of all entries.
 ///
-/// The title ends with a `*` while there are unsaved changes. What was refused is shown in the window. It opens at the
-/// bottom right; use [`history_panel`] for a place in a panel of your own.
+/// A click on an entry goes to it. The title ends with a `*` while there are unsaved changes. Errors are shown in the
+/// window. It opens at the bottom right; use [`history_panel`] to show its content in a panel of your own.
 pub fn history_window(ctx: &Context, session: &mut impl Edited, open: &mut bool) {
     let title = title("History", session.history());
-    // Panels and menus are more often at the top and the left.
+    // The bottom right, since panels and menus are usually at the top and the left.
     let (size, room) = (Vec2::new(220.0, 300.0), ctx.content_rect());
     let at = room.right_bottom() - size - Vec2::new(40.0, 80.0);
     Window::new(title)
@@ -34,7 +34,7 @@ pub fn history_window(ctx: &Context, session: &mut impl Edited, open: &mut bool)
         .show(ctx, |ui| history_panel(ui, session));
 }
 
-/// Shows what [`history_window`] does, without a window around it.
+/// Shows the content of [`history_window`] without a window.
 pub fn history_panel(ui: &mut Ui, session: &mut impl Edited) {
     let id = ui.make_persistent_id("persist-egui history");
     let mut error = ui.data_mut(|data| data.remove_temp::<String>(id));
@@ -59,21 +59,21 @@ pub fn history_panel(ui: &mut Ui, session: &mut impl Edited) {
     let history = session.history();
     let (position, saved) = (history.position(), history.saved_position());
     let height = ui.spacing().interact_size.y;
-    let mut wanted = None;
+    let mut clicked = None;
     // The first row is the state before all entries.
     let rows = history.entries().len() + 1;
     let mut area = ScrollArea::vertical().auto_shrink([false, true]).max_height(400.0);
-    // Where the rows were scrolled to in the last frame.
+    // The scroll position of the last frame.
     let view_id = id.with("view");
     let view = ui.data(|data| data.get_temp::<View>(view_id));
     let frame = ui.ctx().cumulative_frame_nr();
-    let of = (position, rows);
+    let state = (position, rows);
     let seen = view.filter(|view| view.frame + 1 >= frame);
-    if seen.is_none_or(|view| view.of != of) {
+    if seen.is_none_or(|view| view.state != state) {
         let row = height + ui.spacing().item_spacing.y;
         #[expect(clippy::cast_precision_loss, reason = "a pixel is enough")]
         let top = position as f32 * row;
-        // No further than to see it: a row that is clicked stays under the mouse.
+        // Scroll only as far as needed to show the current entry: a clicked row stays under the mouse.
         let offset = match seen {
             Some(view) => view.offset.min(top).max(top + height - view.height),
             None => top - 4.0 * row,
@@ -91,17 +91,17 @@ pub fn history_panel(ui: &mut Ui, session: &mut impl Edited) {
             };
             let mark = if saved == Some(at) { "  (saved)" } else { "" };
             let text = RichText::new(format!("{label}{mark}"));
-            // What is undone can be redone.
+            // Undone entries, which can be redone, are greyed out.
             let text = if at > position { text.weak() } else { text };
             let button = Button::selectable(at == position, text).truncate();
             if ui.add(button).clicked() && at != position {
-                wanted = Some(at);
+                clicked = Some(at);
             }
         }
     });
     let (offset, height) = (output.state.clamped_offset().y, output.inner_rect.height());
-    ui.data_mut(|data| data.insert_temp(view_id, View { of, frame, offset, height }));
-    if let Some(position) = wanted {
+    ui.data_mut(|data| data.insert_temp(view_id, View { state, frame, offset, height }));
+    if let Some(position) = clicked {
         error = session.go_to(position).err().map(|error| error.to_string());
     }
     if let Some(error) = error {
@@ -109,14 +109,14 @@ pub fn history_panel(ui: &mut Ui, session: &mut impl Edited) {
     }
 }
 
-/// A title with a mark if there are unsaved changes: `level.sav *`.
+/// Returns a title that ends with a `*` if there are unsaved changes: `level.sav *`.
 pub fn title<T: 'static>(name: &str, history: &History<T>) -> String {
     if history.is_modified() { format!("{name} *") } else { name.to_owned() }
 }
 
-/// Shows what was recovered when the session was opened, until the user closes it; `recovered` is `None` then.
+/// Shows a banner about the recovery when a session was opened, until the user closes it.
 ///
-/// Nothing is shown if there was nothing to recover.
+/// `recovered` becomes `None` when the user closes the banner, or at once if there was nothing to recover.
 pub fn recovered_banner(ui: &mut Ui, recovered: &mut Option<Recovered>) {
     let Some(found) = recovered else { return };
     let is_quiet = found.replayed == 0

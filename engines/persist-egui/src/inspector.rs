@@ -1,4 +1,4 @@
-//! The inspector: its state, where it begins, and how what the user does becomes edits.
+//! [`Inspector`], with its state, and the conversion of user actions into edits.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,14 +13,14 @@ use persist::world::{Outside, Prefab};
 use persist::{Error, ErrorKind, FieldPath, ObjectId, Result, World};
 
 use crate::field::{ElementEdit, FieldEdit, FieldsUi};
-use crate::object::{self, ObjectWish};
-use crate::objects::{Objects, Wish, title};
+use crate::object::{self, ObjectAction};
+use crate::objects::{Action, Objects, title};
 use crate::picker::Picker;
 use crate::{Edited, button};
 
-/// An inspector with its state: what is selected, searched for and open.
+/// An inspector with its state: the selection, the search and the open fields.
 ///
-/// [`inspect`] keeps one in egui's memory. Keep one yourself where other views share the selection:
+/// [`inspect`] keeps one in egui's memory. Keep one yourself if other views share the selection:
 ///
 /// ```no_run
 /// # fn ui(ui: &mut egui::Ui, session: &mut persist::Session, inspector: &mut persist_egui::Inspector) {
@@ -38,31 +38,32 @@ pub struct Inspector {
     objects: Objects,
     picker: Picker,
     gesture: Option<Gesture>,
-    /// The height of the tree, once the user has dragged the border below it.
+    /// The height of the tree, if the user has dragged the border below it.
     height: Option<f32>,
-    /// True from Escape until the mouse button is released: the rest of that drag does nothing.
-    is_given_up: bool,
+    /// True after Escape until the mouse button is released: the rest of the cancelled drag is ignored.
+    is_cancelled: bool,
 }
 
-/// A drag, or the typing of a text, whose edits are one entry.
+/// A drag, or the typing of a text, whose edits become one entry.
 struct Gesture {
     owner: Option<ObjectId>,
     source: FieldPath,
-    /// The field that had the keyboard when it began.
+    /// The field that had the keyboard focus when the gesture began.
     focus: Option<FieldPath>,
-    /// The state of the history before it.
-    before: u64,
+    /// The state of the history when the gesture began.
+    start: u64,
     drag: Drag,
 }
 
 impl Inspector {
-    /// Shows the objects of a world, and below them the components of the one that is selected. The border between them can
-    /// be dragged.
+    /// Shows the objects of a world, and below them the components of the selected object.
+    ///
+    /// The user can drag the border between them.
     pub fn show(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
         let room = ui.available_height();
-        let (least, most) = (80.0, (room - 120.0).max(80.0));
+        let (min, max) = (80.0, (room - 120.0).max(80.0));
         let height = self.height.unwrap_or_else(|| self.objects.height(ui).min(room * 0.4));
-        let height = height.clamp(least, most);
+        let height = height.clamp(min, max);
         ui.push_id("objects", |ui| {
             ui.allocate_ui(Vec2::new(ui.available_width(), height), |ui| {
                 ui.set_min_height(height);
@@ -77,22 +78,22 @@ impl Inspector {
         ui.push_id("selected", |ui| self.show_selected(ui, session));
     }
 
-    /// Shows the objects of a world alone: a search, the tree, and what adds and removes objects.
+    /// Shows only the objects of a world: buttons to undo, redo and add objects, a search, and the tree.
     pub fn show_objects(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
         self.toolbar(ui, session);
         let state = session.history().state();
-        let wish = self.objects.show(ui, session.target(), state, self.selected);
-        if let Some(wish) = wish {
-            self.grant(session, wish);
+        let action = self.objects.show(ui, session.target(), state, self.selected);
+        if let Some(action) = action {
+            self.apply(session, action);
         }
     }
 
-    /// Shows the components of the selected object alone, or the resources if none is selected.
+    /// Shows only the components of the selected object, or the resources if no object is selected.
     pub fn show_selected(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
         scroll_fields(ui, |ui| {
             let world = session.target();
             let mut fields = FieldsUi::new(Some(world), Some(world.registry()), &mut self.picker);
-            let wish = match self.selected {
+            let action = match self.selected {
                 Some(object) if !world.contains(object) => {
                     ui.weak("The object is not there any more. An undo may bring it back.");
                     None
@@ -105,26 +106,26 @@ impl Inspector {
                     None
                 }
             };
-            let FieldsUi { edit, focused, wanted, refused, .. } = fields;
+            let FieldsUi { edit, focused, target, refused, .. } = fields;
             self.error = refused.or(self.error.take());
             let owner = self.selected;
             if let Some(edit) = edit {
-                let of = owner.map(|object| title(world, object));
-                self.edit_field(session, (owner, of), edit, focused.as_ref(), set_in_world);
+                let name = owner.map(|object| title(world, object));
+                self.edit_field(session, (owner, name), edit, focused.as_ref(), set_in_world);
             }
-            if let (Some(wish), Some(object)) = (wish, owner) {
-                self.grant_object(session, object, wish);
+            if let (Some(action), Some(object)) = (action, owner) {
+                self.apply_to_object(session, object, action);
             }
             self.end_frame(ui, session, focused.as_ref());
-            if let Some(wanted) = wanted {
-                self.select(Some(wanted));
-                self.objects.reveal(session.target(), wanted);
+            if let Some(target) = target {
+                self.select(Some(target));
+                self.objects.reveal(session.target(), target);
             }
         });
         self.show_error(ui);
     }
 
-    /// Shows a value that is no world.
+    /// Shows a value that is not a world.
     pub fn show_value<T: Reflect>(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = T>) {
         scroll_fields(ui, |ui| {
             let path = FieldPath::new(T::CLASS.name());
@@ -148,39 +149,39 @@ impl Inspector {
         self.show_error(ui);
     }
 
-    /// The object that is selected; it may be gone.
+    /// Returns the selected object, which may have been removed from the world.
     #[must_use]
     pub fn selected(&self) -> Option<ObjectId> {
         self.selected
     }
 
-    /// Selects an object, or none. The tree shows it in the next frame.
+    /// Selects an object, or none. The tree scrolls to the object in the next frame.
     pub fn select(&mut self, object: Option<ObjectId>) {
         if self.selected != object {
             self.selected = object;
-            self.objects.wanted = object;
+            self.objects.scroll_to = object;
         }
     }
 
-    /// Why the last edit was refused, until the user or another edit takes the message away.
+    /// Returns the reason why the last edit was refused, until the user closes the message or another edit succeeds.
     #[must_use]
     pub fn error(&self) -> Option<&str> {
         self.error.as_deref()
     }
 
-    /// Adds a prefab to those that the user can place.
+    /// Adds a prefab that the user can place from the menu.
     pub fn add_prefab(&mut self, name: impl Into<String>, prefab: Prefab) {
         self.prefabs.push((name.into(), prefab));
     }
 
-    /// The prefabs that the user can place: those that were added, and copies of objects.
+    /// Returns the prefabs that the user can place: those that were added, and copies of objects.
     #[must_use]
     pub fn prefabs(&self) -> &[(String, Prefab)] {
         &self.prefabs
     }
 }
 
-/// What the user asks for.
+/// Executes actions of the user on objects.
 impl Inspector {
     fn toolbar(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
         ui.horizontal_wrapped(|ui| {
@@ -224,16 +225,16 @@ impl Inspector {
         }
     }
 
-    fn grant(&mut self, session: &mut impl Edited<Target = World>, wish: Wish) {
+    fn apply(&mut self, session: &mut impl Edited<Target = World>, action: Action) {
         let name = |object| title(session.target(), object);
-        match wish {
-            Wish::Select(object) => self.selected = Some(object),
-            Wish::AddBelow(parent) => {
+        match action {
+            Action::Select(object) => self.selected = Some(object),
+            Action::AddBelow(parent) => {
                 let label = format!("Add object to {}", name(parent));
                 let new = self.run(session, label.into(), |edit| edit.spawn_in(parent, "Object"));
                 self.reveal(session, new);
             }
-            Wish::Duplicate(object) => {
+            Action::Duplicate(object) => {
                 let label = format!("Duplicate {}", name(object));
                 let (prefab, parent) =
                     (session.target().prefab(object), session.target().parent(object));
@@ -247,17 +248,17 @@ impl Inspector {
                 });
                 self.reveal(session, new);
             }
-            Wish::CopyAsPrefab(object) => {
+            Action::CopyAsPrefab(object) => {
                 let (name, prefab) = (name(object), session.target().prefab(object));
                 if let Some(prefab) = self.checked(prefab) {
                     self.add_prefab(name, prefab);
                 }
             }
-            Wish::Remove(object) => {
+            Action::Remove(object) => {
                 let label = format!("Remove {}", name(object));
                 self.run(session, label.into(), |edit| edit.remove(object));
             }
-            Wish::Move(object, parent) => {
+            Action::Move(object, parent) => {
                 if session.target().parent(object) == parent {
                     return;
                 }
@@ -267,7 +268,7 @@ impl Inspector {
                 };
                 self.run(session, label.into(), |edit| edit.set_parent(object, parent));
             }
-            Wish::Shift(object, by) => {
+            Action::Shift(object, by) => {
                 let world = session.target();
                 let Some(parent) = world.parent(object) else { return };
                 let siblings = world.children(parent);
@@ -282,35 +283,35 @@ impl Inspector {
         }
     }
 
-    fn grant_object(
+    fn apply_to_object(
         &mut self,
         session: &mut impl Edited<Target = World>,
         object: ObjectId,
-        wish: ObjectWish,
+        action: ObjectAction,
     ) {
         let name = title(session.target(), object);
-        match wish {
-            ObjectWish::Rename(new) => {
+        match action {
+            ObjectAction::Rename(new) => {
                 let label = format!("Rename {name}");
                 self.run(session, label.into(), |edit| edit.rename(object, &new).map(drop));
             }
-            ObjectWish::Activity(activity) => {
+            ObjectAction::Activity(activity) => {
                 let label = format!("Make {name} {}", format!("{activity:?}").to_lowercase());
                 self.run(session, label.into(), |edit| edit.set_activity(object, activity));
             }
-            ObjectWish::Move(parent) => self.grant(session, Wish::Move(object, parent)),
-            ObjectWish::Attach(class) => {
+            ObjectAction::Move(parent) => self.apply(session, Action::Move(object, parent)),
+            ObjectAction::Attach(class) => {
                 let label = format!("Attach {class} to {name}");
                 self.run(session, label.into(), |edit| edit.attach_class(object, &class));
             }
-            ObjectWish::Detach(class) => {
+            ObjectAction::Detach(class) => {
                 let label = format!("Detach {class} from {name}");
                 self.run(session, label.into(), |edit| edit.detach_class(object, &class));
             }
         }
     }
 
-    /// Runs an edit as an entry of its own; `None` if it is refused, and why is shown.
+    /// Executes an edit as its own entry; returns `None` and shows the reason if it is refused.
     fn run<R>(
         &mut self,
         session: &mut impl Edited<Target = World>,
@@ -335,7 +336,8 @@ impl Inspector {
         }
     }
 
-    /// Shows why the last edit was refused, over the end of the fields: a row above them would move them under the mouse.
+    /// Shows why the last edit was refused, over the last fields: a row above the fields would move them under the
+    /// mouse.
     fn show_error(&mut self, ui: &Ui) {
         let Some(error) = &self.error else { return };
         let room = ui.max_rect().intersect(ui.clip_rect());
@@ -360,9 +362,9 @@ impl Inspector {
     }
 }
 
-/// Fields.
+/// Executes edits of fields, and groups them into gestures.
 impl Inspector {
-    /// Does what the user did to a field, in the entry of the gesture that it belongs to.
+    /// Executes the user's edit of a field, in the entry of its gesture.
     fn edit_field<S: Edited>(
         &mut self,
         session: &mut S,
@@ -371,7 +373,7 @@ impl Inspector {
         focused: Option<&FieldPath>,
         set: impl Fn(&mut S, Label, Option<ObjectId>, &FieldEdit) -> Result<()>,
     ) {
-        if self.is_given_up {
+        if self.is_cancelled {
             return;
         }
         let verb = match edit.element {
@@ -388,10 +390,10 @@ impl Inspector {
         if !self.gesture.as_ref().is_some_and(is_same) {
             self.end_gesture(session);
             if edit.is_gesture {
-                let before = session.history().state();
+                let start = session.history().state();
                 let drag = session.begin_drag(label.as_str().into());
                 let (source, focus) = (edit.source.clone(), focused.cloned());
-                self.gesture = Some(Gesture { owner, source, focus, before, drag });
+                self.gesture = Some(Gesture { owner, source, focus, start, drag });
             }
         }
         let label = if self.gesture.is_some() { Label::None } else { label.into() };
@@ -413,30 +415,30 @@ impl Inspector {
         self.checked(done);
     }
 
-    /// Ends a gesture whose button was released, or whose text is not typed any more.
+    /// Ends a gesture when the mouse button was released, or when its field lost the focus.
     fn end_frame(&mut self, ui: &Ui, session: &mut impl Edited, focused: Option<&FieldPath>) {
         let is_down = ui.input(|input| input.pointer.any_down());
-        self.is_given_up &= is_down;
+        self.is_cancelled &= is_down;
         if is_down && ui.input(|input| input.key_pressed(Key::Escape)) {
-            self.give_up(session);
+            self.cancel(session);
         }
         let Some(gesture) = &self.gesture else { return };
-        // What is typed ends where the mouse is pressed elsewhere: the click is not part of it.
-        let goes_on = match &gesture.focus {
+        // Typing ends when the mouse is pressed elsewhere: that click is not part of the gesture.
+        let continues = match &gesture.focus {
             Some(typed) => focused == Some(typed),
             None => is_down,
         };
-        if !goes_on {
+        if !continues {
             self.end_gesture(session);
         }
     }
 
-    /// Rolls back what a drag has done.
-    fn give_up(&mut self, session: &mut impl Edited) {
+    /// Cancels a drag, and rolls back its edits.
+    fn cancel(&mut self, session: &mut impl Edited) {
         let Some(gesture) = self.gesture.take_if(|gesture| gesture.focus.is_none()) else { return };
         session.end_drag(gesture.drag);
-        self.is_given_up = true;
-        if session.history().state() != gesture.before {
+        self.is_cancelled = true;
+        if session.history().state() != gesture.start {
             let undone = session.undo();
             self.checked(undone);
         }
@@ -449,8 +451,10 @@ impl Inspector {
     }
 }
 
-/// Shows fields. What is typed in one counts once the mouse is pressed elsewhere, before that click does anything: an undo
-/// undoes it, and another object that is selected does not get rid of it.
+/// Shows fields in a scroll area, where a field loses the focus as soon as the mouse is pressed elsewhere.
+///
+/// So the typed text is applied before that click has an effect: a click on undo undoes it, and a click on another
+/// object does not discard it.
 fn scroll_fields(ui: &mut Ui, show: impl FnOnce(&mut Ui)) {
     let context = ui.ctx().clone();
     let surrender = |on| {
@@ -458,9 +462,9 @@ fn scroll_fields(ui: &mut Ui, show: impl FnOnce(&mut Ui)) {
             std::mem::replace(&mut options.input_options.surrender_focus_on, on)
         })
     };
-    let before = surrender(SurrenderFocusOn::Presses);
+    let previous = surrender(SurrenderFocusOn::Presses);
     ScrollArea::vertical().id_salt("fields").auto_shrink([false, false]).show(ui, show);
-    surrender(before);
+    surrender(previous);
 }
 
 fn set_in_world<S: Edited<Target = World>>(
@@ -487,14 +491,14 @@ fn set_in_value<S: Edited<Target: Reflect>>(
     if label.is_none() {
         return session.set_field(edit.path.clone(), edit.value.clone()).map(drop);
     }
-    // A drag of one edit gives it the label.
+    // `set_field` has no label: a drag with this one edit gives the entry its label.
     let drag = session.begin_drag(label);
     let done = session.set_field(edit.path.clone(), edit.value.clone());
     session.end_drag(drag);
     done.map(drop)
 }
 
-/// The classes of the session, or those of the value if the session does not have them.
+/// Returns the classes of the session; if they lack the class of the value, returns the classes of the value.
 fn registry_with<T: Reflect>(session: &impl Edited<Target = T>) -> Option<Arc<Registry>> {
     let known = session.registry();
     if known.as_ref().is_some_and(|known| known.class(&T::CLASS.name()).is_some()) {
@@ -504,7 +508,7 @@ fn registry_with<T: Reflect>(session: &impl Edited<Target = T>) -> Option<Arc<Re
     registry.register::<T>().ok().map(|()| Arc::new(registry)).or(known)
 }
 
-/// Buttons that undo and redo, with what that is.
+/// Shows buttons to undo and redo, with the label of the entry as their name.
 pub(crate) fn undo_buttons(ui: &mut Ui, session: &mut impl Edited, error: &mut Option<String>) {
     let history = session.history();
     let (undo, redo) = (history.undo_text(), history.redo_text());
@@ -524,14 +528,17 @@ pub(crate) fn undo_buttons(ui: &mut Ui, session: &mut impl Edited, error: &mut O
     *error = done.err().map(|error| error.to_string());
 }
 
-/// Shows a world: objects, components and fields, with undo.
+/// Shows an inspector of a world: its objects, components and fields, with undo.
 ///
-/// The state is in egui's memory. Two in one `Ui` share it; put one into [`Ui::push_id`] if they are not to.
+/// The state of the inspector is in egui's memory. Two inspectors in one `Ui` share it: wrap one of them in
+/// [`Ui::push_id`] to separate them.
 pub fn inspect(ui: &mut Ui, session: &mut impl Edited<Target = World>) {
     with_state(ui, |inspector, ui| inspector.show(ui, session));
 }
 
-/// Shows a value that is no world: its fields, with undo. The state is in egui's memory, as that of [`inspect`].
+/// Shows an inspector of a value that is not a world: its fields, with undo.
+///
+/// The state is in egui's memory, like that of [`inspect`].
 pub fn inspect_value<T: Reflect>(ui: &mut Ui, session: &mut impl Edited<Target = T>) {
     with_state(ui, |inspector, ui| inspector.show_value(ui, session));
 }

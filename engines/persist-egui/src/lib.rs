@@ -19,7 +19,7 @@ pub use edited::Edited;
 pub use history::{history_panel, history_window, recovered_banner, title};
 pub use inspector::{Inspector, inspect, inspect_value};
 
-/// The page of the guide, whose code is tested.
+/// The page of the guide, included so that its code is tested.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guide/13-inspector.md")]
 mod guide {}

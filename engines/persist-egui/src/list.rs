@@ -1,4 +1,4 @@
-//! Lists, arrays, tuples, sets and maps: their elements, which come, go and move.
+//! Shows lists, arrays, tuples, sets and maps, whose elements can be inserted, removed and moved.
 
 use egui::{Align, DragValue, Layout, Ui, Vec2};
 use persist::Value;
@@ -9,16 +9,16 @@ use crate::button;
 use crate::empty::{empty, empty_variant};
 use crate::field::{ElementEdit, FieldsUi, NO_HINTS, Part};
 
-/// So many elements are shown at a time.
+/// The number of elements that are shown at a time.
 const PAGE: usize = 50;
 
-/// Buttons on the left would push what is nested further to the right at each level.
+/// Returns a layout with buttons on the right. On the left, they would indent nested elements further at each level.
 fn buttons_right() -> Layout {
     Layout::right_to_left(Align::TOP)
 }
 
 impl FieldsUi<'_> {
-    /// How many elements a collection has, and a button that adds one.
+    /// Shows the number of elements of a collection, and a button that inserts one; returns true if it was clicked.
     pub(crate) fn list_controls(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
         let len = match &*part.value {
             Value::Map(entries) => entries.len(),
@@ -30,7 +30,7 @@ impl FieldsUi<'_> {
         insert.clicked() && self.insert(ui, part, len)
     }
 
-    /// Adds an element to the end.
+    /// Inserts an element at the end; returns false if there is none to insert.
     fn insert(&mut self, ui: &Ui, part: &mut Part<'_>, len: usize) -> bool {
         match part.kind {
             Kind::List(element) => {
@@ -61,8 +61,8 @@ impl FieldsUi<'_> {
             Kind::Map(key, value) => {
                 let value = empty(value(), self.registry, 0);
                 let Value::Map(entries) = &mut *part.value else { return false };
-                let is_taken = |key: &Value| entries.iter().any(|(other, _)| other == key);
-                let key = unused(key(), self.registry, is_taken);
+                let is_used = |key: &Value| entries.iter().any(|(other, _)| other == key);
+                let key = unused(key(), self.registry, is_used);
                 let (Some(key), Some(value)) = (key, value) else {
                     return self.refuse_insert(part);
                 };
@@ -78,12 +78,12 @@ impl FieldsUi<'_> {
         false
     }
 
-    /// The elements of a list, an array or a tuple.
+    /// Shows the elements of a list, an array or a tuple; returns true if the user changed them.
     pub(crate) fn list(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
         spread(part.value);
         let len = part.value.as_seq().map_or(0, <[_]>::len);
         let is_list = matches!(part.kind, Kind::List(_));
-        let mut asked = None;
+        let mut edit = None;
         let mut is_changed = false;
         for at in page(ui, len) {
             let kind = match part.kind {
@@ -99,14 +99,14 @@ impl FieldsUi<'_> {
             let mut element = Part { label: &label, hints: &hints, kind, value, path: &path };
             if is_list {
                 ui.with_layout(buttons_right(), |ui| {
-                    asked = element_buttons(ui, at, len).or(asked.take());
+                    edit = element_buttons(ui, at, len).or(edit.take());
                     ui.vertical(|ui| is_changed |= self.part(ui, &mut element));
                 });
             } else {
                 is_changed |= self.part(ui, &mut element);
             }
         }
-        match asked {
+        match edit {
             None => is_changed,
             Some(edit) => {
                 if let Value::Seq(elements) = &mut *part.value {
@@ -124,7 +124,7 @@ impl FieldsUi<'_> {
         }
     }
 
-    /// The elements of a set, which is set as a whole.
+    /// Shows the elements of a set, which is set as a whole; returns true if the user changed them.
     pub(crate) fn elements_of_set(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
         let Kind::Set(kind) = part.kind else { return false };
         spread(part.value);
@@ -155,7 +155,7 @@ impl FieldsUi<'_> {
         is_changed
     }
 
-    /// A part that a change may move.
+    /// Shows a part that a change may move to another position, such as an element of a set.
     fn moving(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
         let was_moving = std::mem::replace(&mut self.is_moving, true);
         let is_changed = self.part(ui, part);
@@ -163,7 +163,9 @@ impl FieldsUi<'_> {
         is_changed
     }
 
-    /// The entries of a map: a key is changed with the map, a value by itself.
+    /// Shows the entries of a map; returns true if the user changed them.
+    ///
+    /// A new key sets the whole map. A new value is set alone if its key can be in a path.
     pub(crate) fn entries(
         &mut self,
         ui: &mut Ui,
@@ -183,7 +185,7 @@ impl FieldsUi<'_> {
                     removed = Some(at);
                 }
                 ui.vertical(|ui| {
-                    // Its place, so that it keeps the keyboard while it is typed.
+                    // The path has the index, not the key, so that the field keeps the focus while the key changes.
                     let path = part.path.clone().field("key").at(at as u64);
                     let mut key = Part {
                         label: "key",
@@ -216,14 +218,14 @@ impl FieldsUi<'_> {
     }
 }
 
-/// The hints of a list that are also those of its elements.
+/// Returns the hints of a list that also apply to its elements.
 fn element_hints(hints: &EditorHints) -> EditorHints {
-    let mut of_element = *hints;
-    (of_element.label, of_element.help) = (None, None);
-    of_element
+    let mut shared = *hints;
+    (shared.label, shared.help) = (None, None);
+    shared
 }
 
-/// The elements to be shown, and what leads to the others.
+/// Returns the range of elements to show, and shows the controls that lead to the others.
 fn page(ui: &mut Ui, len: usize) -> std::ops::Range<usize> {
     if len <= PAGE {
         return 0..len;
@@ -245,53 +247,53 @@ fn page(ui: &mut Ui, len: usize) -> std::ops::Range<usize> {
     first..len.min(first + PAGE)
 }
 
-/// What moves and removes an element of a list, from the right.
+/// Shows the buttons that move and remove an element of a list, from right to left.
 fn element_buttons(ui: &mut Ui, at: usize, len: usize) -> Option<ElementEdit> {
-    let mut asked = None;
+    let mut edit = None;
     if remove_button(ui, &format!("[{at}]")) {
-        asked = Some(ElementEdit::Remove(at));
+        edit = Some(ElementEdit::Remove(at));
     }
     if button::arrow(ui, Vec2::DOWN, &format!("Move [{at}] down"), at + 1 < len).clicked() {
-        asked = Some(ElementEdit::Move(at, at + 1));
+        edit = Some(ElementEdit::Move(at, at + 1));
     }
     if button::arrow(ui, Vec2::UP, &format!("Move [{at}] up"), at > 0).clicked() {
-        asked = Some(ElementEdit::Move(at, at - 1));
+        edit = Some(ElementEdit::Move(at, at - 1));
     }
-    asked
+    edit
 }
 
 fn remove_button(ui: &mut Ui, label: &str) -> bool {
     button::remove(ui, &format!("Remove {label}"))
 }
 
-/// Makes bytes elements, so that each is shown.
+/// Converts bytes to a sequence, so that each is shown as an element.
 fn spread(value: &mut Value) {
     if let Value::Bytes(bytes) = value {
         *value = Value::Seq(bytes.iter().map(|byte| Value::U8(*byte)).collect());
     }
 }
 
-/// True if a path by this key leads to the value of it.
+/// Returns true if a path can contain this key.
 fn is_plain_key(key: &Value) -> bool {
     key.as_u64().is_some() || matches!(key, Value::Text(_))
 }
 
-/// The first value of a kind that is not taken: the next number or variant, or a text that ends with a number.
+/// Returns the first unused value of a kind: the next number or variant, or a text that ends with a number.
 fn unused(
     kind: Kind,
     registry: Option<&Registry>,
-    is_taken: impl Fn(&Value) -> bool,
+    is_used: impl Fn(&Value) -> bool,
 ) -> Option<Value> {
-    const MOST_TRIED: u16 = u16::MAX;
+    const MAX_TRIES: u16 = u16::MAX;
     let mut value = empty(kind, registry, 0)?;
     if let (Kind::Class(class), Value::Enum(_)) = (kind, &value) {
         let class = class();
         let variants = class.variants().iter().filter(|variant| !variant.other);
-        let mut values = variants.filter_map(|of| empty_variant(&class.name(), of, registry));
-        return values.find(|value| !is_taken(value));
+        let mut values = variants.filter_map(|it| empty_variant(&class.name(), it, registry));
+        return values.find(|value| !is_used(value));
     }
-    for number in 1..MOST_TRIED {
-        if !is_taken(&value) {
+    for number in 1..MAX_TRIES {
+        if !is_used(&value) {
             return Some(value);
         }
         value = match value {

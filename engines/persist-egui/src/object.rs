@@ -1,4 +1,4 @@
-//! One object: its name, its parent, its components; and the resources of a world.
+//! Shows an object, with its name, parent and components, and the resources of a world.
 
 use egui::collapsing_header::CollapsingState;
 use egui::{ComboBox, ScrollArea, Ui};
@@ -11,8 +11,8 @@ use crate::objects::title;
 use crate::picker::Picked;
 use crate::scalar;
 
-/// What the user asks for.
-pub(crate) enum ObjectWish {
+/// An action of the user on the selected object.
+pub(crate) enum ObjectAction {
     Rename(String),
     Activity(Activity),
     Move(Option<ObjectId>),
@@ -20,19 +20,19 @@ pub(crate) enum ObjectWish {
     Detach(String),
 }
 
-/// Shows an object.
+/// Shows an object; returns the action of the user, if there is one.
 pub(crate) fn show(
     ui: &mut Ui,
     world: &World,
     object: ObjectId,
     fields: &mut FieldsUi<'_>,
-) -> Option<ObjectWish> {
-    let mut wish = None;
+) -> Option<ObjectAction> {
+    let mut action = None;
     ui.horizontal(|ui| {
         let label = ui.label("Name");
         let (response, new) = scalar::committed(ui, world.name(object).unwrap_or_default());
         response.labelled_by(label.id);
-        wish = new.map(ObjectWish::Rename);
+        action = new.map(ObjectAction::Rename);
     });
     ui.horizontal(|ui| {
         let label = ui.label("Parent");
@@ -41,8 +41,8 @@ pub(crate) fn show(
         let (response, picked) = fields.picker.button(ui, world, &text, "none");
         response.labelled_by(label.id);
         match picked {
-            Some(Picked::Nothing) => wish = Some(ObjectWish::Move(None)),
-            Some(Picked::Object(picked)) => wish = Some(ObjectWish::Move(Some(picked))),
+            Some(Picked::Nothing) => action = Some(ObjectAction::Move(None)),
+            Some(Picked::Object(picked)) => action = Some(ObjectAction::Move(Some(picked))),
             None => {}
         }
         let activity = world.activity(object).unwrap_or_default();
@@ -53,7 +53,7 @@ pub(crate) fn show(
             for other in [Activity::Active, Activity::Paused] {
                 let is_current = other == activity;
                 if ui.selectable_label(is_current, format!("{other:?}")).clicked() && !is_current {
-                    wish = Some(ObjectWish::Activity(other));
+                    action = Some(ObjectAction::Activity(other));
                 }
             }
         });
@@ -65,10 +65,10 @@ pub(crate) fn show(
         let header = CollapsingState::load_with_default_open(ui.ctx(), id, true);
         let header = header.show_header(ui, |ui| {
             ui.strong(class);
-            // Those that the program does not have stay as they are.
+            // Components of unknown classes cannot be detached.
             let is_known = world.component_classes().binary_search(&&**class).is_ok();
             if is_known && button::remove(ui, &format!("Detach {class}")) {
-                wish = Some(ObjectWish::Detach(class.clone()));
+                action = Some(ObjectAction::Detach(class.clone()));
             }
         });
         header.body(|ui| show_content(ui, world, Some(object), class, fields));
@@ -83,14 +83,14 @@ pub(crate) fn show(
             ScrollArea::vertical().max_height(300.0).show(ui, |ui| {
                 for class in free {
                     if ui.button(class).clicked() {
-                        wish = Some(ObjectWish::Attach(class.to_owned()));
+                        action = Some(ObjectAction::Attach(class.to_owned()));
                         ui.close();
                     }
                 }
             });
         });
     }
-    wish
+    action
 }
 
 /// Shows the resources of a world.
@@ -108,7 +108,7 @@ pub(crate) fn show_resources(ui: &mut Ui, world: &World, fields: &mut FieldsUi<'
     }
 }
 
-/// The fields of a component or a resource.
+/// Shows the fields of a component or a resource.
 fn show_content(
     ui: &mut Ui,
     world: &World,
@@ -128,7 +128,7 @@ fn show_content(
         }
         Err(error) => error,
     };
-    // Something in it cannot be read as a value; the rest can.
+    // A field cannot be read as a value: show the others one by one.
     if class.fields().is_empty() {
         fields.unreadable(ui, name, error.message());
     }

@@ -1,4 +1,4 @@
-//! The tree of objects, of which only the visible rows are laid out.
+//! The tree of objects. Only its visible rows are laid out.
 
 use std::collections::HashSet;
 
@@ -8,26 +8,27 @@ use persist::{ObjectId, World};
 use crate::button;
 use crate::search::Search;
 
-/// Deeper rows are not indented further.
-const MOST_INDENTED: u16 = 24;
+/// The depth from which rows are not indented further.
+const MAX_INDENT: u16 = 24;
 
-/// Seconds after which changes by something other than the history are seen.
+/// The number of seconds after which the rows are rebuilt: changes that bypass the history are not reported.
 const REFRESH: f64 = 1.0;
 
-/// The rows of the tree, and what is open in it.
+/// The tree of objects, with its search, its open objects and its rows.
 #[derive(Default)]
 pub(crate) struct Objects {
     pub(crate) query: String,
     search: Option<(String, Search)>,
-    /// The same search in the world as it is by now.
+    /// The same search in the changed world, which replaces `search` when it is complete.
     renewed: Option<Search>,
     open: HashSet<ObjectId>,
     rows: Vec<Row>,
-    /// What the rows were made of: the state of the history, the number of objects, and the time.
-    of: Option<(u64, usize)>,
-    made: f64,
-    /// The row to scroll to.
-    pub(crate) wanted: Option<ObjectId>,
+    /// The state of the history and the number of objects when the rows were built.
+    source: Option<(u64, usize)>,
+    /// The time when the rows were built.
+    built_at: f64,
+    /// The object to scroll to.
+    pub(crate) scroll_to: Option<ObjectId>,
 }
 
 struct Row {
@@ -36,22 +37,22 @@ struct Row {
     has_children: bool,
 }
 
-/// What the user asks for in the tree.
+/// An action of the user in the tree.
 #[derive(Clone, Copy)]
-pub(crate) enum Wish {
+pub(crate) enum Action {
     Select(ObjectId),
     AddBelow(ObjectId),
     Duplicate(ObjectId),
     CopyAsPrefab(ObjectId),
     Remove(ObjectId),
-    /// Below another one, or below none.
+    /// Moves an object to another parent, or to none.
     Move(ObjectId, Option<ObjectId>),
-    /// To another place among its siblings.
+    /// Moves an object among its siblings, by a number of positions.
     Shift(ObjectId, isize),
 }
 
 impl Objects {
-    /// The height that shows all rows, with the toolbar and the search.
+    /// Returns the height of all rows, the toolbar and the search.
     pub(crate) fn height(&self, ui: &Ui) -> f32 {
         let row = ui.spacing().interact_size.y + ui.spacing().item_spacing.y;
         let rows = self.search.as_ref().map_or(self.rows.len(), |_| usize::MAX);
@@ -60,24 +61,24 @@ impl Objects {
         height.max(120.0)
     }
 
-    /// Opens what is above an object, and scrolls to it.
+    /// Opens all ancestors of an object, and scrolls to it.
     pub(crate) fn reveal(&mut self, world: &World, object: ObjectId) {
-        let mut above = world.parent(object);
-        while let Some(parent) = above {
+        let mut ancestor = world.parent(object);
+        while let Some(parent) = ancestor {
             self.open.insert(parent);
-            above = world.parent(parent);
+            ancestor = world.parent(parent);
         }
-        (self.of, self.wanted) = (None, Some(object));
+        (self.source, self.scroll_to) = (None, Some(object));
     }
 
-    /// Shows the search and the tree.
+    /// Shows the search and the tree; returns the action of the user, if there is one.
     pub(crate) fn show(
         &mut self,
         ui: &mut Ui,
         world: &World,
         state: u64,
         selected: Option<ObjectId>,
-    ) -> Option<Wish> {
+    ) -> Option<Action> {
         let hint = "search: name, class, field=value";
         let edit =
             TextEdit::singleline(&mut self.query).hint_text(hint).desired_width(f32::INFINITY);
@@ -87,8 +88,8 @@ impl Objects {
         if search.lost_focus() && ui.input(|input| input.key_pressed(Key::Escape)) {
             self.query.clear();
         }
-        if let Some(wanted) = self.wanted {
-            self.reveal(world, wanted);
+        if let Some(target) = self.scroll_to {
+            self.reveal(world, target);
         }
         self.refresh(ui, world, state);
         let rows = match &self.search {
@@ -100,13 +101,13 @@ impl Objects {
         }
         let height = ui.spacing().interact_size.y;
         let mut area = ScrollArea::vertical().auto_shrink([false, false]);
-        if let Some(at) = self.wanted.take().and_then(|wanted| self.position(wanted)) {
+        if let Some(at) = self.scroll_to.take().and_then(|target| self.position(target)) {
             let row = height + ui.spacing().item_spacing.y;
             #[expect(clippy::cast_precision_loss, reason = "a pixel is enough")]
             let offset = at as f32 * row - ui.available_height() / 2.0;
             area = area.vertical_scroll_offset(offset.max(0.0));
         }
-        let mut wish = None;
+        let mut action = None;
         let (mut toggled, mut dropped) = (None, None);
         let output = area.show_rows(ui, height, rows, |ui, visible| {
             for at in visible {
@@ -120,7 +121,7 @@ impl Objects {
                     continue;
                 }
                 ui.horizontal(|ui| {
-                    ui.add_space(12.0 * f32::from(depth.min(MOST_INDENTED)));
+                    ui.add_space(12.0 * f32::from(depth.min(MAX_INDENT)));
                     if has_children {
                         let is_open = self.open.contains(&object);
                         let towards = if is_open { Vec2::DOWN } else { Vec2::RIGHT };
@@ -129,11 +130,11 @@ impl Objects {
                             toggled = Some(object);
                         }
                     } else {
-                        // Names of siblings stand below each other.
+                        // Align the names of siblings.
                         ui.add_space(button::ARROW_WIDTH + ui.spacing().item_spacing.x);
                     }
-                    if let Some(asked) = row_of(ui, world, object, selected, &mut dropped) {
-                        wish = Some(asked);
+                    if let Some(clicked) = row_of(ui, world, object, selected, &mut dropped) {
+                        action = Some(clicked);
                     }
                 });
             }
@@ -142,18 +143,18 @@ impl Objects {
             if !self.open.remove(&object) {
                 self.open.insert(object);
             }
-            self.of = None;
+            self.source = None;
         }
-        // An object that is dropped beside the rows is below none.
+        // An object that is dropped outside the rows moves to the top level.
         if dropped.is_none()
             && let Some(object) = egui::DragAndDrop::payload::<ObjectId>(ui.ctx())
             && ui.input(|input| input.pointer.any_released())
             && ui.rect_contains_pointer(output.inner_rect)
             && world.parent(*object).is_some()
         {
-            wish = Some(Wish::Move(*object, None));
+            action = Some(Action::Move(*object, None));
         }
-        dropped.or(wish)
+        dropped.or(action)
     }
 
     fn position(&self, object: ObjectId) -> Option<usize> {
@@ -163,11 +164,11 @@ impl Objects {
         }
     }
 
-    /// Makes the rows again, or goes on with the search, if something has changed.
+    /// Rebuilds the rows if something has changed, or continues the search.
     fn refresh(&mut self, ui: &Ui, world: &World, state: u64) {
         let time = ui.input(|input| input.time);
-        let of = (state, world.objects().len());
-        let is_old = self.of != Some(of) || time - self.made > REFRESH;
+        let source = (state, world.objects().len());
+        let is_old = self.source != Some(source) || time - self.built_at > REFRESH;
         let query = self.query.trim();
         if query.is_empty() {
             (self.search, self.renewed) = (None, None);
@@ -179,30 +180,30 @@ impl Objects {
             if is_other {
                 self.search = Some((query.to_owned(), Search::new(query, world)));
                 self.renewed = None;
-            } else if self.of != Some(of) {
-                // What was found before stays until that is done.
+            } else if self.source != Some(source) {
+                // The previous results stay until the new search is complete.
                 self.renewed.get_or_insert_with(|| Search::new(query, world));
             }
-            let mut goes_on = self.search.as_mut().is_some_and(|(_, search)| search.go_on(world));
-            match self.renewed.as_mut().map(|renewed| renewed.go_on(world)) {
-                Some(true) => goes_on = true,
-                Some(false) if !goes_on => {
+            let mut is_busy = self.search.as_mut().is_some_and(|(_, search)| search.advance(world));
+            match self.renewed.as_mut().map(|renewed| renewed.advance(world)) {
+                Some(true) => is_busy = true,
+                Some(false) if !is_busy => {
                     let renewed = self.renewed.take();
                     self.search = renewed.map(|renewed| (query.to_owned(), renewed));
                 }
                 _ => {}
             }
-            if goes_on {
+            if is_busy {
                 ui.ctx().request_repaint();
             }
         }
         if is_old {
-            (self.of, self.made) = (Some(of), time);
+            (self.source, self.built_at) = (Some(source), time);
         }
     }
 }
 
-/// The rows of all objects whose parents are open.
+/// Returns the rows of all objects whose parents are open.
 fn rows(world: &World, open: &HashSet<ObjectId>) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut rest = Vec::new();
@@ -220,43 +221,43 @@ fn rows(world: &World, open: &HashSet<ObjectId>) -> Vec<Row> {
     rows
 }
 
-/// The row of an object, which can be clicked, dragged onto another one, and has a menu.
+/// Shows the row of an object, which can be clicked and dragged onto another one, and which has a menu.
 fn row_of(
     ui: &mut Ui,
     world: &World,
     object: ObjectId,
     selected: Option<ObjectId>,
-    dropped: &mut Option<Wish>,
-) -> Option<Wish> {
+    dropped: &mut Option<Action>,
+) -> Option<Action> {
     let button = Button::selectable(selected == Some(object), title(world, object));
     let response = ui.add(button.sense(Sense::click_and_drag()).truncate());
     response.dnd_set_drag_payload(object);
     if let Some(child) = response.dnd_release_payload::<ObjectId>() {
-        *dropped = (*child != object).then_some(Wish::Move(*child, Some(object)));
+        *dropped = (*child != object).then_some(Action::Move(*child, Some(object)));
     } else if response.dnd_hover_payload::<ObjectId>().is_some_and(|child| *child != object) {
         let stroke = ui.visuals().selection.stroke;
         ui.painter().rect_stroke(response.rect, 2.0, stroke, egui::StrokeKind::Inside);
     }
-    let mut wish = response.clicked().then_some(Wish::Select(object));
+    let mut action = response.clicked().then_some(Action::Select(object));
     response.context_menu(|ui| {
         let has_parent = world.parent(object).is_some();
-        let mut entry = |ui: &mut Ui, text: &str, is_enabled: bool, asked: Wish| {
+        let mut entry = |ui: &mut Ui, text: &str, is_enabled: bool, clicked: Action| {
             if ui.add_enabled(is_enabled, Button::new(text)).clicked() {
-                wish = Some(asked);
+                action = Some(clicked);
             }
         };
-        entry(ui, "Add object below", true, Wish::AddBelow(object));
-        entry(ui, "Duplicate", true, Wish::Duplicate(object));
-        entry(ui, "Copy as prefab", true, Wish::CopyAsPrefab(object));
-        entry(ui, "Move up", has_parent, Wish::Shift(object, -1));
-        entry(ui, "Move down", has_parent, Wish::Shift(object, 1));
-        entry(ui, "Move to the top level", has_parent, Wish::Move(object, None));
-        entry(ui, "Remove", true, Wish::Remove(object));
+        entry(ui, "Add object below", true, Action::AddBelow(object));
+        entry(ui, "Duplicate", true, Action::Duplicate(object));
+        entry(ui, "Copy as prefab", true, Action::CopyAsPrefab(object));
+        entry(ui, "Move up", has_parent, Action::Shift(object, -1));
+        entry(ui, "Move down", has_parent, Action::Shift(object, 1));
+        entry(ui, "Move to the top level", has_parent, Action::Move(object, None));
+        entry(ui, "Remove", true, Action::Remove(object));
     });
-    wish
+    action
 }
 
-/// What people call an object.
+/// Returns the name of an object, or its id if it has no name.
 pub(crate) fn title(world: &World, object: ObjectId) -> String {
     match world.name(object) {
         Some(name) => crate::field::shortened(name),

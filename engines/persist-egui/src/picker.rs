@@ -1,4 +1,4 @@
-//! References to objects, picked from a list.
+//! [`Picker`], a list from which the user picks an object for a reference.
 
 use egui::containers::menu::{MenuButton, MenuConfig};
 use egui::{Key, PopupCloseBehavior, Response, ScrollArea, TextEdit, Ui};
@@ -9,18 +9,18 @@ use crate::button;
 use crate::field::{FieldsUi, Part};
 use crate::objects::title;
 
-/// The list of objects that is open, if one is.
+/// The list of objects, with the state of its search.
 #[derive(Default)]
 pub(crate) struct Picker {
     query: String,
     found: Vec<ObjectId>,
-    /// The query and the number of objects of what was found.
-    of: Option<(String, usize)>,
-    /// The frame in which it was shown last.
+    /// The query and the number of objects of the last search.
+    source: Option<(String, usize)>,
+    /// The last frame in which the list was shown.
     shown: u64,
 }
 
-/// What was picked.
+/// The object that the user picked, or none.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Picked {
     Nothing,
@@ -28,7 +28,7 @@ pub(crate) enum Picked {
 }
 
 impl Picker {
-    /// Shows a button that opens the list.
+    /// Shows a button that opens the list; returns its response, and what the user picked.
     pub(crate) fn button(
         &mut self,
         ui: &mut Ui,
@@ -51,7 +51,7 @@ impl Picker {
         let frame = ui.ctx().cumulative_frame_nr();
         let is_opened = frame > self.shown + 1;
         if is_opened {
-            (self.query, self.of) = (String::new(), None);
+            (self.query, self.source) = (String::new(), None);
         }
         self.shown = frame;
         ui.set_min_width(160.0);
@@ -76,7 +76,7 @@ impl Picker {
             self.found.len(),
             |ui, rows| {
                 for object in &self.found[rows] {
-                    // As many may have come since as have gone.
+                    // The search only notices another number of objects: an object may have replaced this one.
                     if !world.contains(*object) {
                         ui.weak("(removed)");
                         continue;
@@ -90,10 +90,10 @@ impl Picker {
         picked
     }
 
-    /// Looks for objects, unless they have been found.
+    /// Searches for objects, unless neither the query nor the number of objects has changed.
     fn find(&mut self, world: &World) {
-        let of = (self.query.clone(), world.objects().len());
-        if self.of.as_ref() == Some(&of) {
+        let source = (self.query.clone(), world.objects().len());
+        if self.source.as_ref() == Some(&source) {
             return;
         }
         let query = self.query.to_lowercase();
@@ -101,12 +101,12 @@ impl Picker {
             query.is_empty() || title(world, *object).to_lowercase().contains(&query)
         };
         self.found = world.objects().filter(is_named).collect();
-        self.of = Some(of);
+        self.source = Some(source);
     }
 }
 
 impl FieldsUi<'_> {
-    /// A reference to an object, which may be an option.
+    /// Shows a reference to an object, or an option of one; returns true if the user changed it.
     pub(crate) fn reference(
         &mut self,
         ui: &mut Ui,
@@ -121,7 +121,7 @@ impl FieldsUi<'_> {
             None => String::from("nothing"),
         };
         let (response, picked) = self.picker.button(ui, world, &text, "nothing");
-        // Its label is that of the field.
+        // The text is the value for screen readers, since the label of the button is the label of the field.
         ui.ctx().accesskit_node_builder(response.id, |node| node.set_value(text.clone()));
         if let Some(label) = label {
             response.labelled_by(label.id);
@@ -129,7 +129,7 @@ impl FieldsUi<'_> {
         if let Some(target) = target.filter(|target| world.contains(*target))
             && button::sign(ui, "›", &format!("Select {text}")).clicked()
         {
-            self.wanted = Some(target);
+            self.target = Some(target);
         }
         let new = match picked {
             None => return false,

@@ -1,4 +1,4 @@
-//! Fields of one number, text or character.
+//! Shows fields of one number, text or character.
 
 use std::cell::Cell;
 use std::ops::RangeInclusive;
@@ -8,27 +8,28 @@ use egui::{DragValue, Id, Key, Modifiers, Response, TextEdit, Ui};
 use persist::Value;
 use persist::reflect::EditorHints;
 
-/// Integers beyond this are not all `f64`s, in which egui drags numbers; they are texts.
-const MOST_DRAGGED: i128 = 1 << 53;
+/// The largest integer that can be dragged: egui drags numbers as `f64`, which has gaps beyond. Others are typed as
+/// text.
+const MAX_DRAGGED: i128 = 1 << 53;
 
-/// True if a float is exactly this integer.
+/// Returns true if an integer can be dragged.
 fn is_dragged(number: i128) -> bool {
-    (-MOST_DRAGGED..=MOST_DRAGGED).contains(&number)
+    (-MAX_DRAGGED..=MAX_DRAGGED).contains(&number)
 }
 
-/// Longer texts are shown, and not edited: each frame lays a text out that is edited.
+/// The maximum length in bytes of a text that can be edited: an edited text is laid out in each frame.
 const LONGEST_TEXT: usize = 64 << 10;
 
-/// The first characters of a longer text.
+/// The number of characters that are shown of a longer text.
 const SHOWN_OF_LONG: usize = 200;
 
-/// The range of a field. What is no number is no end of it.
+/// Returns the range of a field. A bound that is NaN is ignored.
 fn range_of(hints: &EditorHints) -> Option<RangeInclusive<f64>> {
     let (start, end) = hints.range()?.into_inner();
     Some(start.max(f64::NEG_INFINITY)..=end.min(f64::INFINITY))
 }
 
-/// True if a value is one number.
+/// Returns true if a value is a number.
 pub(crate) fn is_number(value: &Value) -> bool {
     matches!(value, Value::F32(_) | Value::F64(_)) || is_integer(value)
 }
@@ -49,7 +50,7 @@ fn is_integer(value: &Value) -> bool {
     )
 }
 
-/// Does something with the integer and the limits of its type.
+/// Evaluates an expression with the integer in a value, and with its type.
 macro_rules! with_integer {
     ($value:expr, $n:ident: $ty:ident => $do:expr, $otherwise:expr) => {
         with_integer!(@ $value, $n, $ty, $do, $otherwise, U8 u8, U16 u16, U32 u32, U64 u64, U128 u128,
@@ -67,7 +68,7 @@ macro_rules! with_integer {
     };
 }
 
-/// Shows a number that is dragged or typed; true with the response if it changed.
+/// Shows a number that can be dragged or typed; returns the response, and true if the number changed.
 pub(crate) fn number(
     ui: &mut Ui,
     value: &mut Value,
@@ -82,7 +83,7 @@ pub(crate) fn number(
             };
             let (response, new) = float(ui, (*number).into(), hints, prefix, format);
             let is_new = new.is_some_and(|new| narrowed(new).to_bits() != number.to_bits());
-            // The field rounds it, and refuses one that is too large.
+            // A number that is too large for `f32` is set as `f64`: the field then refuses it with an error.
             match new.filter(|_| is_new) {
                 Some(new) if narrowed(new).is_finite() => *value = Value::F32(narrowed(new)),
                 Some(new) => *value = Value::F64(new),
@@ -101,13 +102,13 @@ pub(crate) fn number(
     }
 }
 
-/// A float as a row has room for it: every digit that tells it from others, and no zeros by the hundred.
+/// Chooses the plain or the scientific form of a float, so that it fits into a row with all its digits.
 fn digits(number: f64, plain: String, scientific: String) -> String {
     let is_short = number == 0.0 || !number.is_finite() || (1e-5..1e16).contains(&number.abs());
     if is_short { plain } else { scientific }
 }
 
-/// The number that the user gives, if any.
+/// Shows a float; returns the response, and the new number if the user changed it.
 fn float(
     ui: &mut Ui,
     number: f64,
@@ -116,7 +117,7 @@ fn float(
     format: impl Fn(f64) -> String,
 ) -> (Response, Option<f64>) {
     if number.is_nan() {
-        // A widget of egui would not take what is typed, since it differs from itself.
+        // `DragValue` ignores typed input for a NaN, which differs from itself.
         let (response, typed) = committed(ui, "NaN");
         return (response, typed.and_then(|typed| typed.trim().parse().ok()));
     }
@@ -130,7 +131,7 @@ fn float(
         0.01
     };
     let shown = format(number);
-    // A number outside stays until the user gives another one: to look at it does not change it.
+    // The range includes the current number: showing a number outside the field's range must not change it.
     let range = range.start().min(number)..=range.end().max(number);
     let mut new = None;
     let drag = DragValue::from_get_set(|set| {
@@ -144,19 +145,21 @@ fn float(
         .update_while_editing(false)
         .custom_formatter(|number, _| format(number))
         .custom_parser(|text| {
-            // What was not typed over stays, and nobody means to type what is no number.
+            // Ignore an unchanged text, whose digits may be rounded, and a typed NaN.
             let typed = text.trim().replace('−', "-").parse().ok();
             typed.filter(|typed: &f64| !typed.is_nan() && text != shown)
         })
         .prefix(prefix);
     let response = ui.add(drag);
-    let new = if is_given_up(ui, &response) { None } else { new };
+    let new = if is_cancelled(ui, &response) { None } else { new };
     (response, new)
 }
 
-/// True if Escape has ended the typing of a number. egui says in two frames that the field lost the keyboard; in the second,
-/// where the key is not pressed any more, it would take what was typed.
-fn is_given_up(ui: &Ui, response: &Response) -> bool {
+/// Returns true if Escape has ended the typing of a number.
+///
+/// egui reports in two frames that the field lost the focus. In the second, Escape is no longer pressed, and egui would
+/// apply the typed text.
+fn is_cancelled(ui: &Ui, response: &Response) -> bool {
     if !response.lost_focus() {
         return false;
     }
@@ -179,22 +182,22 @@ fn integer(ui: &mut Ui, value: &mut Value, hints: &EditorHints, prefix: &str) ->
         let ends = |end: Number, or: i128| i128::try_from(end).unwrap_or(or);
         n.map(|n| (n, ends(Number::MIN, i128::MIN), ends(Number::MAX, i128::MAX)))
     }, None);
-    let Some((number, least, most)) = small else {
+    let Some((number, min, max)) = small else {
         return long_integer(ui, value);
     };
-    let (mut least, mut most) = (least.max(-MOST_DRAGGED), most.min(MOST_DRAGGED));
-    let (type_least, type_most) = (least, most);
+    let (mut min, mut max) = (min.max(-MAX_DRAGGED), max.min(MAX_DRAGGED));
+    let (type_min, type_max) = (min, max);
     if let Some(range) = range_of(hints) {
-        least = least.max(rounded(range.start().ceil()));
-        most = most.min(rounded(range.end().floor()));
+        min = min.max(rounded(range.start().ceil()));
+        max = max.min(rounded(range.end().floor()));
     }
-    let (least, most) = if least > most { (type_least, type_most) } else { (least, most) };
+    let (min, max) = if min > max { (type_min, type_max) } else { (min, max) };
     let speed = if hints.range().is_some() {
-        (as_f64(most.saturating_sub(least)) / 200.0).clamp(0.05, 1e9)
+        (as_f64(max.saturating_sub(min)) / 200.0).clamp(0.05, 1e9)
     } else {
         (as_f64(number).abs() / 100.0).clamp(0.25, 1e9)
     };
-    let range = as_f64(least.min(number))..=as_f64(most.max(number));
+    let range = as_f64(min.min(number))..=as_f64(max.max(number));
     let (mut new, typed) = (None, Cell::new(None));
     let drag = DragValue::from_get_set(|set| {
         new = set.or(new);
@@ -209,13 +212,13 @@ fn integer(ui: &mut Ui, value: &mut Value, hints: &EditorHints, prefix: &str) ->
         .custom_formatter(|number, _| rounded(number).to_string())
         .custom_parser(|text| {
             let text = text.trim().replace('−', "-");
-            // One beyond what a float holds exactly is taken as it is typed.
+            // A typed integer that `f64` would round is used exactly as typed.
             typed.set(text.parse::<i128>().ok().filter(|typed| !is_dragged(*typed)));
             text.parse().ok()
         })
         .prefix(prefix);
     let response = ui.add(drag);
-    let new = if is_given_up(ui, &response) { None } else { new };
+    let new = if is_cancelled(ui, &response) { None } else { new };
     let is_in_range =
         |typed: &i128| range_of(hints).is_none_or(|range| range.contains(&as_f64(*typed)));
     let given = new.map(|new| typed.get().filter(is_in_range).unwrap_or(rounded(new)));
@@ -225,14 +228,14 @@ fn integer(ui: &mut Ui, value: &mut Value, hints: &EditorHints, prefix: &str) ->
             Number::try_from(given).map(|given| *n = given).is_ok()
         }, false);
         if !fits {
-            // The field says why it refuses it.
+            // Set an integer that is too large as it is: the field then refuses it with an error.
             *value = Value::I128(given);
         }
     }
     (response, is_new)
 }
 
-/// An integer that no drag reaches exactly.
+/// Shows an integer that is too large to be dragged; returns the response, and true if the integer changed.
 fn long_integer(ui: &mut Ui, value: &mut Value) -> (Response, bool) {
     let text = with_integer!(&*value, n: Number => n.to_string(), String::new());
     let (response, new) = committed(ui, &text);
@@ -252,7 +255,7 @@ fn as_f64(number: i128) -> f64 {
     float
 }
 
-/// The nearest integer, saturating.
+/// Returns the nearest integer, saturating.
 fn rounded(number: f64) -> i128 {
     #[expect(clippy::cast_possible_truncation, reason = "it saturates")]
     let rounded = number.round() as i128;
@@ -264,8 +267,9 @@ fn narrowed(number: f64) -> f32 {
     number as f32
 }
 
-/// Shows a text; true with the response if it changed. It counts once it is typed whole: a `validate` function may refuse
-/// the last letter, and half of a text is no text.
+/// Shows a text; returns the response, and true if the text changed.
+///
+/// It changes only when the user has finished typing: a `validate` function may refuse an incomplete text.
 pub(crate) fn text(ui: &mut Ui, text: &mut String) -> (Response, bool) {
     if text.len() > LONGEST_TEXT {
         let first: String = text.chars().take(SHOWN_OF_LONG).collect();
@@ -278,10 +282,10 @@ pub(crate) fn text(ui: &mut Ui, text: &mut String) -> (Response, bool) {
     (response, is_new)
 }
 
-/// Shows a character; true with the response if it changed.
+/// Shows a character; returns the response, and true if the character changed.
 pub(crate) fn character(ui: &mut Ui, character: &mut char) -> (Response, bool) {
     let (response, new) = committed(ui, &character.to_string());
-    // The one that was typed last stands beside the old one.
+    // The field also has the old character, beside the new one.
     let new = new.and_then(|new| {
         let mut others = new.chars().filter(|new| new != character);
         others.next().or(new.chars().next())
@@ -291,19 +295,19 @@ pub(crate) fn character(ui: &mut Ui, character: &mut char) -> (Response, bool) {
     (response, new.is_some())
 }
 
-/// What is typed into a field, and what the field had then.
+/// The text that is being typed into a field, and the value of the field when it was typed.
 #[derive(Clone, Default)]
 struct Typed {
     text: String,
-    of: String,
+    source: String,
 }
 
-/// True if a value is typed.
+/// Returns true if a value is typed as text.
 pub(crate) fn is_typed(value: &Value) -> bool {
     is_number(value) || matches!(value, Value::Text(_) | Value::Char(_))
 }
 
-/// Shows a value that counts once it is typed whole; true with the response if it changed.
+/// Shows a value that changes only when the user has finished typing; returns the response, and true if it changed.
 pub(crate) fn whole(ui: &mut Ui, value: &mut Value) -> (Response, bool) {
     let text = match &*value {
         Value::Text(text) => text.clone(),
@@ -328,15 +332,16 @@ pub(crate) fn whole(ui: &mut Ui, value: &mut Value) -> (Response, bool) {
     (response, is_new)
 }
 
-/// Shows a text that counts once the field loses the focus, or Enter is pressed; Escape gives it up. If the value changes in
-/// another way meanwhile, that is shown.
+/// Shows a text; returns the new text once the field loses the focus or Enter is pressed.
+///
+/// Escape discards the typed text. If the value changes meanwhile, the typed text is replaced by the new value.
 pub(crate) fn committed(ui: &mut Ui, current: &str) -> (Response, Option<String>) {
     committed_text(ui, current, false)
 }
 
 fn committed_text(ui: &mut Ui, current: &str, has_lines: bool) -> (Response, Option<String>) {
     let id = ui.next_auto_id().with("typed");
-    let mut text = kept(ui, id, current);
+    let mut text = typed_text(ui, id, current);
     let text_id = id.with("text");
     let is_focused = has_lines && ui.memory(|memory| memory.has_focus(text_id));
     if is_focused && ui.input_mut(|input| input.consume_key(Modifiers::SHIFT, Key::Enter)) {
@@ -345,34 +350,34 @@ fn committed_text(ui: &mut Ui, current: &str, has_lines: bool) -> (Response, Opt
     let has_lines = has_lines && text.contains('\n');
     let response = show_text(ui, &mut text, has_lines, text_id);
     if response.lost_focus() {
-        let is_given_up = ui.input(|input| input.key_pressed(Key::Escape));
-        let new = (!is_given_up && text != current).then_some(text);
+        let is_cancelled = ui.input(|input| input.key_pressed(Key::Escape));
+        let new = (!is_cancelled && text != current).then_some(text);
         return (response, new);
     }
     if response.has_focus() {
-        ui.data_mut(|data| data.insert_temp(id, Typed { text, of: current.to_owned() }));
+        ui.data_mut(|data| data.insert_temp(id, Typed { text, source: current.to_owned() }));
     }
     (response, None)
 }
 
-/// Puts a line break in place of the selection.
+/// Replaces the selection by a line break.
 fn break_line(ui: &Ui, id: Id, text: &mut String) {
     let Some(mut state) = TextEdit::load_state(ui.ctx(), id) else { return };
     let Some(range) = state.cursor.char_range() else { return };
     let selected = range.as_sorted_char_range();
     let (start, end) = (selected.start, selected.end);
-    let before: String = text.chars().take(start.into()).collect();
-    let after: String = text.chars().skip(end.into()).collect();
-    *text = format!("{before}\n{after}");
+    let head: String = text.chars().take(start.into()).collect();
+    let tail: String = text.chars().skip(end.into()).collect();
+    *text = format!("{head}\n{tail}");
     state.cursor.set_char_range(Some(CCursorRange::one(CCursor::new(start + 1))));
     state.store(ui.ctx(), id);
 }
 
-/// What stands in a field: what was typed, unless the field has another value by now.
-fn kept(ui: &Ui, id: Id, current: &str) -> String {
-    let kept = ui.data_mut(|data| data.remove_temp::<Typed>(id));
-    let kept = kept.filter(|kept| kept.of == current || kept.text == current);
-    kept.map_or_else(|| current.to_owned(), |kept| kept.text)
+/// Returns the text of a field: the typed text, or the current value if it has changed since.
+fn typed_text(ui: &Ui, id: Id, current: &str) -> String {
+    let typed = ui.data_mut(|data| data.remove_temp::<Typed>(id));
+    let typed = typed.filter(|typed| typed.source == current || typed.text == current);
+    typed.map_or_else(|| current.to_owned(), |typed| typed.text)
 }
 
 fn show_text(ui: &mut Ui, text: &mut String, has_lines: bool, id: Id) -> Response {

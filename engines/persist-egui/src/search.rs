@@ -1,21 +1,21 @@
-//! What the user searches for: names, classes and values.
+//! [`Search`], which finds objects by names, classes and values.
 
 use persist::{FieldPath, ObjectId, Value, World};
 
-/// Objects that are looked at in a frame, if only their names and classes are asked for.
+/// The number of objects that are searched in a frame, if the query only has names and classes.
 const PER_FRAME: usize = 20_000;
 
-/// How many of these one takes whose values are asked for.
+/// The cost of searching the values of an object, relative to its name and classes.
 const COST_OF_VALUES: usize = 40;
 
-/// Deeper values are not searched.
-const MOST_DEPTH: u32 = 32;
+/// The maximum nesting depth of values that are searched.
+const MAX_DEPTH: u32 = 32;
 
-/// A search that goes on from frame to frame.
+/// A search that is spread over several frames.
 #[derive(Default)]
 pub(crate) struct Search {
     words: Vec<Word>,
-    /// The objects that have not been looked at, in reverse.
+    /// The objects that are still to be searched, in reverse order.
     rest: Vec<ObjectId>,
     pub(crate) found: Vec<ObjectId>,
 }
@@ -23,27 +23,27 @@ pub(crate) struct Search {
 /// A word of a query.
 #[derive(Debug, PartialEq)]
 enum Word {
-    /// A part of the name, or of the name of a class.
+    /// A part of the name of the object or one of its classes.
     Name(String),
-    /// A part of a value, and of the name of its field.
+    /// A part of the name of a field, and a part of its value.
     Value(String, String),
 }
 
 impl Search {
     pub(crate) fn new(query: &str, world: &World) -> Self {
-        let words = query.to_lowercase().split_whitespace().map(Word::of).collect();
+        let words = query.to_lowercase().split_whitespace().map(Word::new).collect();
         let mut rest: Vec<ObjectId> = world.objects().collect();
         rest.reverse();
         Self { words, rest, found: Vec::new() }
     }
 
-    /// True if all objects have been looked at, and none was found.
+    /// Returns true if all objects have been searched, and none was found.
     pub(crate) fn is_vain(&self) -> bool {
         self.rest.is_empty() && self.found.is_empty()
     }
 
-    /// Looks at some more objects; false once all are looked at.
-    pub(crate) fn go_on(&mut self, world: &World) -> bool {
+    /// Searches some more objects; returns false when all have been searched.
+    pub(crate) fn advance(&mut self, world: &World) -> bool {
         let has_values = self.words.iter().any(|word| matches!(word, Word::Value(..)));
         let count = if has_values { PER_FRAME / COST_OF_VALUES } else { PER_FRAME };
         let from = self.rest.len().saturating_sub(count);
@@ -57,7 +57,7 @@ impl Search {
 }
 
 impl Word {
-    fn of(word: &str) -> Self {
+    fn new(word: &str) -> Self {
         match word.split_once('=') {
             Some((field, value)) => Self::Value(field.to_owned(), value.to_owned()),
             None => Self::Name(word.to_owned()),
@@ -79,14 +79,14 @@ impl Word {
     }
 }
 
-/// True if a field of this name has a value with this text in it.
-fn has_value(value: &Value, name: &str, wanted: (&str, &str), depth: u32) -> bool {
-    if depth > MOST_DEPTH {
+/// Returns true if a value contains a field whose name and value contain the texts of a query.
+fn has_value(value: &Value, name: &str, query: (&str, &str), depth: u32) -> bool {
+    if depth > MAX_DEPTH {
         return false;
     }
-    let within = |value: &Value, name: &str| has_value(value, name, wanted, depth + 1);
-    let is_named = || name.to_lowercase().contains(wanted.0);
-    let has = |text: &str| is_named() && text.to_lowercase().contains(wanted.1);
+    let within = |value: &Value, name: &str| has_value(value, name, query, depth + 1);
+    let is_named = || name.to_lowercase().contains(query.0);
+    let has = |text: &str| is_named() && text.to_lowercase().contains(query.1);
     match value {
         Value::Struct(record) => record.fields().any(|(name, value)| within(value, name)),
         Value::Enum(record) => {

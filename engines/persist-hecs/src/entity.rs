@@ -1,9 +1,9 @@
-//! How a field of type [`Entity`] is saved.
+//! Saves fields of type [`Entity`], with `#[persist(with = entity)]`.
 //!
-//! It is stored as the id of the object that stands for the entity, and restored as that object's entity after the load.
+//! An entity is stored as the id of its object, and restored as the entity that the load spawned for that object.
 //! An entity that is not saved, or was despawned, is [`Entity::DANGLING`](hecs::Entity::DANGLING) after a load, and its
-//! component has a row in the report. [`WorldSaves::warnings`](crate::WorldSaves::warnings) has it at the save. If several
-//! such entities are keys of one map or elements of one set, they come back as other entities that never live.
+//! component has a row in the report. [`WorldSaves::warnings`](crate::WorldSaves::warnings) has the row after the save.
+//! If several such entities are keys of one map or elements of one set, they become distinct entities that never live.
 //!
 //! The module [lifts](https://docs.rs/persist/latest/persist/trait.With.html) into options, lists and maps:
 //!
@@ -31,10 +31,10 @@ use std::convert::Infallible;
 use hecs::Entity;
 use persist::ObjectId;
 
-/// What is stored.
+/// The type as which an entity is stored.
 pub type Stored = ObjectId;
 
-/// The object of an entity.
+/// Returns the object of an entity.
 #[must_use]
 pub fn store(entity: &Entity) -> ObjectId {
     if *entity == Entity::DANGLING {
@@ -43,20 +43,20 @@ pub fn store(entity: &Entity) -> ObjectId {
     persist_mirror::store(key(*entity))
 }
 
-/// The entity of an object.
+/// Returns the entity of an object; [`Entity::DANGLING`] if the object has none.
 ///
 /// # Errors
 ///
-/// None.
+/// Never returns an error.
 pub fn restore(object: ObjectId) -> Result<Entity, Infallible> {
     let bits = persist_mirror::restore(object).unwrap_or_else(|number| {
-        // Counts the generations of the empty one down.
+        // The placeholder entities are `DANGLING` with lower generations.
         Entity::DANGLING.to_bits().get() - (u64::from(number) << 32)
     });
     Ok(Entity::from_bits(bits).unwrap_or(Entity::DANGLING))
 }
 
-/// What a field holds before a load fills it: [`Entity::DANGLING`].
+/// Returns the value of a field before a load fills it: [`Entity::DANGLING`].
 #[must_use]
 pub fn empty() -> Entity {
     Entity::DANGLING

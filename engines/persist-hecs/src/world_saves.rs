@@ -1,4 +1,4 @@
-//! The component types that are saved, and the world of `persist` that mirrors one of hecs.
+//! [`WorldSaves`], which registers component types and saves and loads a world of hecs.
 
 use std::any::{TypeId, type_name};
 use std::fmt::{self, Display};
@@ -13,8 +13,8 @@ use crate::entity::{entity, key};
 /// Saves and loads one world of hecs, by the classes and settings of a [`Saves`].
 ///
 /// An entity is saved if it has a component of a registered type. Its registered components are copied into an object
-/// of a [`World`] of `persist`, the mirror, which stays here between saves: an entity keeps the id of its object, and an
-/// object its unknown components.
+/// of a [`World`] of `persist`, the mirror. `WorldSaves` keeps the mirror between saves, so that an entity keeps the id
+/// of its object, and an object keeps its unknown components.
 ///
 /// # Example
 ///
@@ -48,7 +48,8 @@ use crate::entity::{entity, key};
 /// let mut world = hecs::World::new();
 /// world.spawn(("not saved",));
 /// worlds.load(&mut world, &slot)?;
-/// let (cat, hunts) = world.query::<(&Health, &Hunts)>().iter().map(|(health, hunts)| (health.0, hunts.0)).next().unwrap();
+/// let mut query = world.query::<(&Health, &Hunts)>();
+/// let (cat, hunts) = query.iter().map(|(health, hunts)| (health.0, hunts.0)).next().unwrap();
 /// assert_eq!(cat, 9);
 /// assert_eq!(world.get::<&Health>(hunts).unwrap().0, 1);
 /// # Ok::<(), persist::Error>(())
@@ -62,7 +63,7 @@ pub struct WorldSaves {
     allows_empty: bool,
 }
 
-/// What is done with the components of a registered type.
+/// A registered component type, and the functions that register, copy, check and restore its components.
 struct Saved {
     id: TypeId,
     type_name: &'static str,
@@ -76,7 +77,7 @@ struct Saved {
 }
 
 impl Saved {
-    fn of<T: hecs::Component, F: Form<T>>() -> Self {
+    fn new<T: hecs::Component, F: Form<T>>() -> Self {
         Self {
             id: TypeId::of::<T>(),
             type_name: type_name::<T>(),
@@ -93,8 +94,8 @@ impl Saved {
             },
             holds_ids: F::Stored::persist_kind().may_hold_ids(),
             lost: |world, lost| lost.add_components::<F::Stored>(world),
-            build: |of, object, copies, builder| {
-                if let Some(component) = copies.component::<T, F>(object, of.holds_ids, |_| true)? {
+            build: |ty, object, copies, builder| {
+                if let Some(component) = copies.component::<T, F>(object, ty.holds_ids, |_| true)? {
                     builder.add(component);
                 }
                 Ok(())
@@ -103,15 +104,15 @@ impl Saved {
     }
 }
 
-/// What is saved.
+/// Creates `WorldSaves`, and registers types.
 impl WorldSaves {
-    /// Makes one without types, and with the default settings.
+    /// Creates a `WorldSaves` without types and with the default settings.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes one without types, and with the settings of these saves.
+    /// Creates a `WorldSaves` without types and with the settings of a [`Saves`].
     ///
     /// ```
     /// use persist::{SaveOptions, Saves};
@@ -126,15 +127,15 @@ impl WorldSaves {
         Self { saves, ..Self::default() }
     }
 
-    /// The classes and settings, from which the slots are made: `worlds.saves().slots(folder).slot("quick")`.
+    /// Returns the classes and settings. Create slots from them: `worlds.saves().slots(folder).slot("quick")`.
     ///
-    /// A clone has the same classes, and may have other settings.
+    /// A clone shares the classes, and may have other settings.
     #[must_use]
     pub fn saves(&self) -> &Saves {
         &self.saves
     }
 
-    /// Allows saves of a world in which nothing is to be saved, which are errors otherwise.
+    /// Allows saves of a world without saved entities and resources, which are errors otherwise.
     ///
     /// ```
     /// use persist::ErrorKind;
@@ -150,19 +151,22 @@ impl WorldSaves {
         Self { allows_empty: true, ..self }
     }
 
-    /// Registers a component type, to be saved and loaded. A type derives `Persist` and `Clone`, and has
-    /// `#[persist(component)]`.
+    /// Registers a component type that is saved and loaded.
+    ///
+    /// The type must derive `Persist` and `Clone`, and have `#[persist(component)]`.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Saves::register_component`]; [`ErrorKind::DuplicateId`] if another type is saved as the
-    /// same class.
+    /// Returns the same errors as [`Saves::register_component`], and [`ErrorKind::DuplicateId`] if another type is
+    /// saved as the same class.
     pub fn register<T: hecs::Component + Component + Clone>(&mut self) -> Result<&mut Self> {
         self.add::<T, Itself>()
     }
 
-    /// Registers a component type that is saved as another: one of another crate, or whose form in memory is not for
-    /// saves. `S` derives `Persist` and `Clone`, and has `#[persist(component)]`.
+    /// Registers a component type `T` that is saved as another type `S`.
+    ///
+    /// Use it for a type of another crate, or for a type whose representation in memory should not be saved. `S` must
+    /// derive `Persist` and `Clone`, and have `#[persist(component)]`.
     ///
     /// ```
     /// use persist::Persist;
@@ -191,8 +195,8 @@ impl WorldSaves {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Saves::register_component`]; [`ErrorKind::DuplicateId`] if another type is saved as the
-    /// same class.
+    /// Returns the same errors as [`Saves::register_component`], and [`ErrorKind::DuplicateId`] if another type is
+    /// saved as the same class.
     pub fn register_as<T, S>(&mut self) -> Result<&mut Self>
     where
         T: hecs::Component + TryFrom<S, Error: Display>,
@@ -203,25 +207,26 @@ impl WorldSaves {
 
     fn add<T: hecs::Component, F: Form<T>>(&mut self) -> Result<&mut Self> {
         self.saves.register_component::<F::Stored>()?;
-        let of = Saved::of::<T, F>();
-        let class = (of.name)();
-        let is_same = |known: &&Saved| known.id != of.id && (known.name)() == class;
+        let ty = Saved::new::<T, F>();
+        let class = (ty.name)();
+        let is_same = |known: &&Saved| known.id != ty.id && (known.name)() == class;
         if let Some(known) = self.types.iter().find(is_same) {
             let message = format!(
                 "class {class} is that of `{}` already, and a save could not tell it from `{}`; save one of them as a type of \
                  its own",
-                known.type_name, of.type_name
+                known.type_name, ty.type_name
             );
             return Err(Error::new(ErrorKind::DuplicateId, message));
         }
         self.mirror.target().register::<F::Stored>()?;
-        self.types.retain(|known| known.id != of.id);
-        self.types.push(of);
+        self.types.retain(|known| known.id != ty.id);
+        self.types.push(ty);
         Ok(self)
     }
 
-    /// Saves those entities alone that pass a filter, of those with a component of a registered type. A load leaves the
-    /// others as they are.
+    /// Sets a filter: of the entities with a component of a registered type, only those that pass it are saved.
+    ///
+    /// A load leaves the other entities unchanged.
     ///
     /// ```
     /// # #[derive(persist::Persist, Clone)]
@@ -247,13 +252,13 @@ impl WorldSaves {
     }
 
     fn is_saved(&self, entity: EntityRef<'_>) -> bool {
-        self.types.iter().any(|of| (of.has)(entity)) && self.passes(entity)
+        self.types.iter().any(|ty| (ty.has)(entity)) && self.passes(entity)
     }
 }
 
-/// Saves and loads.
+/// Saves and loads worlds.
 impl WorldSaves {
-    /// Saves a world into a slot, as [`Slot::save`] does.
+    /// Saves a world into a slot, like [`Slot::save`].
     ///
     /// ```
     /// # #[derive(persist::Persist, Clone)]
@@ -278,17 +283,18 @@ impl WorldSaves {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Slot::save`], and as [`mirror`](Self::mirror); [`ErrorKind::NoContent`] if no entity and
-    /// no resource is to be saved, unless that is [allowed](Self::allow_empty). The slot then is as it was.
+    /// Returns the same errors as [`Slot::save`] and [`mirror`](Self::mirror). Returns [`ErrorKind::NoContent`] if
+    /// there is no entity and no resource to save, unless that is [allowed](Self::allow_empty). After an error, the
+    /// slot is unchanged.
     pub fn save(&mut self, world: &hecs::World, slot: &Slot) -> Result<SaveOutcome> {
         slot.save(self.content(world)?)
     }
 
-    /// Copies and encodes a world, and saves it on another thread, as [`Slot::save_in_background`] does.
+    /// Copies and encodes a world, and writes it on another thread, like [`Slot::save_in_background`].
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Slot::save_in_background`], and as [`save`](Self::save) for the world.
+    /// Returns the same errors as [`Slot::save_in_background`], and the errors of [`save`](Self::save) for the world.
     pub fn save_in_background(
         &mut self,
         world: &hecs::World,
@@ -297,11 +303,11 @@ impl WorldSaves {
         slot.save_in_background(self.content(world)?)
     }
 
-    /// Saves a world into memory, without metadata and time: equal worlds have equal saves.
+    /// Saves a world into memory, without metadata and time, so that equal worlds have equal saves.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`save`](Self::save), but for those of files.
+    /// Returns the same errors as [`save`](Self::save), except for file errors.
     pub fn to_vec(&mut self, world: &hecs::World) -> Result<Vec<u8>> {
         self.mirror(world)?;
         self.saves.to_vec(self.mirror.content(self.allows_empty)?)
@@ -312,11 +318,10 @@ impl WorldSaves {
         self.mirror.content(self.allows_empty)
     }
 
-    /// Lists the losses of the save that was taken last, which a load of it will report: a row for each class with
-    /// references to entities that are not saved.
+    /// Lists what the last save has lost: a row for each class with references to entities that are not saved.
     ///
-    /// Tests and editors call it, where the game can still be mended: have these entities saved, or take the references
-    /// out. It inspects all that is saved.
+    /// A load of the save reports the same rows. Call it in tests and editors, where you can still fix the game: save
+    /// these entities too, or remove the references. It inspects all saved components.
     ///
     /// ```
     /// # use persist::Persist;
@@ -340,21 +345,22 @@ impl WorldSaves {
     #[must_use]
     pub fn warnings(&self) -> Vec<ReportRow> {
         let mut lost = Lost::default();
-        self.types.iter().for_each(|of| (of.lost)(self.mirror.world(), &mut lost));
+        self.types.iter().for_each(|ty| (ty.lost)(self.mirror.world(), &mut lost));
         lost.rows().to_vec()
     }
 
-    /// Loads a slot into a world, as [`Slot::load`] does.
+    /// Loads a slot into a world, like [`Slot::load`].
     ///
-    /// The entities that a save would have are despawned: those with a component of a registered type, and those that were
-    /// saved from the world or loaded into it before. All others stay. Loaded entities are new: [`entity`](Self::entity)
-    /// finds them by their ids. Unknown components and resources are those of this save alone.
+    /// The entities that a save would contain are despawned: those with a component of a registered type, and those
+    /// that were saved from the world or loaded into it before. All others stay. The loaded entities are new ones:
+    /// [`entity`](Self::entity) finds them by their ids. Unknown components and resources of previous loads are
+    /// dropped.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Slot::load`]; what the `TryFrom` of a type refuses that was registered by
-    /// [`register_as`](Self::register_as); [`ErrorKind::Unsupported`] if the slot is of saves without the registered types:
-    /// make it from [`saves`](Self::saves). The world then is as it was.
+    /// Returns the same errors as [`Slot::load`], and the `TryFrom` errors of types that were registered with
+    /// [`register_as`](Self::register_as). Returns [`ErrorKind::Unsupported`] if the slot was created from a [`Saves`]
+    /// without the registered types: create it from [`saves`](Self::saves). After an error, the world is unchanged.
     pub fn load(&mut self, world: &mut hecs::World, slot: &Slot) -> Result<LoadReport> {
         self.place(world, slot.load()?)
     }
@@ -363,29 +369,30 @@ impl WorldSaves {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`load`](Self::load), but for those of files.
+    /// Returns the same errors as [`load`](Self::load), except for file errors.
     pub fn from_slice(&mut self, world: &mut hecs::World, save: &[u8]) -> Result<LoadReport> {
         self.place(world, self.saves.from_slice(save)?)
     }
 
-    /// Despawns the saved entities for a new game, which begins without anything of the last one: unknown components, all
-    /// resources, and the ids of objects.
+    /// Despawns the saved entities, for a new game.
+    ///
+    /// Everything else of the last game is dropped as well: unknown components, all resources, and the ids of objects.
     pub fn clear(&mut self, world: &mut hecs::World) {
         let mut none = World::new();
-        for of in &self.types {
-            // The mirror took it.
-            let _ = (of.know)(&mut none);
+        for ty in &self.types {
+            // It cannot fail: the mirror has registered the same types.
+            let _ = (ty.know)(&mut none);
         }
-        // It has nothing that could be refused.
+        // It cannot fail: there is no content that a type could refuse.
         let _ = self.place(world, none.into());
     }
 
     fn place(&mut self, world: &mut hecs::World, loaded: Loaded<World>) -> Result<LoadReport> {
-        let is_unknown = |of: &&Saved| loaded.registry().class(&(of.name)()).is_none();
-        if let Some(of) = self.types.iter().find(is_unknown) {
+        let is_unknown = |ty: &&Saved| loaded.registry().class(&(ty.name)()).is_none();
+        if let Some(ty) = self.types.iter().find(is_unknown) {
             let message = format!(
                 "the saves of this slot do not have component {}; make the slot from `WorldSaves::saves`, or from a clone",
-                (of.name)()
+                (ty.name)()
             );
             return Err(Error::new(ErrorKind::Unsupported, message));
         }
@@ -400,7 +407,7 @@ impl WorldSaves {
             for (object, entity) in objects.iter().zip(&entities) {
                 self.types
                     .iter()
-                    .try_for_each(|of| (of.build)(of, *object, copies, &mut builder))?;
+                    .try_for_each(|ty| (ty.build)(ty, *object, copies, &mut builder))?;
                 world.spawn_at(*entity, builder.build());
             }
             Ok(copies.take_lost())
@@ -414,13 +421,13 @@ impl WorldSaves {
         };
         let is_old = |entity: &EntityRef<'_>| {
             let key = key(entity.entity());
-            // One with unknown components alone is in the mirror.
+            // An entity that has only unknown components is found in the mirror.
             let is_mirrored = || self.mirror.ids().object(key).is_some() && self.passes(*entity);
             ids.object(key).is_none() && (self.is_saved(*entity) || is_mirrored())
         };
         let old: Vec<Entity> = world.iter().filter(is_old).map(|old| old.entity()).collect();
         for entity in old {
-            // It is there.
+            // It cannot fail: the entity was just found in the world.
             let _ = world.despawn(entity);
         }
         let mut report = loaded.report().clone();
@@ -430,14 +437,14 @@ impl WorldSaves {
     }
 }
 
-/// The mirror.
+/// Inspects and changes the mirror.
 impl WorldSaves {
-    /// Copies a world into its mirror, as every save does, and returns that: to inspect it by the methods of [`World`].
+    /// Copies a world into its mirror, as every save does, and returns the mirror, to inspect it as a [`World`].
     ///
     /// # Errors
     ///
-    /// Returns what a component refuses that holds entities: such a one cannot hold shared pointers or trait objects, or
-    /// need a context.
+    /// Returns an error if a component that holds entities also holds shared pointers or trait objects, or needs a
+    /// context.
     pub fn mirror(&mut self, world: &hecs::World) -> Result<&World> {
         let mut mirror = std::mem::take(&mut self.mirror);
         let copied = self.copy(world, &mut mirror);
@@ -455,25 +462,27 @@ impl WorldSaves {
                 mirror.object(key)?;
             }
         }
-        self.types.iter().try_for_each(|of| (of.copy)(world, mirror))
+        self.types.iter().try_for_each(|ty| (ty.copy)(world, mirror))
     }
 
-    /// The mirror, to change what is not of hecs: [resources](World::insert_resource), which are saved with the
-    /// entities, and the names of objects, by which tools find them.
+    /// Returns the mirror, to change content that hecs does not have.
     ///
-    /// A resource refers to an entity by the id of its [object](Self::object), in a field of type [`ObjectId`]: what is put
-    /// into the mirror is not translated, and an [`Entity`] there would be that of another object.
+    /// This is [resources](World::insert_resource), which are saved with the entities, and the names of objects, by
+    /// which tools find them.
+    ///
+    /// A resource refers to an entity by the id of its [object](Self::object), in a field of type [`ObjectId`]. Values
+    /// that are inserted into the mirror are not translated, so an [`Entity`] would be taken for another object.
     pub fn mirror_mut(&mut self) -> &mut World {
         self.mirror.target()
     }
 
-    /// The object of an entity that was saved or loaded. Its id is the same in all saves.
+    /// Returns the object of an entity that was saved or loaded. Its id is the same in all saves.
     #[must_use]
     pub fn object(&self, entity: Entity) -> Option<ObjectId> {
         self.mirror.ids().object(key(entity))
     }
 
-    /// The entity of an object.
+    /// Returns the entity of an object.
     #[must_use]
     pub fn entity(&self, object: ObjectId) -> Option<Entity> {
         self.mirror.ids().entity(object).map(entity)

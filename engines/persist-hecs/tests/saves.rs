@@ -1,4 +1,4 @@
-//! What a save of a world of hecs keeps.
+//! Tests of the data that a save of a world of hecs keeps.
 
 #![allow(clippy::unwrap_used, reason = "it is a test")]
 
@@ -45,14 +45,14 @@ fn worlds() -> WorldSaves {
     worlds
 }
 
-/// The program while its mods are off.
+/// Registers the types of the program while its mods are off.
 fn without_mods() -> WorldSaves {
     let mut worlds = WorldSaves::new();
     worlds.register::<Health>().unwrap();
     worlds
 }
 
-/// A new world with what one has, as another run of the program loads it.
+/// Saves a world, and loads it as another run of the program does.
 fn reloaded(world: &hecs::World) -> (hecs::World, WorldSaves) {
     let save = worlds().to_vec(world).unwrap();
     let (mut world, mut worlds) = (hecs::World::new(), worlds());
@@ -81,10 +81,10 @@ fn entities_come_back_with_their_registered_components() {
 #[test]
 fn references_lead_to_the_loaded_entities() {
     let mut world = hecs::World::new();
-    // The loaded ones get other handles.
+    // Make sure that the loaded entities get other handles than the saved ones.
     for _ in 0..5 {
-        let gone = world.spawn(());
-        world.despawn(gone).unwrap();
+        let removed = world.spawn(());
+        world.despawn(removed).unwrap();
     }
     world.spawn(("before all others",));
     let [ada, bob, cat] = [1, 2, 3].map(|health| world.spawn((Health(health),)));
@@ -104,12 +104,12 @@ fn references_lead_to_the_loaded_entities() {
 }
 
 #[test]
-fn entities_that_are_not_saved_or_are_gone_dangle() {
+fn entities_that_are_not_saved_or_despawned_dangle() {
     let mut world = hecs::World::new();
-    let (camera, gone) = (world.spawn(("camera",)), world.spawn((Health(1),)));
-    world.despawn(gone).unwrap();
+    let (camera, removed) = (world.spawn(("camera",)), world.spawn((Health(1),)));
+    world.despawn(removed).unwrap();
     world.spawn((Mana { points: 1, source: camera },));
-    world.spawn((Mana { points: 2, source: gone },));
+    world.spawn((Mana { points: 2, source: removed },));
     let (world, _) = reloaded(&world);
     for mana in &mut world.query::<&Mana>() {
         assert_eq!(mana.source, Entity::DANGLING);
@@ -117,13 +117,13 @@ fn entities_that_are_not_saved_or_are_gone_dangle() {
 }
 
 #[test]
-fn components_that_the_program_does_not_have_stay_on_their_entity() {
+fn unknown_components_are_saved_with_their_entity() {
     let mut world = hecs::World::new();
     let rat = world.spawn((Health(1), Mana { points: 1, source: Entity::DANGLING }));
     world.spawn((Health(2), Mana { points: 2, source: rat }));
     let save = worlds().to_vec(&world).unwrap();
 
-    // The mod with the mana is off.
+    // Load the save while the mod with the mana is off.
     let mut without = without_mods();
     let mut world = hecs::World::new();
     without.from_slice(&mut world, &save).unwrap();
@@ -133,7 +133,7 @@ fn components_that_the_program_does_not_have_stay_on_their_entity() {
     world.spawn((Health(13),));
     let save = without.to_vec(&world).unwrap();
 
-    // It is on again.
+    // Turn the mod on again.
     let (mut world, mut with) = (hecs::World::new(), worlds());
     with.from_slice(&mut world, &save).unwrap();
     assert_eq!(health(&world), [11, 12, 13]);
@@ -146,7 +146,7 @@ fn components_that_the_program_does_not_have_stay_on_their_entity() {
 }
 
 #[test]
-fn an_entity_keeps_its_object_in_all_saves() {
+fn an_entity_has_the_same_object_in_all_saves() {
     let mut world = hecs::World::new();
     let rat = world.spawn((Health(1),));
     let mut first = worlds();
@@ -174,7 +174,7 @@ fn what_was_despawned_or_removed_is_not_in_the_next_save() {
     let mut worlds = worlds();
     assert_eq!(worlds.mirror(&world).unwrap().objects().len(), 2);
     world.despawn(cat).unwrap();
-    // A handle with the place of the cat is none of it.
+    // An entity that reuses the index of the cat is not the cat.
     world.spawn(("not saved",));
     world.remove_one::<Mana>(rat).unwrap();
     let mirror = worlds.mirror(&world).unwrap();
@@ -241,7 +241,7 @@ fn the_info_belongs_to_one_save() {
     let info = SlotInfo::new("The Mill").thumbnail([1, 2]);
     worlds.save(&world, &slots.slot("a").info(info)).unwrap();
     worlds.save(&world, &slots.slot("b")).unwrap();
-    // Nor does what was loaded bring its own.
+    // A loaded world does not keep the info of its save either.
     worlds.load(&mut world, &slots.slot("a")).unwrap();
     worlds.save(&world, &slots.slot("c")).unwrap();
     let list = slots.list().unwrap();
@@ -258,7 +258,7 @@ fn a_world_of_which_nothing_is_saved_replaces_no_save() {
     world.spawn((Health(1),));
     saved.save(&world, &slots.slot("a")).unwrap();
 
-    // Nothing is registered; there is no entity; the filter lets none through; the game was cleared.
+    // Four reasons: no type is registered, there is no entity, none passes the filter, or the game was cleared.
     let mut unregistered = WorldSaves::new();
     let mut filtered = worlds();
     filtered.set_filter(|_| false);
@@ -281,7 +281,7 @@ fn a_world_of_which_nothing_is_saved_replaces_no_save() {
     saved.load(&mut world, &slot).unwrap();
     assert_eq!(health(&world), [1]);
 
-    // Unless the program says so; and a resource alone is something.
+    // The program may allow it. A resource alone is enough as well.
     worlds().allow_empty().save(&none, &slot).unwrap();
     let mut scored = worlds();
     scored.mirror_mut().insert_resource(Score(1)).unwrap();
@@ -387,7 +387,7 @@ impl TryFrom<StoredPercent> for Percent {
 }
 
 #[test]
-fn a_foreign_component_is_saved_as_another_type() {
+fn a_component_of_another_crate_is_saved_as_another_type() {
     let mut worlds = WorldSaves::new();
     worlds.register_as::<Percent, StoredPercent>().unwrap();
     let mut world = hecs::World::new();
@@ -501,7 +501,7 @@ fn entities_that_a_filter_refuses_are_neither_saved_nor_replaced() {
     assert!(world.contains(ghost) && !world.contains(rat));
     assert_eq!(health(&world), [1, 2]);
 
-    // One that does not pass any more is not saved any more, and is left alone.
+    // An entity that no longer passes the filter is not saved, and a load leaves it unchanged.
     let rat = worlds.entity(ObjectId::new(1).unwrap()).unwrap();
     world.insert_one(rat, Ghost).unwrap();
     assert_eq!(worlds.mirror(&world).unwrap().objects().len(), 0);
@@ -509,7 +509,7 @@ fn entities_that_a_filter_refuses_are_neither_saved_nor_replaced() {
     assert_eq!(health(&world), [1, 1, 2]);
 }
 
-/// A save of the program with its mods, which has a component and a resource that it does not have without them.
+/// Returns a save of the program with its mods, with a component and a resource that only the mods register.
 fn save_with_mods() -> Vec<u8> {
     let mut world = hecs::World::new();
     world.spawn((Health(1), Mana { points: 1, source: Entity::DANGLING }));
@@ -518,7 +518,7 @@ fn save_with_mods() -> Vec<u8> {
     worlds.to_vec(&world).unwrap()
 }
 
-/// What a save has that the program does not know without its mods.
+/// Returns the data in a save that the program does not know without its mods.
 fn of_mods(save: &[u8]) -> (usize, Option<u32>) {
     let (mut world, mut worlds) = (hecs::World::new(), worlds());
     worlds.saves().register_resource::<Score>().unwrap();
@@ -545,14 +545,14 @@ fn a_new_game_has_nothing_of_the_one_that_was_loaded() {
 }
 
 #[test]
-fn a_game_that_is_loaded_has_nothing_of_the_one_before() {
+fn a_loaded_game_has_nothing_of_the_previous_one() {
     let (mut world, mut without) = (hecs::World::new(), without_mods());
     world.spawn((Health(2),));
     let other = without.to_vec(&world).unwrap();
     without.from_slice(&mut world, &save_with_mods()).unwrap();
     without.from_slice(&mut world, &other).unwrap();
     assert_eq!(of_mods(&without.to_vec(&world).unwrap()), (0, None));
-    // A load that is an error changes nothing.
+    // A failed load changes nothing.
     without.from_slice(&mut world, &save_with_mods()).unwrap();
     without.from_slice(&mut world, &other[..other.len() - 1]).unwrap_err();
     assert_eq!(of_mods(&without.to_vec(&world).unwrap()), (1, Some(40)));
@@ -741,7 +741,7 @@ fn a_damaged_save_is_replaced_by_its_backup_or_salvaged() {
     assert!(worlds.load(&mut world, &first).unwrap().recovery().is_some());
     assert_eq!(health(&world), [1]);
 
-    // Without a backup, the player may ask for what is whole.
+    // Without a backup, the player may ask for a salvage of the intact parts.
     worlds.save(&world, &second).unwrap();
     damage(&second);
     assert_eq!(worlds.load(&mut world, &second).unwrap_err().kind(), ErrorKind::Damaged);

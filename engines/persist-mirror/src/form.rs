@@ -1,4 +1,4 @@
-//! As what a component of the engine is kept in the mirror.
+//! [`Form`], the type as which a component of the engine is stored in the mirror.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -6,28 +6,28 @@ use std::marker::PhantomData;
 use persist::codec::{Buffer, decode};
 use persist::{Component, Error, ErrorKind, Persist, Result};
 
-use crate::entities::{Way, counting_lost, set_lost_apart, sort_lost};
+use crate::entities::{Mode, counting_lost, set_lost_distinct, sort_lost};
 
-/// As what the components of type `T` are kept in a mirror, and saved.
+/// How components of type `T` are stored in a mirror, and saved.
 pub trait Form<T>: 'static {
     /// The component of the mirror.
     type Stored: Component;
 
-    /// What is kept of a component.
+    /// Converts a component to its stored form.
     fn store(component: &T) -> Self::Stored;
 
-    /// A copy of what is kept.
+    /// Clones a stored component.
     fn copy(stored: &Self::Stored) -> Self::Stored;
 
-    /// The component that was stored.
+    /// Converts a stored component back.
     ///
     /// # Errors
     ///
-    /// Returns why there is no such component.
+    /// Returns an error if the stored component is not valid for `T`.
     fn restore(stored: Self::Stored) -> Result<T>;
 }
 
-/// A component that is kept as it is.
+/// The form of a component that is stored unchanged.
 #[derive(Debug)]
 pub enum Itself {}
 
@@ -50,7 +50,7 @@ impl<T: Component + Clone> Form<T> for Itself {
     }
 }
 
-/// A component that is kept as an `S`.
+/// The form of a component that is stored as an `S`.
 #[derive(Debug)]
 pub struct As<S>(PhantomData<S>);
 
@@ -74,26 +74,31 @@ where
     }
 }
 
-/// A copy of a value whose handles are translated: it goes through its bytes. Also how many of its references lead to
-/// entities that are not saved.
-pub(crate) fn translate<T: Persist>(value: &T, way: Way, buffer: &mut Buffer) -> Result<(T, u32)> {
-    let (bytes, stored) = counting_lost(|| buffer.encode(value));
+/// Copies a value with its handles translated, by encoding and decoding it.
+///
+/// Also returns the number of its references to entities that are not saved. With several of them, the value is encoded
+/// again, with numbers that do not depend on the order of hash maps: equal worlds have equal saves.
+pub(crate) fn translate<T: Persist>(value: &T, mode: Mode, buf: &mut Buffer) -> Result<(T, u32)> {
+    let (bytes, stored) = counting_lost(|| buf.encode(value));
     let (value, restored) = if stored > 1 {
         bytes?;
         sort_lost();
-        decode_apart(buffer.encode(value)?)?
+        decode_counting(buf.encode(value)?)?
     } else {
-        decode_apart(bytes?)?
+        decode_counting(bytes?)?
     };
-    Ok((value, if way == Way::In { stored } else { restored }))
+    Ok((value, if mode == Mode::In { stored } else { restored }))
 }
 
-/// Decodes a value, and counts its references that lead nowhere. They are all the same, unless it does not take that.
-fn decode_apart<T: Persist>(bytes: &[u8]) -> Result<(T, u32)> {
+/// Decodes a value, and counts its lost references.
+///
+/// All of them become the engine's empty entity, unless the value then fails to decode, as a map does whose keys are
+/// equal. Then each becomes another placeholder entity.
+fn decode_counting<T: Persist>(bytes: &[u8]) -> Result<(T, u32)> {
     let (value, lost) = counting_lost(|| decode(bytes));
     match value {
         Err(_) if lost > 0 => {
-            set_lost_apart();
+            set_lost_distinct();
             decode(bytes).map(|value| (value, lost))
         }
         value => value.map(|value| (value, lost)),

@@ -1,4 +1,4 @@
-//! Which object stands for which entity.
+//! [`Ids`], the table of entities and their objects.
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
@@ -8,35 +8,36 @@ use persist::ObjectId;
 
 use crate::entities::dead;
 
-/// A handle of an engine, whose own type of entities differs.
+/// A handle to an entity of an engine, independent of the engine's own type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Entity {
-    /// Where it lies; no two that live at the same time have the same.
+    /// The index of the entity, unique among living entities.
     pub index: u32,
-    /// All that identifies it.
+    /// The bits of the engine's handle, which identify the entity.
     pub bits: u64,
 }
 
-/// The objects of entities, and the entities of objects.
+/// A two-way table of entities and their objects.
 #[derive(Debug, Default)]
 pub struct Ids {
-    /// By the index of the entity.
+    /// The bits and object of each entity, by the entity's index.
     objects: Vec<Option<(u64, ObjectId)>>,
     entities: HashMap<ObjectId, Entity>,
     unsaved: Option<Unsaved>,
 }
 
-/// Entities that are not saved, and the dead ids that stand for them: no object ever has one.
+/// Entities that are not saved, and their dead ids, which no object ever has.
 #[derive(Debug)]
 struct Unsaved {
-    /// Drawn at random, since the save may have those of another run, which no entity has now.
+    /// The last number of a dead id. It starts at random: a save may have dead ids of another run, which must stay
+    /// dangling.
     last: u64,
     ids: HashMap<u64, ObjectId>,
     bits: HashMap<ObjectId, u64>,
 }
 
 impl Ids {
-    /// The object of an entity.
+    /// Returns the object of an entity.
     #[must_use]
     #[inline]
     pub fn object(&self, entity: Entity) -> Option<ObjectId> {
@@ -44,14 +45,16 @@ impl Ids {
         (bits == entity.bits).then_some(object)
     }
 
-    /// The entity of an object.
+    /// Returns the entity of an object.
     #[must_use]
     #[inline]
     pub fn entity(&self, object: ObjectId) -> Option<Entity> {
         self.entities.get(&object).copied()
     }
 
-    /// From now on, what is stored of an entity without an object leads back to it. Only this table knows to which.
+    /// From now on, gives each entity without an object a dead id that is restored as the same entity.
+    ///
+    /// Only this table knows the entities of these ids: to another program they are dangling.
     pub fn remember_unsaved(&mut self) {
         if self.unsaved.is_none() {
             let last = RandomState::new().hash_one(0) >> 2;
@@ -59,7 +62,7 @@ impl Ids {
         }
     }
 
-    /// What is stored of an entity without an object, if that is remembered.
+    /// Returns the dead id of an entity without an object, if such entities are remembered.
     pub(crate) fn unsaved(&mut self, entity: Entity) -> Option<ObjectId> {
         let Unsaved { last, ids, bits } = self.unsaved.as_mut()?;
         Some(*ids.entry(entity.bits).or_insert_with(|| {
@@ -70,7 +73,7 @@ impl Ids {
         }))
     }
 
-    /// The bits of the entity of an object, or of one that is not saved.
+    /// Returns the bits of the entity of an object, or of a remembered entity that is not saved.
     pub(crate) fn any_entity(&self, object: ObjectId) -> Option<u64> {
         if object.is_dead() {
             return self.unsaved.as_ref()?.bits.get(&object).copied();
@@ -78,29 +81,29 @@ impl Ids {
         self.entity(object).map(|entity| entity.bits)
     }
 
-    /// Takes the entities that are not saved over from another table.
+    /// Moves the remembered entities that are not saved from another table into this one.
     pub fn take_unsaved(&mut self, other: &mut Self) {
         self.unsaved = other.unsaved.take();
     }
 
-    /// How many there are.
+    /// Returns the number of pairs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entities.len()
     }
 
-    /// True if there are none.
+    /// Returns true if there are no pairs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entities.is_empty()
     }
 
-    /// All pairs, in no order.
+    /// Iterates over all pairs, in arbitrary order.
     pub fn iter(&self) -> impl Iterator<Item = (ObjectId, Entity)> + use<'_> {
         self.entities.iter().map(|(object, entity)| (*object, *entity))
     }
 
-    /// Pairs an object with an entity. What either was paired with is not so any more.
+    /// Pairs an object with an entity, and removes the previous pairs of both.
     pub fn insert(&mut self, object: ObjectId, entity: Entity) {
         self.remove(object);
         let index = entity.index as usize;
@@ -113,7 +116,7 @@ impl Ids {
         self.entities.insert(object, entity);
     }
 
-    /// Forgets an object, and its entity.
+    /// Removes the pair of an object, and returns its entity.
     pub fn remove(&mut self, object: ObjectId) -> Option<Entity> {
         let entity = self.entities.remove(&object)?;
         if let Some(place) = self.objects.get_mut(entity.index as usize) {
@@ -122,7 +125,7 @@ impl Ids {
         Some(entity)
     }
 
-    /// Forgets all.
+    /// Removes all pairs.
     pub fn clear(&mut self) {
         self.objects.clear();
         self.entities.clear();

@@ -1,4 +1,4 @@
-//! The world that mirrors one of an engine, and how components come into it and out of it.
+//! [`Mirror`], a world that mirrors the world of an engine, and [`Copies`], which copies components back out of it.
 
 use std::collections::BTreeSet;
 
@@ -6,11 +6,11 @@ use persist::codec::{Buffer, Pointee};
 use persist::save::{LoadEvent, LoadReport, ReportRow};
 use persist::{Component, Error, ErrorKind, Loaded, ObjectId, Persist, Result, World};
 
-use crate::entities::{Way, found_objects, translated, turned};
+use crate::entities::{Mode, found_objects, in_mode, translated};
 use crate::form::translate;
 use crate::{Entity, Form, Ids, Target};
 
-/// A world that mirrors the one of an engine, with the unknown content of the save that it was loaded from.
+/// A world that mirrors the world of an engine, with the unknown content of the save that it was loaded from.
 ///
 /// ```
 /// use persist::Persist;
@@ -33,62 +33,64 @@ pub struct Mirror<W = Loaded<World>> {
     ids: Ids,
     buffer: Buffer,
     writes: u64,
-    /// Classes whose values were copied with references to entities that are not saved.
+    /// The classes whose values were copied with references to entities that are not saved.
     lost: BTreeSet<String>,
 }
 
 impl<W: Target> Mirror<W> {
-    /// A mirror of what was loaded. Its objects have no entities but for those in the table; see [`pair`](Self::pair).
+    /// Creates a mirror of a loaded world, with a table of the entities of its objects.
+    ///
+    /// Objects that are not in the table have no entity until [`pair`](Self::pair) adds one.
     #[must_use]
     pub fn new(target: W, ids: Ids) -> Self {
         Self { target, ids, buffer: Buffer::new(), writes: 0, lost: BTreeSet::new() }
     }
 
-    /// The table.
+    /// Consumes the mirror, and returns its table of entities and objects.
     #[must_use]
     pub fn into_ids(self) -> Ids {
         self.ids
     }
 
-    /// The world.
+    /// Returns the mirrored world.
     #[must_use]
     pub fn world(&self) -> &World {
         self.target.world()
     }
 
-    /// The world or edit, for what is not mirrored, such as resources.
+    /// Returns the world or edit for changes of content that is not mirrored, such as resources.
     pub fn target(&mut self) -> &mut W {
         self.writes += 1;
         &mut self.target
     }
 
-    /// How often something was written. Two equal counts of one mirror mean that nothing was between them.
+    /// Returns the number of writes so far. The mirror is unchanged while the count is the same.
     #[must_use]
     pub fn writes(&self) -> u64 {
         self.writes
     }
 
-    /// The classes whose values were copied with references to entities that are not saved, since the last call.
+    /// Takes the classes whose values were copied with references to unsaved entities since the last call.
     pub fn take_lost(&mut self) -> BTreeSet<String> {
         std::mem::take(&mut self.lost)
     }
 
-    /// Which object stands for which entity.
+    /// Returns the table of entities and their objects.
     #[must_use]
     pub fn ids(&self) -> &Ids {
         &self.ids
     }
 
-    /// Says which entity an object of a loaded world stands for.
+    /// Pairs an object of a loaded world with an entity.
     pub fn pair(&mut self, object: ObjectId, entity: Entity) {
         self.ids.insert(object, entity);
     }
 
-    /// The object of an entity, which is spawned if there is none.
+    /// Returns the object of an entity, and spawns one if the entity has none.
     ///
     /// # Errors
     ///
-    /// Those of [`Target::spawn`].
+    /// Returns the same errors as [`Target::spawn`].
     pub fn object(&mut self, entity: Entity) -> Result<ObjectId> {
         if let Some(object) = self.ids.object(entity) {
             return Ok(object);
@@ -98,22 +100,23 @@ impl<W: Target> Mirror<W> {
         Ok(object)
     }
 
-    /// Removes the objects of entities that are gone; true if there were any. What was below one of them, and is still there,
-    /// has no parent then.
+    /// Removes the objects of entities that are no longer saved; returns true if there were any.
+    ///
+    /// Children that are still saved lose their parent, and are kept.
     ///
     /// # Errors
     ///
-    /// Those of [`Target::remove`].
-    pub fn retain(&mut self, mut is_there: impl FnMut(Entity) -> bool) -> Result<bool> {
-        let gone = self.ids.iter().filter(|(_, entity)| !is_there(*entity));
-        let mut gone: Vec<ObjectId> = gone.map(|(object, _)| object).collect();
-        // Equal edits are recorded alike.
-        gone.sort_unstable();
-        for object in &gone {
+    /// Returns the same errors as [`Target::remove`] and [`Target::set_parent_at`].
+    pub fn retain(&mut self, mut is_kept: impl FnMut(Entity) -> bool) -> Result<bool> {
+        let stale = self.ids.iter().filter(|(_, entity)| !is_kept(*entity));
+        let mut stale: Vec<ObjectId> = stale.map(|(object, _)| object).collect();
+        // The table has no order. Sorted, equal edits are recorded equally.
+        stale.sort_unstable();
+        for object in &stale {
             self.ids.remove(*object);
         }
-        let is_any_gone = !gone.is_empty();
-        for object in gone {
+        let is_any_stale = !stale.is_empty();
+        for object in stale {
             for child in self.world().children(object).to_vec() {
                 if self.ids.entity(child).is_some() {
                     self.target().set_parent_at(child, None, usize::MAX)?;
@@ -121,15 +124,16 @@ impl<W: Target> Mirror<W> {
             }
             self.target().remove(object)?;
         }
-        Ok(is_any_gone)
+        Ok(is_any_stale)
     }
 
-    /// Copies components of one type into the objects of their entities; returns how many there were. Components of
-    /// entities without an object are left out.
+    /// Copies components of one type into the objects of their entities, and returns the number of components copied.
+    ///
+    /// Components of entities without an object are skipped.
     ///
     /// # Errors
     ///
-    /// Those of [`World::attach`]; what a component refuses that holds entities and is stored for this.
+    /// Returns the same errors as [`World::attach`], and an error if a component that holds entities cannot be encoded.
     pub fn copy<'c, T: 'static, F: Form<T>>(
         &mut self,
         components: impl IntoIterator<Item = (Entity, &'c T)>,
@@ -148,9 +152,9 @@ impl<W: Target> Mirror<W> {
         }
         let components: Vec<(ObjectId, &T)> = components.collect();
         *writes += components.len() as u64;
-        translated(Way::In, ids, || {
+        translated(Mode::In, ids, || {
             components.iter().try_for_each(|(object, component)| {
-                let (stored, unsaved) = translate(&F::store(component), Way::In, buffer)
+                let (stored, unsaved) = translate(&F::store(component), Mode::In, buffer)
                     .map_err(|error| located::<F::Stored>(error, *object))?;
                 if unsaved > 0 {
                     lost.insert(F::Stored::persist_name());
@@ -161,11 +165,11 @@ impl<W: Target> Mirror<W> {
         Ok(components.len())
     }
 
-    /// Copies a resource.
+    /// Copies a resource into the mirror.
     ///
     /// # Errors
     ///
-    /// Those of [`World::insert_resource`], and those of [`copy`](Self::copy).
+    /// Returns the same errors as [`World::insert_resource`] and [`copy`](Self::copy).
     pub fn copy_resource<R: Persist + Pointee + Clone + Send>(
         &mut self,
         resource: &R,
@@ -174,7 +178,7 @@ impl<W: Target> Mirror<W> {
         *writes += 1;
         let stored = if R::persist_kind().may_hold_ids() {
             let (stored, unsaved) =
-                translated(Way::In, ids, || translate(resource, Way::In, buffer))
+                translated(Mode::In, ids, || translate(resource, Mode::In, buffer))
                     .map_err(|error| error.in_class(R::persist_name()))?;
             if unsaved > 0 {
                 lost.insert(R::persist_name());
@@ -186,12 +190,14 @@ impl<W: Target> Mirror<W> {
         target.put_resource(stored)
     }
 
-    /// Detaches the components of a class from the objects whose entities have lost them. If the engine has `count` of
-    /// them, and all are copied, none has.
+    /// Detaches the components of a class from the objects whose entities no longer have them.
+    ///
+    /// `count` is the number of components that were copied from the engine. If the mirror has just as many, no entity
+    /// has lost one, and `has` is not called.
     ///
     /// # Errors
     ///
-    /// Those of [`Target::detach`].
+    /// Returns the same errors as [`Target::detach`].
     pub fn sweep<S: Component>(
         &mut self,
         count: usize,
@@ -201,8 +207,8 @@ impl<W: Target> Mirror<W> {
             return Ok(());
         }
         let objects = self.world().query::<(ObjectId, &S)>().map(|(object, _)| object);
-        let is_gone = |object: &ObjectId| !self.ids.entity(*object).is_some_and(&mut has);
-        for object in objects.filter(is_gone).collect::<Vec<_>>() {
+        let is_lost = |object: &ObjectId| !self.ids.entity(*object).is_some_and(&mut has);
+        for object in objects.filter(is_lost).collect::<Vec<_>>() {
             self.target().detach::<S>(object)?;
         }
         Ok(())
@@ -210,11 +216,11 @@ impl<W: Target> Mirror<W> {
 }
 
 impl Mirror {
-    /// What is saved: the world, with the unknown content of its load.
+    /// Returns the content of a save: the world, with the unknown content of its load.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::NoContent`] if there is no object and no resource, unless that is allowed.
+    /// Returns [`ErrorKind::NoContent`] if there is no object and no resource, unless `allows_empty` is true.
     pub fn content(&self, allows_empty: bool) -> Result<&Loaded<World>> {
         let world = self.world();
         if !allows_empty && world.objects().len() == 0 && world.classes(None).is_empty() {
@@ -228,26 +234,26 @@ impl Mirror {
     }
 }
 
-/// The mirror of a world that was not loaded.
+/// Creates an empty mirror.
 impl Default for Mirror {
     fn default() -> Self {
         Self::new(World::new().into(), Ids::default())
     }
 }
 
-/// Calls a function that copies components out of a world, with the entities of a table.
+/// Calls a function that copies components out of a world, with references translated to the entities of a table.
 pub fn outward<R>(world: &World, ids: &mut Ids, run: impl FnOnce(&mut Copies<'_>) -> R) -> R {
     let (buffer, other) = (Buffer::new(), Buffer::new());
     let mut copies = Copies { world, buffer, other, lost: Lost::default() };
-    translated(Way::Out, ids, || run(&mut copies))
+    translated(Mode::Out, ids, || run(&mut copies))
 }
 
-/// References that lead nowhere, as a load or a warning at the save reports them.
+/// A report of lost references, and of unregistered components, for a load or for the warnings after a save.
 #[derive(Clone, Debug, Default)]
 pub struct Lost(LoadReport);
 
 impl Lost {
-    /// Adds one value, whose object it is if it has one.
+    /// Adds a value with lost references, and its object if it is a component.
     pub fn add(&mut self, class: &str, detail: &str, object: Option<ObjectId>) {
         self.0.add(LoadEvent::Dangling, class, detail, object);
     }
@@ -257,7 +263,7 @@ impl Lost {
         self.0.add(LoadEvent::Unknown, name, "on saved entities", None);
     }
 
-    /// Adds the values of a component type in a mirror that have such references.
+    /// Adds the components of a type in a mirror that have lost references.
     pub fn add_components<S: Component>(&mut self, world: &World) {
         if !S::persist_kind().may_hold_ids() {
             return;
@@ -270,7 +276,7 @@ impl Lost {
         }
     }
 
-    /// Adds a resource of a mirror if it has such references.
+    /// Adds a resource of a mirror if it has lost references.
     pub fn add_resource<R: Persist + Pointee + Send>(&mut self, world: &World) {
         if R::persist_kind().may_hold_ids()
             && let Some(resource) = world.resource::<R>()
@@ -280,13 +286,13 @@ impl Lost {
         }
     }
 
-    /// The rows: one for each class.
+    /// Returns the rows of the report, one for each class.
     #[must_use]
     pub fn rows(&self) -> &[ReportRow] {
         self.0.rows()
     }
 
-    /// Enters them in the report of a load.
+    /// Adds the rows to the report of a load.
     pub fn report_in(&self, report: &mut LoadReport) {
         for row in self.rows() {
             for _ in 0..row.count {
@@ -297,18 +303,17 @@ impl Lost {
     }
 }
 
-/// What is wrong with a value in whose place there is another one.
+/// The detail of a row for a reference that became a placeholder entity.
 const NOT_SAVED: &str = "leads to an entity that is not saved";
 
-/// Whether a value of a mirror has references to entities that are not saved, or that were no longer saved after it was
-/// copied.
+/// Returns whether a value of a mirror refers to entities that were not saved when it was copied, or are no longer.
 fn has_lost<T: Persist>(value: &T, world: &World, buffer: &mut Buffer) -> bool {
     let mut is_encoded = false;
     let objects = found_objects(|| is_encoded = buffer.encode(value).is_ok());
     is_encoded && objects.iter().any(|object| object.is_dead() || !world.contains(*object))
 }
 
-/// Copies components out of a mirror, with entities of the engine.
+/// Copies components out of a mirror, with their references translated to entities of the engine.
 #[derive(Debug)]
 pub struct Copies<'m> {
     world: &'m World,
@@ -318,28 +323,31 @@ pub struct Copies<'m> {
 }
 
 impl Copies<'_> {
-    /// Notes what references were lost.
+    /// Returns the report of lost references, to add to it.
     pub fn lost(&mut self) -> &mut Lost {
         &mut self.lost
     }
 
-    /// The references that led nowhere, and what was left out for that.
+    /// Takes the report of the lost references, and of the components that were left out because of them.
     pub fn take_lost(&mut self) -> Lost {
         std::mem::take(&mut self.lost)
     }
 
-    /// The world.
+    /// Returns the mirrored world.
     #[must_use]
     pub fn world(&self) -> &World {
         self.world
     }
 
-    /// The component of an object, if it has one of that type; `holds_ids` is what [`may_hold_ids`](persist::reflect::Kind)
-    /// says of what is stored, and too slow to be asked for each. `is_whole` is asked whether it is left out.
+    /// Copies the component of an object, if the object has one of that type.
+    ///
+    /// `holds_ids` is the result of [`may_hold_ids`](persist::reflect::Kind) for the stored type; it is a parameter
+    /// because computing it for each component is slow. If `is_whole` returns false, the component is left out and
+    /// reported.
     ///
     /// # Errors
     ///
-    /// What a component refuses that holds entities and is restored for this; what [`Form::restore`] refuses.
+    /// Returns an error if a component that holds entities cannot be decoded, and the errors of [`Form::restore`].
     pub fn component<T: 'static, F: Form<T>>(
         &mut self,
         object: ObjectId,
@@ -348,7 +356,7 @@ impl Copies<'_> {
     ) -> Result<Option<T>> {
         let Some(stored) = self.world.get::<F::Stored>(object) else { return Ok(None) };
         let stored = if holds_ids {
-            translate(stored, Way::Out, &mut self.buffer)
+            translate(stored, Mode::Out, &mut self.buffer)
         } else {
             Ok((F::copy(stored), 0))
         };
@@ -371,33 +379,37 @@ impl Copies<'_> {
 }
 
 impl Copies<'_> {
-    /// Whether the component of an object is another one than that of its entity. It is, if the two cannot be compared.
+    /// Returns whether the component of an object differs from the component of its entity.
+    ///
+    /// Returns true if they cannot be compared.
     pub fn differs<T: 'static, F: Form<T>>(&mut self, object: ObjectId, component: &T) -> bool {
         let Some(stored) = self.world.get::<F::Stored>(object) else { return true };
         let Ok(ours) = self.buffer.encode(stored) else { return true };
         let other = &mut self.other;
-        turned(Way::In, || other.encode(&F::store(component)).map_or(true, |theirs| theirs != ours))
+        in_mode(Mode::In, || other.encode(&F::store(component)).map_or(true, |new| new != ours))
     }
 
-    /// Whether the resource of a type is another one than that of the engine. It is, if the two cannot be compared.
+    /// Returns whether the resource of the mirror differs from the resource of the engine.
+    ///
+    /// Returns true if they cannot be compared.
     pub fn resource_differs<R: Persist + Pointee + Send>(&mut self, resource: &R) -> bool {
         let Some(stored) = self.world.resource::<R>() else { return true };
         let Ok(ours) = self.buffer.encode(stored) else { return true };
         let other = &mut self.other;
-        turned(Way::In, || other.encode(resource).map_or(true, |theirs| theirs != ours))
+        in_mode(Mode::In, || other.encode(resource).map_or(true, |theirs| theirs != ours))
     }
 
-    /// The resource of a type, if there is one.
+    /// Copies the resource of a type, if there is one.
     ///
     /// # Errors
     ///
-    /// What a resource refuses that holds entities and is restored for this.
+    /// Returns an error if a resource that holds entities cannot be decoded.
     pub fn resource<R: Persist + Pointee + Clone + Send>(&mut self) -> Result<Option<R>> {
         let Some(stored) = self.world.resource::<R>() else { return Ok(None) };
         if !R::persist_kind().may_hold_ids() {
             return Ok(Some(stored.clone()));
         }
-        let (resource, lost) = translate(stored, Way::Out, &mut self.buffer)
+        let (resource, lost) = translate(stored, Mode::Out, &mut self.buffer)
             .map_err(|error| error.in_class(R::persist_name()))?;
         if lost > 0 {
             self.lost.add(&R::persist_name(), NOT_SAVED, None);

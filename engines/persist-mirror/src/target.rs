@@ -1,39 +1,41 @@
-//! What components are copied into: a world, or an edit of one that a history records.
+//! [`Target`], the destination of copied components: a world, or an edit of one that a history records.
 
 use persist::codec::Pointee;
 use persist::history::Edit;
 use persist::{Component, Loaded, ObjectId, Persist, Result, World};
 
-use crate::entities::{Way, turned};
+use crate::entities::{Mode, in_mode};
 
-/// A world that is saved, or an edit of one.
+/// The destination of copied components: a world, or an edit of one.
 pub trait Target {
-    /// Whether references to an entity are copied again after its object was removed, so that an undo leads back to the
-    /// entity if that is still there. A save does without: it would take as long as the first one.
+    /// Whether references to an entity are copied again after its object was removed.
+    ///
+    /// An edit does so: an undo then restores references to the entity, if it still exists. A save does not, since it
+    /// would take as long as the first one.
     const RENEWS_REFERENCES: bool;
 
-    /// The world as it is.
+    /// Returns the current world.
     fn world(&self) -> &World;
 
-    /// Makes an object without a name.
+    /// Spawns an object without a name.
     ///
     /// # Errors
     ///
-    /// Those of [`Edit::spawn`].
+    /// Returns the same errors as [`Edit::spawn`].
     fn spawn(&mut self) -> Result<ObjectId>;
 
-    /// Removes an object and what is below it.
+    /// Removes an object and its descendants.
     ///
     /// # Errors
     ///
-    /// Those of [`Edit::remove`].
+    /// Returns the same errors as [`Edit::remove`].
     fn remove(&mut self, object: ObjectId) -> Result<()>;
 
-    /// Puts an object below another one.
+    /// Sets the parent of an object, and its index among the parent's children.
     ///
     /// # Errors
     ///
-    /// Those of [`World::set_parent_at`].
+    /// Returns the same errors as [`World::set_parent_at`].
     fn set_parent_at(
         &mut self,
         object: ObjectId,
@@ -41,39 +43,39 @@ pub trait Target {
         index: usize,
     ) -> Result<()>;
 
-    /// Gives an object a name, which it may share with others. An empty one is none.
+    /// Names an object. Several objects may share a name, and an empty name removes it.
     ///
     /// # Errors
     ///
-    /// Those of [`World::rename`].
+    /// Returns the same errors as [`World::rename`].
     fn share_name(&mut self, object: ObjectId, name: &str) -> Result<()>;
 
     /// Sets the component of an object.
     ///
     /// # Errors
     ///
-    /// Those of [`Edit::attach`].
+    /// Returns the same errors as [`Edit::attach`].
     fn put<S: Component>(&mut self, object: ObjectId, component: S) -> Result<()>;
 
     /// Detaches the component of an object.
     ///
     /// # Errors
     ///
-    /// Those of [`Edit::detach`].
+    /// Returns the same errors as [`Edit::detach`].
     fn detach<S: Component>(&mut self, object: ObjectId) -> Result<()>;
 
     /// Sets a resource.
     ///
     /// # Errors
     ///
-    /// Those of [`Edit::insert_resource`].
+    /// Returns the same errors as [`Edit::insert_resource`].
     fn put_resource<R: Persist + Pointee + Send>(&mut self, resource: R) -> Result<()>;
 
     /// Removes a resource, if there is one.
     ///
     /// # Errors
     ///
-    /// Those of [`Edit::remove_resource`].
+    /// Returns the same errors as [`Edit::remove_resource`].
     fn remove_resource<R: Persist + Pointee + Send>(&mut self) -> Result<()>;
 }
 
@@ -132,7 +134,7 @@ impl Target for Loaded<World> {
     }
 }
 
-/// An edit that a history records.
+/// An edit of a world, recorded by a history.
 pub struct Recorded<'r, 'e>(pub &'r mut Edit<'e, World>);
 
 impl Target for Recorded<'_, '_> {
@@ -147,7 +149,7 @@ impl Target for Recorded<'_, '_> {
     }
 
     fn remove(&mut self, object: ObjectId) -> Result<()> {
-        // It may have been below another one that was removed.
+        // The object may have been removed already, as a descendant of another one.
         if self.0.contains(object) { self.0.remove(object) } else { Ok(()) }
     }
 
@@ -165,8 +167,8 @@ impl Target for Recorded<'_, '_> {
     }
 
     fn put<S: Component>(&mut self, object: ObjectId, component: S) -> Result<()> {
-        // An edit looks at the old component, whose handles are not those of the engine.
-        turned(Way::Within, || {
+        // An edit encodes the old component for its undo. The handles of that are not those of the engine.
+        in_mode(Mode::Within, || {
             if World::get::<S>(self.0, object).is_some() {
                 *self.0.get_mut::<S>(object)? = component;
                 return Ok(());

@@ -1,11 +1,11 @@
-//! A village that lives on: each run loads what the last one saved, plays ten days, and saves.
+//! A village that continues: each run loads the save of the previous run, plays ten days, and saves.
 //!
 //! ```sh
 //! cargo run --manifest-path engines/Cargo.toml -p village
 //! cargo run --manifest-path engines/Cargo.toml -p village --features window
 //! ```
 //!
-//! The window shows what the text says. Each save then has a picture of it as its thumbnail.
+//! The window shows the village of the text. Each save then has a picture of it as its thumbnail.
 
 #![allow(clippy::print_stdout, reason = "it is a game in text")]
 #![allow(
@@ -29,7 +29,7 @@ use persist_bevy::{
     SaveRequested, Saved, entity,
 };
 
-/// Someone who eats, works and, if there is room, has a child.
+/// A person who eats and works.
 #[derive(Component, Persist, Clone)]
 #[persist(component)]
 #[require(Saved)]
@@ -38,7 +38,7 @@ struct Villager {
     hunger: u32,
 }
 
-/// Where a villager lives; the house is their parent in the hierarchy, too.
+/// A house, the parent of its villagers in the hierarchy.
 #[derive(Component, Persist, Clone)]
 #[persist(component)]
 #[require(Saved)]
@@ -47,13 +47,13 @@ struct House {
     grain: u32,
 }
 
-/// A villager who helps another one.
+/// A relationship from a villager to another one whom they help.
 #[derive(Component, Persist, Clone)]
 #[persist(component)]
 #[relationship(relationship_target = HelpedBy)]
 struct Helps(#[persist(with = entity)] Entity);
 
-/// Bevy makes it from [`Helps`], also after a load: it is not saved.
+/// The other side of [`Helps`]. Bevy maintains it, even after a load, so it is not saved.
 #[derive(Component)]
 #[relationship_target(relationship = Helps)]
 struct HelpedBy(Vec<Entity>);
@@ -64,11 +64,11 @@ struct Calendar {
     births: u32,
 }
 
-/// How the village looks now: red, green and blue of each pixel; empty without a window.
+/// The current picture of the village: red, green and blue of each pixel; empty without a window.
 #[derive(Resource, Default)]
 struct Picture(Vec<u8>);
 
-/// Frames of a day.
+/// The number of frames in a day.
 const FRAMES: u32 = if cfg!(feature = "window") { 20 } else { 1 };
 
 fn main() -> AppExit {
@@ -105,7 +105,7 @@ fn load(mut loads: MessageWriter<LoadRequested>) {
     loads.write(LoadRequested::slot("village"));
 }
 
-/// Waits for the load. If there is no save yet, the village is founded.
+/// Waits for the load. If there is no save yet, founds the village.
 fn begin(
     mut commands: Commands,
     mut loaded: MessageReader<LoadFinished>,
@@ -131,7 +131,7 @@ fn begin(
     }
 }
 
-/// A day.
+/// Plays a day: villagers age, work and eat, and children are born where there is room.
 fn live(
     mut commands: Commands,
     mut calendar: ResMut<Calendar>,
@@ -177,16 +177,16 @@ fn show(
     }
 }
 
-/// On each tenth day the game is saved.
+/// Saves the game on each tenth day.
 fn save(calendar: Res<Calendar>, picture: Res<Picture>, mut saves: MessageWriter<SaveRequested>) {
     if calendar.day > 0 && calendar.day.is_multiple_of(10) {
-        // What a list of saves shows without a load.
+        // A list of saves shows this info without a load.
         let info = SlotInfo::new(format!("Day {}", calendar.day)).thumbnail(&*picture.0);
         saves.write(SaveRequested::slot("village").info(info));
     }
 }
 
-/// The game ends when the save is written.
+/// Ends the game when the save is written.
 fn end(
     mut finished: MessageReader<SaveFinished>,
     mut failed: MessageReader<SaveFailed>,

@@ -1,4 +1,4 @@
-//! The village in a window: houses, and who lives there.
+//! Shows the village in a window: its houses and villagers.
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
@@ -9,7 +9,7 @@ use crate::{Calendar, House, Picture, Villager};
 const WIDTH: usize = 160;
 const HEIGHT: usize = 100;
 
-/// Where a villager is drawn. It is not saved: one that is loaded gets a new one, as one that is born does.
+/// The place where a villager is drawn. It is not saved: loaded villagers get a new one, like newborn ones.
 #[derive(Component)]
 struct Step(usize);
 
@@ -24,7 +24,7 @@ pub(crate) fn open(app: &mut App) {
     }
 }
 
-/// Sees villagers that were spawned and those that were loaded alike.
+/// Inserts a [`Step`] into new villagers, whether they were spawned or loaded.
 fn place(mut commands: Commands, new: Query<Entity, Added<Villager>>) {
     for villager in &new {
         commands.entity(villager).insert(Step(villager.index_u32() as usize * 7));

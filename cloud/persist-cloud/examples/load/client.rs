@@ -1,6 +1,6 @@
-//! One client: reads a save, counts itself in it, and writes it, again and again.
+//! One client of the load test: reads a save, increments its own count in it, and writes it, again and again.
 //!
-//! It says each write before and after, so that whoever kills it knows what it had been told.
+//! It prints a line before and after each write, so that the checker knows the result even if the client is killed.
 
 use std::collections::BTreeMap;
 use std::io::{Write, stdout};
@@ -15,22 +15,22 @@ use crate::service::open;
 
 pub(crate) const SLOT: &str = "main";
 
-/// Players whom each twentieth save is of: several clients write them at a time.
+/// The number of busy players. One save in twenty is for one of them, so that several clients write it concurrently.
 const BUSY: u64 = 10;
 
 #[derive(Persist, Default)]
 pub(crate) struct Save {
-    /// How often each client has written this save. A write that gets lost is missing here for ever.
+    /// The number of writes of each client to this save. A lost write stays missing in the count.
     pub(crate) writes: BTreeMap<u64, u64>,
     state: Vec<u8>,
 }
 
-/// What a client does.
+/// The arguments of a client.
 #[derive(Clone)]
 pub(crate) struct Work {
     pub(crate) url: String,
     pub(crate) run: String,
-    /// The number of the client, which no other has.
+    /// The unique number of the client.
     pub(crate) client: u64,
     pub(crate) players: u64,
     pub(crate) clients: u64,
@@ -77,7 +77,7 @@ pub(crate) fn run(work: &Work) -> Result<(), Failed> {
         random
     };
     let end = Instant::now() + Duration::from_secs_f64(work.seconds);
-    // First its share of all players, then whoever comes.
+    // First each player of this client's share, then random players.
     let mut own = (work.client % work.clients..work.players).step_by(work.clients.try_into()?);
     while Instant::now() < end {
         let player = match (next() % 20 == 0, own.next()) {
@@ -101,7 +101,7 @@ pub(crate) fn run(work: &Work) -> Result<(), Failed> {
         };
         *save.writes.entry(work.client).or_default() += 1;
         save.state.resize(work.size, 0);
-        // Like compressed bytes: no two writes are alike.
+        // Random bytes, like those of a compressed save: no two writes are equal.
         save.state.chunks_mut(8).for_each(|bytes| {
             bytes.copy_from_slice(&next().to_le_bytes()[..bytes.len()]);
         });
@@ -123,7 +123,7 @@ pub(crate) fn run(work: &Work) -> Result<(), Failed> {
     Ok(())
 }
 
-/// In one piece, so that no line is cut short when this program is killed.
+/// Prints a line with a single write, so that it is not truncated when this program is killed.
 fn say(line: &str) -> Result<(), Failed> {
     Ok(stdout().write_all(format!("{}\n", line.replace('\n', " ")).as_bytes())?)
 }

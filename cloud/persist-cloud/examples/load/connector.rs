@@ -1,4 +1,4 @@
-//! Plain HTTP for `object_store`, which counts what passes.
+//! A plain HTTP client for `object_store` that counts requests and bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -15,7 +15,7 @@ use object_store::client::{
     HttpResponseBody, HttpService,
 };
 
-/// Requests, and the bytes of their bodies.
+/// The number of requests, and of the bytes of their bodies.
 #[derive(Debug, Default)]
 pub(crate) struct Traffic {
     requests: AtomicU64,
@@ -24,7 +24,7 @@ pub(crate) struct Traffic {
 }
 
 impl Traffic {
-    /// What has passed since the last call.
+    /// Returns the requests, and the bytes sent and received, since the last call.
     pub(crate) fn take(&self) -> [u64; 3] {
         [&self.requests, &self.sent, &self.received].map(|count| count.swap(0, Ordering::Relaxed))
     }

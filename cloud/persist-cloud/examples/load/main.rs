@@ -1,16 +1,16 @@
-//! A load test: many players, some clients, clients and a server that are killed; then nothing may be lost.
+//! A load test: clients write saves of many players, clients and the server are killed, and no write may be lost.
 //!
 //! ```sh
 //! cargo run --release --all-features --example load -- --players 10000 --clients 16 --seconds 60
 //! ```
 //!
-//! It starts a server of S3 and one of PostgreSQL, one after the other. A URL names one that is there, which it does not
-//! kill: `postgres://user@host/db`, with the table made; `http://host:9000/bucket` or `s3://bucket`, with the variables
-//! `AWS_*`. For `https` and `s3`, add `--features object_store/aws`.
+//! It starts a server of S3, and then one of PostgreSQL. A URL names a running server, which is not killed:
+//! `postgres://user@host/db`, in which the table exists, or `http://host:9000/bucket` or `s3://bucket`, with the
+//! variables `AWS_*`. For `https` and `s3`, add `--features object_store/aws`.
 //!
-//! Each client is a process. It reads the save of a player, counts itself in it, and writes it. It says so before and
-//! after, which the checker hears, also of a client that was killed. At the end each save must have each write that was
-//! acknowledged.
+//! Each client is a process. It reads the save of a player, increments its own count in it, and writes it. It prints a
+//! line before and after, which the checker also reads from clients that were killed. At the end, the saves must have
+//! every acknowledged write.
 
 #![allow(
     clippy::unwrap_used,
@@ -36,7 +36,7 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use checker::Told;
+use checker::Tally;
 use client::{SLOT, Work};
 use service::Server;
 
@@ -67,7 +67,7 @@ struct Options {
     clients: u64,
     seconds: f64,
     size: usize,
-    /// Clients that are killed, in all.
+    /// The total number of clients that are killed.
     kills: u32,
     url: Option<String>,
 }
@@ -132,15 +132,15 @@ impl Options {
         let (players, clients, size) = (self.players, self.clients, self.size);
         println!("{kind}: {players} players, {clients} clients, saves of {size} bytes");
         let start = Instant::now();
-        let told = self.clients(&work, server.as_deref_mut())?;
-        report(&told, start.elapsed().as_secs_f64());
+        let tally = self.clients(&work, server.as_deref_mut())?;
+        report(&tally, start.elapsed().as_secs_f64());
         if let Some(server) = server {
             println!("  stored: {}", server.stored()?);
         }
 
         let start = Instant::now();
         let cloud = service::open(url, &work.run, &Arc::default())?;
-        let wrong = block_on(told.check(&cloud, &work, 0..players))?;
+        let wrong = block_on(tally.check(&cloud, &work, 0..players))?;
         for line in wrong.iter().take(20) {
             println!("  {line}");
         }
@@ -148,12 +148,12 @@ impl Options {
             return Err(format!("{kind}: the writes of {} pairs are wrong", wrong.len()).into());
         }
         println!("  checked in {:.1} s: nothing is lost", start.elapsed().as_secs_f64());
-        // A checker that sees nothing would say the same.
-        if let (_, Some(player)) = told.players() {
+        // Prove that the checker detects a lost save: delete one, and check again.
+        if let (_, Some(player)) = tally.players() {
             let slots = cloud.player(&work.player(player))?;
             let (_, version) = slots.get(SLOT).wait()?.ok_or("the save is there")?;
             slots.delete(SLOT, &version).wait()?;
-            if block_on(told.check(&cloud, &work, player..player + 1))?.is_empty() {
+            if block_on(tally.check(&cloud, &work, player..player + 1))?.is_empty() {
                 return Err("the checker does not see that a save is gone".into());
             }
         }
@@ -162,15 +162,15 @@ impl Options {
         Ok(())
     }
 
-    /// Runs the clients, kills some of them, and the server in the middle.
-    fn clients(&self, work: &Work, mut server: Option<&mut Server>) -> Result<Told, Failed> {
+    /// Runs the clients, kills some of them, and kills the server halfway.
+    fn clients(&self, work: &Work, mut server: Option<&mut Server>) -> Result<Tally, Failed> {
         let start = Instant::now();
         let start_client = |client: u64| -> Result<Running, Failed> {
             let seconds = (self.seconds - start.elapsed().as_secs_f64()).max(0.0);
             Running::start(&Work { client, seconds, ..work.clone() })
         };
         let mut running = (0..self.clients).map(start_client).collect::<Result<Vec<_>, _>>()?;
-        let mut told = Told::default();
+        let mut tally = Tally::default();
         let steps = u64::from(self.kills) + 1;
         for step in 1..steps {
             let at = self.seconds * (step as f64) / (steps as f64);
@@ -182,23 +182,23 @@ impl Options {
                 server.kill()?;
                 println!("  the server was killed, and back after {:?}", start.elapsed());
             }
-            // Another takes over the place of the one that was killed, under a number of its own.
+            // A new client, with a new number, replaces the one that was killed.
             let mut killed = running.remove(0);
             killed.process.kill()?;
-            told.add(killed.end()?);
+            tally.add(killed.end()?);
             running.push(start_client(self.clients * step + (step - 1) % self.clients)?);
         }
         for client in running {
-            told.add(client.end()?);
+            tally.add(client.end()?);
         }
-        Ok(told)
+        Ok(tally)
     }
 }
 
-/// A client, and the thread that listens to it.
+/// A client process, and the thread that reads its output.
 struct Running {
     process: Child,
-    listener: JoinHandle<Result<Told, Failed>>,
+    listener: JoinHandle<Result<Tally, Failed>>,
 }
 
 impl Running {
@@ -208,48 +208,48 @@ impl Running {
         let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let said = process.stdout.take().ok_or("it is piped")?;
         let client = work.client;
-        let listener = thread::spawn(move || Told::listen(client, BufReader::new(said)));
+        let listener = thread::spawn(move || Tally::listen(client, BufReader::new(said)));
         Ok(Self { process, listener })
     }
 
-    fn end(mut self) -> Result<Told, Failed> {
+    fn end(mut self) -> Result<Tally, Failed> {
         self.process.wait()?;
         self.listener.join().map_err(|_| "a listener panicked")?
     }
 }
 
-fn report(told: &Told, seconds: f64) {
-    let saves = told.puts.len();
+fn report(tally: &Tally, seconds: f64) {
+    let saves = tally.puts.len();
     let per_save = |count: u64| count as f64 / saves.max(1) as f64;
-    println!("  {saves} saves of {} players in {seconds:.1} s", told.players().0);
+    println!("  {saves} saves of {} players in {seconds:.1} s", tally.players().0);
     println!(
         "  {:.0} saves per second, {:.0} bytes each",
         saves as f64 / seconds,
-        per_save(told.bytes)
+        per_save(tally.bytes)
     );
-    for (what, times) in [("get", &told.gets), ("put", &told.puts)] {
+    for (what, times) in [("get", &tally.gets), ("put", &tally.puts)] {
         let mut times = times.clone();
         times.sort_unstable();
         let at = |part: f64| {
             let index = (times.len() as f64 * part) as usize;
             times.get(index.min(times.len().saturating_sub(1))).copied().unwrap_or_default()
         };
-        let [p50, p99, most] = [0.5, 0.99, 1.0].map(|part| at(part) as f64 / 1000.0);
-        println!("  {what}: p50 {p50:.1} ms, p99 {p99:.1} ms, at most {most:.0} ms");
+        let [p50, p99, max] = [0.5, 0.99, 1.0].map(|part| at(part) as f64 / 1000.0);
+        println!("  {what}: p50 {p50:.1} ms, p99 {p99:.1} ms, at most {max:.0} ms");
     }
     println!(
         "  {} conflicts, {} writes of unknown end, {} gets failed",
-        told.conflicts, told.unknown, told.unread
+        tally.conflicts, tally.unknown, tally.failed_gets
     );
-    if told.requests > 0 {
+    if tally.requests > 0 {
         println!(
             "  {:.2} requests for each save, {:.0} bytes sent, {:.0} received",
-            per_save(told.requests),
-            per_save(told.sent),
-            per_save(told.received)
+            per_save(tally.requests),
+            per_save(tally.sent),
+            per_save(tally.received)
         );
     }
-    if let Some(error) = &told.error {
+    if let Some(error) = &tally.error {
         println!("  one of the errors: {error}");
     }
 }

@@ -1,4 +1,4 @@
-//! The service under load: one by its URL, or one that this program starts.
+//! The service under load: a running one, or one that this program starts.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -16,9 +16,9 @@ use crate::connector::{Connector, Traffic};
 use crate::postgres_server;
 use crate::s3_service::{BUCKET, KEY, SECRET, serve, service};
 
-/// Opens the service of a URL. The slots of a run are apart from those of others.
+/// Connects to the service of a URL. Each run has slots of its own.
 pub(crate) fn open(url: &str, run: &str, traffic: &Arc<Traffic>) -> Result<Cloud, Failed> {
-    // A server that was killed is back after some seconds.
+    // Enough attempts for a server that was killed, and that is back after some seconds.
     let options = CloudOptions::new().attempts(20);
     if url.starts_with("postgres") {
         return Ok(Cloud::postgres(url.parse()?, NoTls, options)?);
@@ -47,7 +47,7 @@ pub(crate) fn open(url: &str, run: &str, traffic: &Arc<Traffic>) -> Result<Cloud
     Ok(Cloud::object_store(Arc::new(builder.build()?), run, options)?)
 }
 
-/// Servers that are no cloud do not care.
+/// Returns the region of S3; local servers ignore it.
 fn region() -> String {
     std::env::var("AWS_REGION").unwrap_or_else(|_| "us-east-1".into())
 }
@@ -66,7 +66,7 @@ impl Server {
         Ok(Self::S3 { folder, port, process })
     }
 
-    /// `None` where it is not installed.
+    /// Starts PostgreSQL; returns `None` if it is not installed.
     pub(crate) fn postgres() -> Option<Self> {
         postgres_server::Server::start().map(Self::Postgres)
     }
@@ -80,7 +80,7 @@ impl Server {
         }
     }
 
-    /// What it stores, in words.
+    /// Describes the objects or rows that the server stores, and their size.
     pub(crate) fn stored(&self) -> Result<String, Failed> {
         match self {
             Self::S3 { folder, .. } => {
@@ -101,22 +101,22 @@ impl Server {
                 Ok(format!("{objects} objects, {bytes} bytes"))
             }
             Self::Postgres(server) => {
-                let of = |query: &str| server.query(query).pop().unwrap_or_default();
-                let table = of("SELECT pg_total_relation_size('persist_saves')");
-                let rows = of("SELECT count(*) FROM persist_saves");
-                let log = of("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')");
+                let first = |query: &str| server.query(query).pop().unwrap_or_default();
+                let table = first("SELECT pg_total_relation_size('persist_saves')");
+                let rows = first("SELECT count(*) FROM persist_saves");
+                let log = first("SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')");
                 Ok(format!("{rows} rows, {table} bytes; its log has come to {log} bytes"))
             }
         }
     }
 
-    /// Kills it in the middle of its work, and starts it again.
+    /// Kills the server while it is working, and restarts it.
     pub(crate) fn kill(&mut self) -> Result<(), Failed> {
         match self {
             Self::S3 { folder, port, process } => {
                 process.kill()?;
                 process.wait()?;
-                // It writes an object, then its ETag. From an object without one it computes it.
+                // `s3s-fs` writes an object, then its ETag, so a kill can leave an old ETag. It computes a missing one.
                 for entry in std::fs::read_dir(folder.path())? {
                     let entry = entry?;
                     if entry.file_name().to_string_lossy().ends_with(".internal.json") {
@@ -143,7 +143,7 @@ impl Drop for Server {
 fn start_s3(folder: &Path, port: u16) -> Result<Child, Failed> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("s3-server").arg(folder).arg(port.to_string());
-    // It ends with this program: then its standard input does.
+    // The server ends when its standard input is closed, which happens when this program ends.
     let process = command.stdin(Stdio::piped()).spawn()?;
     let start = Instant::now();
     while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
@@ -155,7 +155,7 @@ fn start_s3(folder: &Path, port: u16) -> Result<Child, Failed> {
     Ok(process)
 }
 
-/// Runs the server of S3 until standard input ends.
+/// Runs the server of S3 until standard input is closed.
 pub(crate) fn run_s3(folder: &str, port: &str) -> Result<(), Failed> {
     let port: u16 = port.parse()?;
     let runtime = tokio::runtime::Runtime::new()?;

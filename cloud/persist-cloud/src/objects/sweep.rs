@@ -1,4 +1,4 @@
-//! Saves that no pointer names: uploads of writers that were killed, or gave up.
+//! Removes orphans: saves that no pointer names, uploaded by writers that were killed or gave up.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -11,14 +11,14 @@ use persist::storage::check_slot_name;
 use persist::{Error, ErrorKind, Result};
 
 use super::{AT_A_TIME, Objects, failed};
-use crate::failure::{Attempt, Failure, new_name, tried};
+use crate::failure::{Attempt, Failure, new_name, retry};
 use crate::pointer::Pointer;
 use crate::{CloudOptions, Swept};
 
-/// Objects that are looked at in one go.
+/// The number of listed objects that are held in memory at a time.
 const OBJECTS: usize = 4096;
 
-/// The old saves of a slot.
+/// The saves of a slot that are older than the age of the sweep.
 struct OldSaves {
     slot: String,
     saves: Vec<ObjectMeta>,
@@ -30,7 +30,7 @@ impl Objects {
         let Some(latest) = SystemTime::now().checked_sub(age) else { return Ok(swept) };
         let mut all = self.store.list(Some(&self.prefix)).try_chunks(OBJECTS);
         while let Some(saves) = all.next().await {
-            // What came before the failure is for the next sweep.
+            // `try_chunks` drops the objects that were listed before an error. The next sweep finds them.
             let saves = saves.map_err(|error| failed("list", &self.prefix, &error.1).error)?;
             let mut slots: BTreeMap<Path, OldSaves> = BTreeMap::new();
             for meta in saves {
@@ -53,7 +53,9 @@ impl Objects {
         Ok(swept)
     }
 
-    /// The pointer and the slot that a save belongs to; `None` for an object that is no save.
+    /// Returns the path of the pointer and the name of the slot that a save belongs to.
+    ///
+    /// Returns `None` if the object is not a save.
     fn slot_of(&self, save: &Path) -> Option<(Path, String)> {
         let parts: Vec<_> = save.prefix_match(&self.prefix)?.collect();
         let [player, saves, name, _] = parts.as_slice() else { return None };
@@ -68,7 +70,7 @@ impl Objects {
     async fn sweep_slot(&self, options: &CloudOptions, at: Path, old: OldSaves) -> Swept {
         let own = format!("sweep-{}", new_name());
         let mut swept = Swept::default();
-        match tried(options, || self.orphans(&at, &old, &own)).await {
+        match retry(options, || self.orphans(&at, &old, &own)).await {
             Ok(orphans) => {
                 for orphan in orphans {
                     match self.store.delete(&orphan.location).await {
@@ -86,10 +88,10 @@ impl Objects {
         swept
     }
 
-    /// Those of the saves that no pointer names, nor will.
+    /// Returns the saves that the pointer does not name, after making sure that it never will.
     ///
-    /// A writer may have uploaded one of them, and be about to name it. So the pointer is replaced by one that says the
-    /// same, after which that writer finds another pointer than it has seen, and gives up.
+    /// A writer may have uploaded one of them, and be about to put its name into the pointer. So the sweep replaces the
+    /// pointer by one with the same saves. Then that writer finds a newer version of the pointer, and gives up.
     async fn orphans<'o>(
         &self,
         at: &Path,
@@ -111,10 +113,10 @@ impl Objects {
         pointer.note(own);
         match self.swap(at, &pointer, seen).await? {
             true => Ok(orphans),
-            // By a writer, or by this sweep if the answer was lost.
+            // It was replaced by a writer, or by this sweep if the answer was lost.
             false => {
                 let what = format!("{at} was replaced; sweep again");
-                Err(Failure::passing(Error::new(ErrorKind::Io, what)))
+                Err(Failure::transient(Error::new(ErrorKind::Io, what)))
             }
         }
     }

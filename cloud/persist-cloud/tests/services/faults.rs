@@ -1,4 +1,4 @@
-//! The fault matrix: each fault at each request of each call.
+//! Tests every fault at every request of every call.
 
 use std::thread;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::proxy::{Fault, LATE, Proxy};
 use crate::s3_server::Server;
 use crate::slot_store::{read, save};
 
-/// A call, and the version that the slot has when it succeeded.
+/// A call, whether the slot exists before it, and the save of the slot after it.
 struct Call {
     name: &'static str,
-    is_there: bool,
+    exists: bool,
     run: fn(&CloudSlots, &SlotVersion) -> Result<()>,
     after: Option<u32>,
 }
@@ -24,25 +24,25 @@ struct Call {
 const CALLS: [Call; 4] = [
     Call {
         name: "create",
-        is_there: false,
+        exists: false,
         run: |slots, _| slots.put_if("Ada", None, save(2)).wait().map(drop),
         after: Some(2),
     },
     Call {
         name: "replace",
-        is_there: true,
+        exists: true,
         run: |slots, first| slots.put_if("Ada", Some(first), save(2)).wait().map(drop),
         after: Some(2),
     },
     Call {
         name: "delete",
-        is_there: true,
+        exists: true,
         run: |slots, first| slots.delete("Ada", first).wait(),
         after: None,
     },
     Call {
         name: "get and list",
-        is_there: true,
+        exists: true,
         run: |slots, first| {
             let (save, version) = slots.get("Ada").wait()?.unwrap();
             assert!(save == self::save(1) && version == *first);
@@ -53,9 +53,9 @@ const CALLS: [Call; 4] = [
     },
 ];
 
-/// A fault once, which the next attempt does not meet; or from then on, so that none of them succeeds.
+/// Injects each fault once, so that the next attempt succeeds, and each lasting fault into all later requests.
 ///
-/// Each call has a client and a proxy of its own, and its own players.
+/// Each call has its own client, proxy and players.
 fn matrix(client: fn(&Server, &Proxy) -> AmazonS3, faults: &[Fault], lasting: &[Fault]) {
     let server = &Server::start();
     thread::scope(|scope| {
@@ -77,14 +77,14 @@ fn row(
     let options = CloudOptions::new().attempts(3).deadline(Duration::from_secs(20));
     let cloud = Cloud::object_store(std::sync::Arc::new(client), call.name, options).unwrap();
     let mut player = 0;
-    for (of, lasts) in [(faults, false), (lasting, true)] {
-        for &fault in of {
+    for (list, lasts) in [(faults, false), (lasting, true)] {
+        for &fault in list {
             for number in 1.. {
                 player += 1;
                 let slots = cloud.player(&player.to_string()).unwrap();
                 proxy.plan(&[]);
                 let first = SlotVersion::of(&save(1));
-                if call.is_there {
+                if call.exists {
                     slots.put_if("Ada", None, save(1)).wait().unwrap();
                 }
                 let faults = number..if lasts { number + 50 } else { number + 1 };
@@ -96,7 +96,7 @@ fn row(
                     format!("{}, {fault:?} at {number}, lasts {lasts}: {result:?}", call.name);
                 judge(call, &slots, &result, &what);
                 if fault == Fault::Reorder && has_fired && !call.name.starts_with("get") {
-                    // What is still on its way changes nothing that was acknowledged.
+                    // A delayed request must not change an acknowledged save.
                     let known = read(&slots, "Ada");
                     let next = known.map(|(_, version)| version);
                     let settled = slots.put_if("Ada", next.as_ref(), save(3)).wait();
@@ -116,20 +116,20 @@ fn row(
     }
 }
 
-/// What the caller was told is so.
+/// Asserts that the result of the call is true of the slot.
 fn judge(call: &Call, slots: &CloudSlots, result: &Result<()>, what: &str) {
-    let before = call.is_there.then_some(1);
+    let previous = call.exists.then_some(1);
     let found = read(slots, "Ada").map(|(number, _)| number);
     match result {
         Ok(()) => assert_eq!(found, call.after, "{what}"),
-        Err(error) if error.kind() == ErrorKind::Conflict => assert_eq!(found, before, "{what}"),
-        Err(_) => assert!(found == before || found == call.after, "{what}: {found:?}"),
+        Err(error) if error.kind() == ErrorKind::Conflict => assert_eq!(found, previous, "{what}"),
+        Err(_) => assert!(found == previous || found == call.after, "{what}: {found:?}"),
     }
-    // The writer looks, and continues.
+    // The writer reads the slot, and continues.
     let version = read(slots, "Ada").map(|(_, version)| version);
     if result.is_err() && call.name != "get and list" {
         let next = SlotStore::put_if(slots, "Ada", version.as_ref(), &save(9));
-        // A request may still be under way, so that this one is the late one.
+        // An earlier request may still be in flight, and win over this one.
         assert!(next.is_ok() || next.is_err_and(|e| e.kind() == ErrorKind::Conflict), "{what}");
     }
 }
@@ -140,7 +140,7 @@ fn no_fault_loses_what_was_acknowledged() {
     matrix(Server::client, &Fault::ALL, &lasting);
 }
 
-/// A client that tries again by itself hears "412" of the request that it had made before, whose answer was lost.
+/// A client that retries by itself gets status 412 if its first request succeeded and the answer was lost.
 #[test]
 fn no_fault_loses_what_a_client_that_tries_again_acknowledged() {
     let faults = [Fault::DropAnswer, Fault::Error500Late, Fault::Reorder];

@@ -1,4 +1,4 @@
-//! What stores of slots promise, on services that run, with everything that a network does.
+//! Tests the contract of slot stores on running services, with every fault of a network.
 
 #![allow(clippy::unwrap_used, clippy::cast_possible_truncation, reason = "these are tests")]
 
@@ -12,7 +12,7 @@ mod requests;
 mod s3;
 mod s3_server;
 mod s3_service;
-/// The suite that folders pass, too.
+/// The contract tests of slot stores, which folders pass as well.
 #[path = "../../../../tests/support/slot_store.rs"]
 #[allow(
     missing_docs,

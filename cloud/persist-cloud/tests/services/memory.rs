@@ -1,4 +1,4 @@
-//! Stores that need no server, and those that cannot be used.
+//! Tests of stores that need no server, and of stores that are refused.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ pub(crate) fn slots_on(store: impl ObjectStore, options: CloudOptions) -> CloudS
 }
 
 #[test]
-fn a_store_in_memory_keeps_what_stores_of_slots_promise() {
+fn a_store_in_memory_meets_the_contract_of_slot_stores() {
     for backups in [0, 1, 5] {
         let options = CloudOptions::new().backups(backups);
         slot_store::check(&|| Arc::new(slots_on(InMemory::new(), options)));
@@ -41,9 +41,9 @@ fn players_have_slots_of_their_own() {
     }
 }
 
-/// The objects of a slot: one pointer, the save and its backups.
+/// A slot has one pointer, one save, and its backups.
 #[test]
-fn only_so_many_backups_are_kept() {
+fn only_the_newest_backups_are_retained() {
     for backups in [0, 1, 3] {
         let store = Arc::new(InMemory::new());
         let options = CloudOptions::new().backups(backups);
@@ -56,9 +56,9 @@ fn only_so_many_backups_are_kept() {
             versions.push(put.unwrap());
         }
         let current = versions.pop().unwrap();
-        let kept = versions.into_iter().rev().take(backups as usize).collect::<Vec<_>>();
-        assert_eq!(slots.backups("Ada").wait().unwrap(), kept);
-        for (version, number) in kept.iter().zip((0..5).rev()) {
+        let retained = versions.into_iter().rev().take(backups as usize).collect::<Vec<_>>();
+        assert_eq!(slots.backups("Ada").wait().unwrap(), retained);
+        for (version, number) in retained.iter().zip((0..5).rev()) {
             let backup = slots.get_backup("Ada", version).wait().unwrap();
             assert_eq!(backup, Some(save(number)));
         }
@@ -94,12 +94,12 @@ fn a_save_that_was_changed_in_the_store_is_damaged_and_its_backup_is_not() {
         assert_eq!(error.kind(), ErrorKind::Damaged);
         assert_eq!(slots.get_backup("Ada", &first).wait().unwrap(), Some(save(1)));
     }
-    // The next save replaces it.
+    // The next save replaces the damaged one.
     slots.put_if("Ada", Some(&second), save(4)).wait().unwrap();
     assert_eq!(read(&slots, "Ada").unwrap().0, 4);
 }
 
-/// The objects of a save: those that have its bytes.
+/// Returns the objects whose bytes are the save of a version, or shorter than 10 bytes, as damaged ones are.
 fn objects_of(
     store: &InMemory,
     version: &persist::storage::SlotVersion,

@@ -1,4 +1,4 @@
-//! Every error that this crate itself can make, as a program shows it.
+//! Snapshots of every error message of this crate.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ use table::Table;
 
 const ONCE: CloudOptions = CloudOptions::new().attempts(1);
 
-/// Slots in memory, with a save and its backup.
+/// Creates slots in memory, with a save and its backup.
 fn two_saves(options: CloudOptions) -> (Arc<InMemory>, CloudSlots, [SlotVersion; 2]) {
     let store = Arc::new(InMemory::new());
     let cloud = Cloud::object_store(Arc::clone(&store) as Arc<_>, "game", options).unwrap();
@@ -41,7 +41,7 @@ fn put(store: &InMemory, at: &Path, bytes: &[u8]) {
     block_on(store.put(at, bytes.to_vec().into())).unwrap();
 }
 
-/// The object of the save.
+/// Returns the path of the object of the current save.
 fn save_of(store: &InMemory) -> Path {
     let pointer = block_on(async { store.get(&pointer()).await.unwrap().bytes().await }).unwrap();
     let pointer = std::str::from_utf8(&pointer).unwrap();
@@ -49,7 +49,7 @@ fn save_of(store: &InMemory) -> Path {
     Path::from("game/7/saves/Ada").join(line.split_once(' ').unwrap().1)
 }
 
-/// The names of objects are random.
+/// Replaces the name of the object, which is random, in the error message.
 fn without_name<T>(result: Result<T>, object: &Path) -> Result<T> {
     result.map_err(|error| {
         let message = error.message().replace(object.filename().unwrap(), "<object>");

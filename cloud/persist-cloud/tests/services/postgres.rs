@@ -1,4 +1,4 @@
-//! PostgreSQL, by a server on this machine.
+//! Tests on a server of PostgreSQL on this machine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +21,7 @@ fn cloud(port: u16, options: CloudOptions) -> Cloud {
     Cloud::postgres(Server::config(port), NoTls, options).unwrap()
 }
 
-/// The slots of a player that no other test has.
+/// Returns the slots of a player with a unique id.
 fn new_player(cloud: &Cloud) -> CloudSlots {
     cloud.player(&new_id()).unwrap()
 }
@@ -32,7 +32,7 @@ fn new_id() -> String {
 }
 
 #[test]
-fn postgres_keeps_what_stores_of_slots_promise() {
+fn postgres_meets_the_contract_of_slot_stores() {
     let Some(server) = Server::shared() else { return };
     for backups in [0, 2] {
         let cloud = cloud(server.port(), CloudOptions::new().backups(backups));
@@ -44,7 +44,7 @@ fn postgres_keeps_what_stores_of_slots_promise() {
 }
 
 #[test]
-fn only_so_many_rows_and_large_objects_are_kept() {
+fn old_rows_and_large_objects_are_removed() {
     let Some(server) = Server::shared() else { return };
     for size in [100, 9 << 20] {
         let cloud = cloud(server.port(), CloudOptions::new().backups(2));
@@ -93,7 +93,7 @@ fn headers_are_columns() {
     let info = SlotInfo::new("Act 1").play_time(Duration::from_secs(90)).thumbnail([7, 7]);
     saves.file(&path).info(info.value(&shown).unwrap()).save(&1_u32).unwrap();
     slots.put_if("Ada", None, std::fs::read(path).unwrap()).wait().unwrap();
-    // What texts of PostgreSQL cannot hold is kept in the save alone.
+    // Texts with NUL, which PostgreSQL cannot store, are only in the save.
     let remote = saves.application("a\0b", "1\0").unwrap().store(Arc::new(slots.clone()));
     remote.slot("zero").info(SlotInfo::new("a\0b")).save(&1_u32).unwrap();
     slots.put_if("none", None, save(1)).wait().unwrap();
@@ -124,7 +124,7 @@ fn headers_are_columns() {
 
 #[test]
 fn what_was_acknowledged_outlives_a_crash_of_the_server() {
-    // One of its own: others would hear of the crash.
+    // A separate server: the crash would disturb other tests.
     let Some(server) = Server::start() else { return };
     let options = CloudOptions::new().attempts(10);
     let slots = cloud(server.port(), options).player("7").unwrap();
@@ -138,9 +138,9 @@ fn what_was_acknowledged_outlives_a_crash_of_the_server() {
     }
 }
 
-/// As the README has it.
+/// Partitions the table as the README shows.
 #[test]
-fn a_table_in_parts_keeps_what_stores_of_slots_promise() {
+fn a_partitioned_table_meets_the_contract_of_slot_stores() {
     let Some(server) = Server::start() else { return };
     let whole = "PRIMARY KEY (player, slot, number)\n)";
     assert!(persist_cloud::POSTGRES_TABLE.contains(whole));
@@ -173,20 +173,20 @@ fn a_database_without_the_table_says_so() {
     assert_eq!(error.message(), said);
 }
 
-/// What becomes of the bytes of one read by the proxy.
+/// A fault that the proxy injects into the bytes of one read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
-    /// They are lost, and the connection with them.
+    /// The bytes are lost, and the connection is closed.
     Drop,
-    /// Half of them arrive, then the connection ends.
+    /// Half of the bytes arrive, then the connection is closed.
     Truncate,
-    /// They arrive late.
+    /// The bytes arrive late.
     Delay,
-    /// They arrive, and then the connection ends: answers to requests are lost.
+    /// The bytes arrive, then the connection is closed: the answer is lost.
     Close,
 }
 
-/// Forwards one connection after the other, and lets the read of a number meet a fault.
+/// Forwards connections, and injects a fault into the read with a given number.
 async fn forward(listener: TcpListener, server: u16, number: Arc<AtomicU32>, fault: Fault) {
     loop {
         let Ok((client, _)) = listener.accept().await else { return };
@@ -195,7 +195,7 @@ async fn forward(listener: TcpListener, server: u16, number: Arc<AtomicU32>, fau
         let (from_server, to_server) = server.into_split();
         let number = Arc::clone(&number);
         tokio::spawn(async move {
-            // If one direction ends, so does the other: dropping both closes the connection.
+            // When one direction ends, both are dropped, which closes the connection.
             tokio::select! {
                 () = pump(from_client, to_server, &number, fault) => {}
                 () = pump(from_server, to_client, &number, fault) => {}
@@ -212,7 +212,7 @@ async fn pump(
 ) {
     let mut bytes = vec![0; 64 << 10];
     while let Ok(length @ 1..) = from.read(&mut bytes).await {
-        // Counts down to the one that is chosen, and past it.
+        // The count is 1 before the chosen read. It continues below 0 after it.
         let is_chosen = left.fetch_sub(1, Ordering::SeqCst) == 1;
         let length = match fault {
             Fault::Drop if is_chosen => return,
@@ -229,7 +229,7 @@ async fn pump(
     }
 }
 
-/// The fault matrix: each fault at each read of the network in a call, in both directions.
+/// Tests every fault at every network read of a call, in both directions.
 #[test]
 fn no_fault_of_the_network_loses_what_the_database_acknowledged() {
     let Some(server) = Server::shared() else { return };
@@ -248,7 +248,7 @@ fn no_fault_of_the_network_loses_what_the_database_acknowledged() {
     });
 }
 
-/// Makes a call with a fault at one read; false if it has fewer.
+/// Makes a call with a fault at one read; returns false if the call has fewer reads.
 fn comes_to(server: &Server, call: &str, fault: Fault, number: u32) -> bool {
     let player = new_id();
     let slots = cloud(server.port(), CloudOptions::new()).player(&player).unwrap();
@@ -267,11 +267,11 @@ fn comes_to(server: &Server, call: &str, fault: Fault, number: u32) -> bool {
     assert!(result.is_ok(), "{what}");
     let found = read(&slots, "Ada").map(|(number, _)| number);
     assert_eq!(found, (call != "delete").then_some(2), "{what}");
-    // It counts down to 0 at that read, and past it.
+    // The count is 0 or less if the read with the fault happened.
     !(1..=number).contains(&left.load(Ordering::SeqCst))
 }
 
-/// A transaction that is left open by a client that is gone does not block others for ever.
+/// A transaction that a killed client has left open does not block others.
 #[test]
 fn a_client_that_is_killed_in_a_write_leaves_the_old_save() {
     let Some(server) = Server::shared() else { return };
@@ -290,6 +290,6 @@ fn a_client_that_is_killed_in_a_write_leaves_the_old_save() {
     let version = read(&slots, "Ada").unwrap().1;
     let store: &dyn SlotStore = &slots;
     let last = store.put_if("Ada", Some(&version), &save(3));
-    // The last that was dropped may have been under way.
+    // The last cancelled write may have succeeded meanwhile.
     assert!(last.is_ok() || last.is_err_and(|error| error.kind() == ErrorKind::Conflict));
 }

@@ -1,4 +1,4 @@
-//! A server of PostgreSQL that a test program starts, if it is installed.
+//! A server of PostgreSQL for tests, started if it is installed.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -12,29 +12,29 @@ use tokio_postgres::{Config, NoTls};
 
 use crate::block_on;
 
-/// A server in a folder of its own, on a free port of this machine.
+/// A server with its own temporary folder, on a free port of this machine.
 pub(crate) struct Server {
     folder: TempDir,
     port: u16,
 }
 
 impl Server {
-    /// The server of this program; `None`, with a message, where PostgreSQL is not installed.
+    /// Returns the server that all tests share; prints a message and returns `None` if PostgreSQL is not installed.
     pub(crate) fn shared() -> Option<&'static Self> {
         static SERVER: OnceLock<Option<Server>> = OnceLock::new();
         SERVER.get_or_init(Self::start).as_ref()
     }
 
-    /// One that no other test has.
+    /// Starts a new server, for one test alone.
     #[allow(clippy::zombie_processes, reason = "the watcher outlives the program")]
     pub(crate) fn start() -> Option<Self> {
-        let is_there = run(Path::new("/"), "initdb", &["--version"]).is_some();
-        if !is_there {
+        let is_installed = run(Path::new("/"), "initdb", &["--version"]).is_some();
+        if !is_installed {
             eprintln!("no initdb: PostgreSQL not tested; install Debian's `postgresql`");
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
-        give_away(folder.path());
+        chown_to_nobody(folder.path());
         let data = folder.path().join("data");
         let data = data.to_str().unwrap();
         run(
@@ -50,7 +50,7 @@ impl Server {
         let log = folder.path().join("log");
         let start = ["-D", data, "-w", "-l", log.to_str().unwrap(), "-o", &options, "start"];
         run(folder.path(), "pg_ctl", &start).expect("pg_ctl starts the server");
-        // Statics are not dropped, and programs may be killed: this ends the server after the program.
+        // Statics are not dropped, and test programs may be killed. This watcher stops the server in both cases.
         let watch = format!(
             "while ps -p {} >/dev/null; do sleep 0.2; done; pg_ctl -D {data} -m immediate stop; rm -rf {}",
             std::process::id(),
@@ -67,7 +67,7 @@ impl Server {
         self.port
     }
 
-    /// A client of a port, which may be that of a proxy.
+    /// Returns the configuration of a client that connects to a port, which may be the port of a proxy.
     pub(crate) fn config(port: u16) -> Config {
         format!("host=127.0.0.1 port={port} user=test dbname=postgres").parse().unwrap()
     }
@@ -76,7 +76,7 @@ impl Server {
         self.query(statements);
     }
 
-    /// The first column of each row, as text.
+    /// Runs a query, and returns the first column of each row as text.
     pub(crate) fn query(&self, statements: &str) -> Vec<String> {
         block_on(async {
             let (client, connection) = Self::config(self.port).connect(NoTls).await.unwrap();
@@ -94,7 +94,7 @@ impl Server {
         })
     }
 
-    /// Ends it as a power cut does, and starts it again.
+    /// Stops the server without a shutdown, like a power failure, and restarts it.
     pub(crate) fn crash(&self) {
         let data = self.folder.path().join("data");
         let restart = ["-D", data.to_str().unwrap(), "-w", "-m", "immediate", "restart"];
@@ -105,14 +105,14 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // While its folder is there, which says which process it is.
+        // Stop the server before its folder is removed: the folder has the id of its process.
         let data = self.folder.path().join("data");
         let stop = ["-D", data.to_str().unwrap(), "-m", "immediate", "stop"];
         let _ = run(self.folder.path(), "pg_ctl", &stop);
     }
 }
 
-/// The server refuses to run as root.
+/// Prepares a command of PostgreSQL, as the user `nobody` for root: the server refuses to run as root.
 fn command(folder: &Path, program: &str, arguments: &[&str]) -> Command {
     let mut command = match is_root() {
         true => {
@@ -136,7 +136,7 @@ fn is_root() -> bool {
     Command::new("id").arg("-u").output().is_ok_and(|id| id.stdout == b"0\n")
 }
 
-fn give_away(folder: &Path) {
+fn chown_to_nobody(folder: &Path) {
     if is_root() {
         let is_given = Command::new("chown").arg("nobody").arg(folder).status().unwrap().success();
         assert!(is_given, "the folder of the server belongs to its user");

@@ -1,4 +1,4 @@
-//! Between a client and a server: every request passes here, and the one that is chosen meets a fault.
+//! A proxy between client and server that injects faults into chosen requests.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -17,26 +17,26 @@ use object_store::client::{
 };
 use tokio::net::TcpStream;
 
-/// What becomes of a request.
+/// A fault that the proxy injects into a request.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Fault {
-    /// It is lost on the way.
+    /// The request is lost before it reaches the server.
     DropRequest,
-    /// The server does it, and the answer is lost.
+    /// The server executes the request, but the answer is lost.
     DropAnswer,
-    /// It takes longer than others.
+    /// The request takes longer than others.
     Delay,
-    /// The server gets it twice; the answer is the second one.
+    /// The server receives the request twice. The client gets the second answer.
     Duplicate,
-    /// The client hears of an error, and the server gets it after the requests that follow.
+    /// The client gets an error, and the server receives the request after later ones.
     Reorder,
-    /// The server is too busy to do it.
+    /// The server answers with an error, and does not execute the request.
     Error500,
-    /// The server does it, and says that it failed.
+    /// The server executes the request, but answers with an error.
     Error500Late,
-    /// A server between says that the condition does not hold.
+    /// An intermediary answers that the precondition failed.
     Error412,
-    /// The connection ends in the middle of the answer.
+    /// The connection is closed in the middle of the answer.
     Truncate,
 }
 
@@ -54,22 +54,22 @@ impl Fault {
     ];
 }
 
-/// How long a request that is overtaken stays on its way: longer than a client waits before it tries again.
+/// The delay of a reordered request, longer than a client waits before it retries.
 pub(crate) const LATE: Duration = Duration::from_millis(300);
 
-/// A client of plain HTTP that is its own proxy.
+/// A plain HTTP client that injects faults itself.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Proxy(Arc<State>);
 
 #[derive(Debug, Default)]
 struct State {
     requests: AtomicUsize,
-    /// The requests of these numbers, from 1.
+    /// The numbers of requests, from 1, and their faults.
     faults: Mutex<Vec<(usize, Fault)>>,
 }
 
 impl Proxy {
-    /// Counts requests from now, and lets some of them meet a fault.
+    /// Restarts the count of requests, and sets the faults of some of them.
     pub(crate) fn plan(&self, faults: &[(usize, Fault)]) {
         self.0.requests.store(0, Ordering::SeqCst);
         *self.0.faults.lock().unwrap() = faults.to_vec();

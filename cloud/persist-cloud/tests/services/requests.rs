@@ -1,4 +1,4 @@
-//! Requests: awaited, waited for, cancelled, late.
+//! Tests of requests that are awaited, blocked on, cancelled, or late.
 
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use crate::block_on;
 use crate::memory::slots_on;
 use crate::slot_store::{read, save};
 
-/// A store whose answers take this long.
+/// Creates a store whose answers take a given time.
 fn slow(wait: Duration) -> ThrottledStore<InMemory> {
     let config = ThrottleConfig {
         wait_get_per_call: wait,
@@ -26,11 +26,11 @@ fn slow(wait: Duration) -> ThrottledStore<InMemory> {
 fn any_executor_awaits_a_request() {
     let slots = slots_on(InMemory::new(), CloudOptions::new());
     let version = block_on(slots.put_if("Ada", None, save(1))).unwrap();
-    // One that knows nothing of the thread that does it.
+    // Poll once, with a waker that does nothing.
     let found = futures_util::FutureExt::now_or_never(slots.get("Bob"));
     assert!(found.is_none_or(|found| found.unwrap().is_none()));
     assert_eq!(block_on(slots.get("Ada")).unwrap(), Some((save(1), version)));
-    // Waiting is possible where futures are polled, and so is dropping the cloud.
+    // Inside an async context, a program may block on a request and drop the cloud.
     block_on(async move { drop((slots.get("Ada").wait().unwrap(), slots)) });
 }
 
@@ -57,7 +57,7 @@ fn a_request_that_is_dropped_is_cancelled() {
 }
 
 #[test]
-fn what_is_no_save_is_refused_before_it_is_sent() {
+fn bytes_that_are_not_a_save_are_refused_before_they_are_sent() {
     let slots = slots_on(slow(Duration::from_secs(60)), CloudOptions::new());
     let error = slots.put_if("Ada", None, vec![1, 2, 3]).wait().unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotASave);
@@ -70,13 +70,13 @@ fn device(name: &str) -> Saves {
 }
 
 #[test]
-fn a_value_that_is_saved_continues_the_one_before() {
+fn a_saved_value_continues_the_previous_save() {
     let slots = slots_on(InMemory::new(), CloudOptions::new());
     let saves = device("server");
     let first = slots.save("Ada", None, &saves, &1_u32).wait().unwrap();
-    let (value, before) = block_on(slots.load::<u32>("Ada", &saves)).unwrap().unwrap();
-    assert_eq!((*value, &before), (1, &first));
-    let second = block_on(slots.save("Ada", Some(&before), &saves, &2_u32)).unwrap();
+    let (value, stored) = block_on(slots.load::<u32>("Ada", &saves)).unwrap().unwrap();
+    assert_eq!((*value, &stored), (1, &first));
+    let second = block_on(slots.save("Ada", Some(&stored), &saves, &2_u32)).unwrap();
     assert_eq!(second.header.compare(&first.header), Lineage::Newer);
     assert_eq!(slots.list().wait().unwrap(), [second]);
     // Another server was first.
@@ -98,9 +98,9 @@ fn a_device_pulls_what_a_server_saves_and_pushes_what_follows() {
         assert_eq!(Cloud::sync((&local, "Ada"), (&slots, "Ada")).unwrap(), Synced::Pulled);
         deck.slot("Ada").save(&2_u32).unwrap();
         assert_eq!(Cloud::sync((&local, "Ada"), (&slots, "Ada")).unwrap(), Synced::Pushed);
-        let (value, before) = block_on(slots.load::<u32>("Ada", &server)).unwrap().unwrap();
+        let (value, stored) = block_on(slots.load::<u32>("Ada", &server)).unwrap().unwrap();
         assert_eq!(*value, 2);
-        slots.save("Ada", Some(&before), &server, &3_u32).wait().unwrap();
+        slots.save("Ada", Some(&stored), &server, &3_u32).wait().unwrap();
         assert_eq!(Cloud::sync((&local, "Ada"), (&slots, "Ada")).unwrap(), Synced::Pulled);
         assert_eq!(*deck.slot("Ada").load::<u32>().unwrap(), 3);
     }

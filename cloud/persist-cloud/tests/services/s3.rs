@@ -1,4 +1,4 @@
-//! S3, by a server on this machine.
+//! Tests on a server of S3 on this machine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -13,7 +13,7 @@ use crate::s3_server::Server;
 use crate::slot_store::{self, Store, save};
 
 #[test]
-fn s3_keeps_what_stores_of_slots_promise() {
+fn s3_meets_the_contract_of_slot_stores() {
     let server = Server::start();
     let proxy = Proxy::default();
     let store = Arc::new(server.patient_client(&proxy));

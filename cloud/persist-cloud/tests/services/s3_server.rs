@@ -1,4 +1,4 @@
-//! A server of S3 in this program.
+//! A server of S3 for tests, which runs in the test program.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use tokio::runtime::Runtime;
 use crate::proxy::Proxy;
 use crate::s3_service::{BUCKET, KEY, SECRET, serve, service};
 
-/// A server of S3 with one bucket, which ends when it is dropped.
+/// A server of S3 with one bucket. Dropping it stops the server.
 pub(crate) struct Server {
     address: SocketAddr,
     _runtime: Runtime,
@@ -29,20 +29,20 @@ impl Server {
         Self { address, _runtime: runtime, _folder: folder }
     }
 
-    /// A client that makes each request once, through a proxy.
+    /// Creates a client that sends each request once, through a proxy.
     pub(crate) fn client(&self, proxy: &Proxy) -> AmazonS3 {
         let retry = RetryConfig { max_retries: 0, ..RetryConfig::default() };
         self.builder(proxy).with_retry(retry).build().unwrap()
     }
 
-    /// One as programs have it, which tries again by itself.
+    /// Creates a client that retries by itself, as clients do by default.
     pub(crate) fn patient_client(&self, proxy: &Proxy) -> AmazonS3 {
         let mut retry = RetryConfig { max_retries: 3, ..RetryConfig::default() };
         retry.backoff.init_backoff = std::time::Duration::from_millis(5);
         self.builder(proxy).with_retry(retry).build().unwrap()
     }
 
-    /// One of a store that has no conditional puts.
+    /// Creates a client of a store without conditional puts.
     pub(crate) fn client_without_conditions(&self, proxy: &Proxy) -> AmazonS3 {
         let disabled = object_store::aws::S3ConditionalPut::Disabled;
         self.builder(proxy).with_conditional_put(disabled).build().unwrap()

@@ -1,4 +1,4 @@
-//! S3 on a folder: `s3s-fs`, which signs and checks as S3 does.
+//! S3 on a folder, by `s3s-fs`, which verifies signatures and checksums like S3.
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(crate) const BUCKET: &str = "saves";
 pub(crate) const KEY: &str = "key";
 pub(crate) const SECRET: &str = "secret";
 
-/// The service of a folder, which has or gets one bucket.
+/// Creates a service on a folder, and its bucket if it does not exist.
 pub(crate) fn service(folder: &Path) -> S3Service {
     std::fs::create_dir_all(folder.join(BUCKET)).unwrap();
     let mut service = S3ServiceBuilder::new(s3s_fs::FileSystem::new(folder).unwrap());
@@ -38,8 +38,8 @@ pub(crate) async fn serve(listener: TcpListener, service: S3Service) {
                 #[allow(clippy::cast_possible_truncation, reason = "any of them will do")]
                 let lock = hasher.hash_one(request.uri().path()) as usize % locks.len();
                 async move {
-                    // S3 looks at the condition, writes the object and its ETag in one step. This server takes three, and a
-                    // get could find the object of before with the ETag of after.
+                    // S3 checks the condition and writes the object and its ETag atomically. This server takes three
+                    // steps, and without the locks a get could return the old object with the new ETag.
                     let (mut _write, mut _read) = (None, None);
                     match *request.method() {
                         Method::PUT => _write = Some(locks[lock].write().await),

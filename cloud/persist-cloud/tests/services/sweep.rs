@@ -1,4 +1,4 @@
-//! Uploads that no pointer names are removed, and no others.
+//! Tests that a sweep removes the uploads that no pointer names, and no others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -30,33 +30,33 @@ fn uploads_that_no_pointer_names_are_removed() {
     let ada = cloud.player("Größe 2").unwrap();
     let first = ada.put_if("50% off", None, save(1)).wait().unwrap();
     let second = ada.put_if("50% off", Some(&first), save(2)).wait().unwrap();
-    let kept = objects(&store);
+    let saved = objects(&store);
     let orphan = |player: &str, slot: &str, name: &str| {
         let at = Path::from("game").join(player).join("saves").join(slot).join(name);
         block_on(store.put(&at, save(3).into())).unwrap();
     };
     orphan("Größe 2", "50% off", "0000000001-abc");
     orphan("Größe 2", "50% off", "0000000002-abc");
-    // Of a slot whose first writer was killed.
+    // The orphan of a slot whose first writer was killed.
     orphan("Bob", "new", "0000000001-abc");
-    // Not of slots: other objects, another prefix.
+    // Objects that do not belong to slots, or that have another prefix.
     for at in ["game/Bob/saves/new", "game/Bob/other/new/abc", "games/Bob/saves/new/abc"] {
         block_on(store.put(&Path::from(at), save(3).into())).unwrap();
     }
 
-    let before = objects(&store);
+    let all = objects(&store);
     let swept = cloud.sweep(Duration::from_secs(3600)).wait().unwrap();
-    assert_eq!((swept.objects, objects(&store)), (0, before), "they may be writes under way");
+    assert_eq!((swept.objects, objects(&store)), (0, all), "they may be writes under way");
 
     let swept = cloud.sweep(Duration::ZERO).wait().unwrap();
     assert_eq!((swept.objects, swept.failed), (3, 0));
     assert_eq!(swept.bytes, 3 * save(3).len() as u64);
     let left = objects(&store);
-    assert!(kept.iter().all(|path| left.contains(path)));
-    assert_eq!(left.len(), kept.len() + 1 + 3, "the new slot has a pointer, which says nothing");
+    assert!(saved.iter().all(|path| left.contains(path)));
+    assert_eq!(left.len(), saved.len() + 1 + 3, "the new slot has a pointer, which says nothing");
     assert_eq!(cloud.sweep(Duration::ZERO).wait().unwrap().objects, 0);
 
-    // Everything is as it was, and goes on.
+    // The saves and backups are unchanged, and the slots can be written.
     assert_eq!(read(&ada, "50% off"), Some((2, second)));
     assert_eq!(ada.backups("50% off").wait().unwrap(), [first]);
     ada.put_if("50% off", Some(&second), save(4)).wait().unwrap();
@@ -68,7 +68,7 @@ fn uploads_that_no_pointer_names_are_removed() {
 }
 
 #[test]
-fn a_slot_whose_pointer_is_damaged_is_left_alone() {
+fn a_slot_whose_pointer_is_damaged_is_not_swept() {
     let store = Arc::new(InMemory::new());
     let options = CloudOptions::new().attempts(1);
     let cloud = Cloud::object_store(Arc::clone(&store) as Arc<_>, "game", options).unwrap();
@@ -80,7 +80,7 @@ fn a_slot_whose_pointer_is_damaged_is_left_alone() {
     assert_eq!(objects(&store).len(), 2);
 }
 
-/// With no age at all each upload is a candidate the moment that it is there.
+/// Sweeps with age 0, so that uploads of running writes are candidates, while writers save.
 fn no_sweep_loses_what_was_acknowledged(writer: &Cloud, sweeper: &Cloud, rounds: u32) {
     let (acknowledged, is_done) = ([0; 3].map(AtomicU32::new), AtomicBool::new(false));
     thread::scope(|scope| {
@@ -103,7 +103,7 @@ fn no_sweep_loses_what_was_acknowledged(writer: &Cloud, sweeper: &Cloud, rounds:
             .collect();
         scope.spawn(|| {
             while !is_done.load(Ordering::SeqCst) {
-                // `s3s-fs` cannot list a folder from which a file vanishes.
+                // `s3s-fs` fails to list a folder if a file in it is removed meanwhile.
                 if let Err(error) = sweeper.sweep(Duration::ZERO).wait() {
                     assert_eq!(error.kind(), ErrorKind::Io, "{error}");
                 }
@@ -131,7 +131,7 @@ fn writers_at_work_lose_nothing_to_a_sweep() {
     no_sweep_loses_what_was_acknowledged(&cloud, &cloud, 100);
 }
 
-/// Attempts that follow a lost answer find an upload that the sweep may have seen.
+/// After a lost answer, the next attempt finds an upload that the sweep may be removing.
 #[test]
 fn writers_that_try_again_lose_nothing_to_a_sweep() {
     let server = Server::start();

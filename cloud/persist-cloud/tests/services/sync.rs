@@ -1,4 +1,4 @@
-//! Devices that share a slot, against a naive twin: the set of all saves that a save comes after.
+//! Tests devices that share a slot against a naive model: the set of all earlier saves that each save continues.
 
 use std::any::Any;
 use std::collections::{BTreeSet, HashMap};
@@ -25,11 +25,11 @@ const FOLDER: &str = "saves";
 const LOCAL: &str = "Ada";
 const REMOTE: &str = "Ada's farm";
 
-/// A disk that stops in the middle of what is done, as a program does that is killed.
+/// A disk that fails after a number of changes, like a program that is killed.
 #[derive(Clone, Default)]
 struct Fragile {
     files: Memory,
-    /// Changes until then; below 0 nothing is done any more.
+    /// The number of changes left before the crash; below 0, nothing is written.
     left: Arc<AtomicI64>,
 }
 
@@ -81,16 +81,16 @@ impl Storage for Fragile {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     Offline,
-    /// The service does it, and the answer is lost.
+    /// The service executes the request, but the answer is lost.
     LostAnswer,
-    /// The device hears of an error, and the service does it later.
+    /// The device gets an error, and the service executes the request later.
     Late,
 }
 
-/// A write that is still on its way.
+/// A delayed write: the expected version, and the save.
 type LateWrite = (Option<SlotVersion>, Vec<u8>);
 
-/// The way to the service, on which the next request meets a fault; the writes among them if it is one of these.
+/// The network to the service. A planned fault hits one write, after a number of others; `Offline` hits all requests.
 struct Net {
     service: Store,
     fault: Mutex<Option<(Fault, u32)>>,
@@ -98,7 +98,7 @@ struct Net {
 }
 
 impl Net {
-    /// The fault that this request meets.
+    /// Returns the fault of this request, if there is one.
     fn fault(&self, is_write: bool) -> Option<Fault> {
         let mut planned = self.fault.lock().unwrap();
         match &mut *planned {
@@ -154,7 +154,7 @@ impl SlotStore for Net {
     }
 }
 
-/// Numbers that are the same in each run.
+/// A generator of pseudo-random numbers with a seed, so that runs can be repeated.
 struct Random(u64);
 
 impl Random {
@@ -170,7 +170,7 @@ struct Device {
     name: &'static str,
     disk: Fragile,
     saves: Saves,
-    /// What the player sees.
+    /// The loaded game, as the player sees it.
     game: Loaded<Edits>,
 }
 
@@ -183,7 +183,7 @@ impl Device {
         device
     }
 
-    /// Starts the program, after a crash or not.
+    /// Restarts the program, normally or after a crash.
     fn restart(&mut self) {
         self.disk.left.store(i64::MAX, Ordering::Relaxed);
         let saves = Saves::new().storage(self.disk.clone()).device(self.name).unwrap();
@@ -211,7 +211,7 @@ impl Device {
 enum Player {
     Merges,
     Chooses,
-    /// Until the end, where one is kept.
+    /// Leaves saves diverged until the end of the run, and then chooses one.
     Waits,
 }
 
@@ -220,10 +220,10 @@ struct World {
     devices: Vec<Device>,
     net: Net,
     player: Player,
-    /// What each save comes after, itself included.
+    /// The numbers of all saves that each save continues, itself included.
     after: HashMap<SlotVersion, BTreeSet<u32>>,
     saves: u32,
-    /// Edits whose save was acknowledged, without those that a player has given up.
+    /// The edits whose save was acknowledged, without those that the player has discarded.
     acknowledged: Edits,
     counts: HashMap<&'static str, u32>,
 }
@@ -241,7 +241,7 @@ impl World {
         version.map(|version| self.after[version].clone()).unwrap_or_default()
     }
 
-    /// Notes what a device has now, if nobody had it before.
+    /// Records the current save of a device if it is a new one.
     fn note(&mut self, device: usize, comes_after: [BTreeSet<u32>; 2]) {
         let Some(version) = self.devices[device].version() else { return };
         if !self.after.contains_key(&version) {
@@ -254,7 +254,7 @@ impl World {
     }
 
     fn edit(&mut self, device: usize) {
-        let before = self.devices[device].version();
+        let previous = self.devices[device].version();
         let edit = self.random.0 as u32;
         self.random.below(1);
         let this = &mut self.devices[device];
@@ -264,8 +264,8 @@ impl World {
             self.acknowledged.insert(edit);
         }
         self.devices[device].restart();
-        let before = self.after(before.as_ref());
-        self.note(device, [before, BTreeSet::new()]);
+        let previous = self.after(previous.as_ref());
+        self.note(device, [previous, BTreeSet::new()]);
     }
 
     fn sync(&mut self, device: usize, player: Player, is_clean: bool) -> Option<Synced> {
@@ -304,13 +304,13 @@ impl World {
         let [our_history, their_history] = histories.clone();
         self.note(device, histories);
         if let (Ok(Synced::Resolved), Some(sides)) = (&synced, &sides_were) {
-            // Neither is lost, whatever was chosen.
+            // Both saves are still backups, whichever was chosen.
             let store = self.devices[device].store();
             let (now, _) = store.get(LOCAL).unwrap().unwrap();
-            let mut kept: Vec<_> =
+            let mut backups: Vec<_> =
                 store.backups(LOCAL).unwrap().iter().map(|save| edits(save)).collect();
-            kept.push(edits(&now));
-            assert!(sides.iter().all(|side| kept.contains(side)), "{sides:?} in {kept:?}");
+            backups.push(edits(&now));
+            assert!(sides.iter().all(|side| backups.contains(side)), "{sides:?} in {backups:?}");
         }
         if is_clean {
             let expected = match (ours, theirs) {
@@ -371,7 +371,7 @@ impl World {
         self.note(device, histories);
     }
 
-    /// All come back, and sync until nothing is left to do.
+    /// Brings all devices online, and syncs until all are equal.
     fn end(&mut self) {
         self.net.arrive();
         let player = if self.player == Player::Merges { Player::Merges } else { Player::Chooses };
@@ -395,7 +395,7 @@ impl World {
     }
 }
 
-/// Random edits, syncs, crashes and faults of the network, on services that have no slots yet.
+/// Runs random edits, syncs, crashes and network faults, each run on an empty service.
 fn twin(empty: &mut dyn FnMut() -> Store, runs: u32, steps: u32) {
     let mut counts: HashMap<&'static str, u32> = HashMap::new();
     for run in 0..runs {

@@ -1,4 +1,4 @@
-//! Values and objects in a service: by the calls that a folder has, and awaited.
+//! Tests of values and objects in a service, saved by blocking calls and by async ones.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -24,7 +24,7 @@ impl Game {
     }
 }
 
-/// The program with a mod.
+/// The types of the program with a mod.
 mod modded {
     #[derive(persist::Persist, Debug, PartialEq)]
     pub(super) struct Game {
@@ -48,7 +48,7 @@ fn service() -> CloudSlots {
     slots_on(InMemory::new(), CloudOptions::new())
 }
 
-/// The slots of a service, as a program uses them that blocks.
+/// Wraps the slots of a service for a program that blocks.
 fn blocking(service: &CloudSlots) -> Slots {
     Saves::new().store(Arc::new(service.clone()))
 }
@@ -78,8 +78,8 @@ fn a_service_is_used_as_a_folder_is() {
 
     slots.copy("main", "copy").unwrap();
     slots.slot("main").delete().unwrap();
-    let gone = slots.slot("main").load::<Game>().unwrap_err();
-    assert_eq!(gone.kind(), ErrorKind::NotFound);
+    let missing = slots.slot("main").load::<Game>().unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
     assert_eq!(slots.slot("copy").load::<Game>().unwrap().level, 3);
 }
 
@@ -102,11 +102,11 @@ fn a_loaded_value_does_not_replace_what_another_server_has_saved() {
     let slots = blocking(&service);
     slots.slot("main").save(&Game { level: 1 }).unwrap();
     let mut game = slots.slot("main").load::<Game>().unwrap();
-    // Another server, which awaits.
+    // Another server uses the async calls.
     let saves = Saves::new();
-    let (mut theirs, before) = block_on(service.load::<Game>("main", &saves)).unwrap().unwrap();
+    let (mut theirs, stored) = block_on(service.load::<Game>("main", &saves)).unwrap().unwrap();
     theirs.level = 7;
-    let saved = block_on(service.save("main", Some(&before), &saves, &theirs)).unwrap();
+    let saved = block_on(service.save("main", Some(&stored), &saves, &theirs)).unwrap();
     assert_eq!(saved.header.generation, 2);
 
     game.level = 2;
@@ -122,24 +122,24 @@ fn a_manager_without_objects_replaces_no_save() {
     let mut manager = SaveManager::new();
     manager.add(&Rc::new(RefCell::new(Hero { name: "Ada".into() }))).unwrap();
     slots.slot("main").save(&manager).unwrap();
-    let before = service.list().wait().unwrap();
+    let stored = service.list().wait().unwrap();
 
     let (none, saves) = (SaveManager::new(), Saves::new());
     let errors = [
         slots.slot("main").save(&none).unwrap_err(),
         slots.slot("main").save_in_background(&none).unwrap_err(),
         slots.auto(3).save(&none).unwrap_err(),
-        service.save("main", Some(&before[0]), &saves, &none).wait().unwrap_err(),
+        service.save("main", Some(&stored[0]), &saves, &none).wait().unwrap_err(),
         service.save("new", None, &saves, &none).wait().unwrap_err(),
     ];
     for error in errors {
         assert_eq!(error.kind(), ErrorKind::NoContent);
     }
-    assert_eq!(service.list().wait().unwrap(), before);
+    assert_eq!(service.list().wait().unwrap(), stored);
 
-    // Unless the program says so.
+    // The program may allow a save without objects.
     let none = none.allow_empty();
-    service.save("main", Some(&before[0]), &saves, &none).wait().unwrap();
+    service.save("main", Some(&stored[0]), &saves, &none).wait().unwrap();
     slots.slot("main").save(&none).unwrap();
     assert!(slots.slot("main").load::<SaveManager>().unwrap().is_empty());
 }
@@ -172,7 +172,7 @@ fn unknown_content_travels_with_what_was_loaded_and_with_nothing_else() {
         let game = with_mod.slot(slot).load::<modded::Game>();
         game.map(|game| game.mana).map_err(|error| error.kind())
     };
-    // Blocking.
+    // Use the blocking calls.
     with_mod.slot("main").save(&first).unwrap();
     let mut game: Loaded<Game> = slots.slot("main").load().unwrap();
     game.level = 2;
@@ -183,12 +183,12 @@ fn unknown_content_travels_with_what_was_loaded_and_with_nothing_else() {
     slots.slot("bare").save(&*game).unwrap();
     assert_eq!(mana("bare"), Err(ErrorKind::MissingField));
 
-    // Awaited.
-    let (mut game, before) = block_on(service.load::<Game>("main", &saves)).unwrap().unwrap();
+    // Use the async calls.
+    let (mut game, stored) = block_on(service.load::<Game>("main", &saves)).unwrap().unwrap();
     game.level = 3;
-    let before = block_on(service.save("main", Some(&before), &saves, &game)).unwrap();
+    let stored = block_on(service.save("main", Some(&stored), &saves, &game)).unwrap();
     assert_eq!(mana("main"), Ok(5));
-    block_on(service.save("main", Some(&before), &saves, &Game { level: 1 })).unwrap();
+    block_on(service.save("main", Some(&stored), &saves, &Game { level: 1 })).unwrap();
     assert_eq!(mana("main"), Err(ErrorKind::MissingField));
 }
 
@@ -204,9 +204,9 @@ fn objects_are_loaded_with_what_is_unknown_of_them() {
     let saves = Saves::new();
     saves.register::<Hero>().unwrap();
     let loaded = block_on(service.load::<SaveManager>("main", &saves)).unwrap();
-    let (loaded, before) = loaded.unwrap();
+    let (loaded, stored) = loaded.unwrap();
     loaded.first::<Hero>().unwrap().borrow_mut().name = "Bob".into();
-    block_on(service.save("main", Some(&before), &saves, &loaded)).unwrap();
+    block_on(service.save("main", Some(&stored), &saves, &loaded)).unwrap();
 
     let saves = Saves::new();
     saves.register::<modded::Hero>().unwrap();

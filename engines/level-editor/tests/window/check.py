@@ -16,10 +16,10 @@ import tempfile
 sys.path.insert(0, os.path.dirname(__file__))
 from display import Display, Window, middle  # noqa: E402
 
-# An object in the view; the tree of the inspector has a button of its name, too.
+# The role of an object in the view. The tree of the inspector has a button with the same name.
 SEEN = {"role": "GraphicsObject"}
 
-# What the five edits change in the save: a world is one object of it.
+# The differences that the five edits make in the save, where the world is one object.
 CHANGES = [
     '/Hall/Brazier.name: "Torch" -> "Brazier"',
     "/Hall/Brazier:Place.x: -64.0f32 -> -24.0f32",
@@ -53,7 +53,7 @@ class Check:
             self.display.image(os.path.join(self.images, name), box)
 
     def run(self, *arguments, code=0):
-        """What the command `persist` prints."""
+        """Returns the output of the command `persist`."""
         done = subprocess.run([self.persist, *arguments], stdout=subprocess.PIPE, text=True, cwd=self.folder)
         assert done.returncode == code, f"persist {arguments}: {done.returncode}, {done.stdout}"
         return done.stdout
@@ -66,7 +66,7 @@ class Check:
         self.window.see_title("keep.sav")
 
     def edit(self):
-        """Five edits of a level that is saved; returns where the lamp is."""
+        """Makes five edits of a saved level; returns the position of the lamp."""
         window = self.start()
         window.see("Torch", **SEEN)
         window.see_title("keep.sav *")
@@ -109,14 +109,14 @@ class Check:
         self.window.press("Escape")
 
     def refuse_a_second(self):
-        """A level is edited by one editor at a time."""
+        """Only one editor at a time can open a level."""
         done = subprocess.run([self.editor, self.level], env=self.display.environment, stderr=subprocess.PIPE, text=True)
         assert done.returncode == 1 and done.stderr.startswith("level-editor: "), done
 
     def recover(self, lamp):
-        """Nothing of it is lost when the editor is killed."""
+        """No edit is lost when the editor is killed."""
         self.window.kill()
-        # What the journal alone makes of it.
+        # Recover the level from its save and journal, without the editor.
         self.run("journal", "keep.journal", "--to", "8", "-o", "replayed.sav")
 
         window = self.start()
@@ -140,7 +140,7 @@ class Check:
         assert "1 changed, 0 added, 0 removed" in changes, changes
 
     def crash(self):
-        """Neither does a bug that aborts it."""
+        """No edit is lost when a bug aborts the editor."""
         window = self.window
         window.click("Close the message")
         window.drag("Candle", (0, 48), **SEEN)
@@ -149,7 +149,7 @@ class Check:
         assert window.program.wait(60) == -signal.SIGABRT
 
     def undo_all(self):
-        """What was done before both ends of the program can be undone, down to the same save."""
+        """The edits before the kill and the abort can be undone, back to an equal save."""
         window = self.start()
         window.see_text("Recovered 1 edit")
         x, y = middle(window.see("Candle", **SEEN))
@@ -169,7 +169,7 @@ class Check:
         self.run("diff", "first.sav", "keep.sav")
 
     def save_while_typing(self):
-        """A save has what is being typed, and the field keeps the keyboard."""
+        """A save includes the text that is being typed, and the field keeps the focus."""
         window = self.window
         window.fill("Name", "Lantern", end="ctrl+s", role="TextInput")
         window.see("Lantern", **SEEN)

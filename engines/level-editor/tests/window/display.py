@@ -1,4 +1,4 @@
-"""A display without a screen, and the window of an editor in it: Xvfb and xdotool, and Python's library."""
+"""A virtual display and the window of an editor in it, by Xvfb, xdotool and Python's standard library."""
 
 import collections
 import os
@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 
-# On a busy machine; alone, each wait takes a few frames.
+# Long enough for a busy machine. Usually each wait takes a few frames.
 MOST_SECONDS = 60
 
 Widget = collections.namedtuple("Widget", "role label value box focused")
@@ -20,13 +20,13 @@ class Display:
     def __init__(self, width=1100, height=700):
         to_read, to_write = os.pipe()
         self.server = subprocess.Popen(
-            # It would begin anew, and refuse a program meanwhile, whenever its last one ends.
+            # Otherwise the server resets whenever its last client ends, and refuses new clients meanwhile.
             ["Xvfb", "-noreset", "-displayfd", str(to_write), "-screen", "0", f"{width}x{height}x24", "-nolisten", "tcp"],
             pass_fds=[to_write], stderr=subprocess.DEVNULL)
         os.close(to_write)
         with os.fdopen(to_read) as display:
             self.environment = {**os.environ, "DISPLAY": f":{display.readline().strip()}", "LIBGL_ALWAYS_SOFTWARE": "1"}
-        # Without it, winit has another scale for what it takes for a screen.
+        # Otherwise winit computes another scale factor for the virtual screen.
         self.environment["WINIT_X11_SCALE_FACTOR"] = "1"
 
     def close(self):
@@ -38,7 +38,7 @@ class Display:
         return done.stdout.strip() if done.returncode == 0 else None
 
     def image(self, path, box=None):
-        """Writes what is on the screen, or a part of it, with few colours."""
+        """Writes an image of the screen, or a part of it, with few colours."""
         crop = []
         if box:
             left, top, right, bottom = map(round, box)
@@ -53,7 +53,7 @@ class Window:
     def __init__(self, display, *command):
         self.display = display
         environment = {**display.environment, "LEVEL_EDITOR_WIDGETS": "1"}
-        # What it says if it ends.
+        # The error output, which is shown if the program ends.
         self.errors = tempfile.TemporaryFile("w+", encoding="utf-8")
         self.program = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=self.errors, text=True,
                                         encoding="utf-8")
@@ -62,7 +62,7 @@ class Window:
         self.reports = 0
         threading.Thread(target=self.read, daemon=True).start()
         self.id = self.until("a window", lambda: display.tool("search", "--onlyvisible", "--pid", self.program.pid))
-        # There is no window manager to give it the keys.
+        # Without a window manager, nothing else gives the window the keyboard focus.
         self.id = self.id.split()[-1]
         display.tool("windowfocus", "--sync", self.id)
 
@@ -86,7 +86,7 @@ class Window:
             with self.changed:
                 if found := condition():
                     return found
-                # What is not a widget, such as the title, comes without a report.
+                # Changes of other things than widgets, such as the title, are not reported.
                 self.changed.wait(0.05)
             if self.program.poll() is not None:
                 self.errors.seek(0)
@@ -97,7 +97,7 @@ class Window:
                 raise AssertionError(f"{shown}\n{self.title()!r}\nwithin {MOST_SECONDS} s, there was no {what}")
 
     def settle(self):
-        """Waits until the frames no longer differ, as when a menu has its place."""
+        """Waits until frames no longer differ, for example until a menu is at its final position."""
         while True:
             reports = self.reports
             time.sleep(0.15)
@@ -105,7 +105,7 @@ class Window:
                 return
 
     def find(self, label, role=None, value=None):
-        """The widgets of this label, and of a role and a value if these are given."""
+        """Returns the widgets with a label, and with a role and a value if these are given."""
         return [widget for widget in self.widgets
                 if widget.label == label and role in (None, widget.role) and value in (None, widget.value)]
 
@@ -116,7 +116,7 @@ class Window:
         self.until(f"end of {label!r} {more}", lambda: not self.find(label, **more))
 
     def see_text(self, text):
-        """Waits for a label that holds a text."""
+        """Waits for a label that contains a text."""
         return self.until(f"text {text!r}", lambda: [widget for widget in self.widgets if text in widget.value])[0]
 
     def title(self):
@@ -136,7 +136,7 @@ class Window:
             self.button("up")
 
     def move(self, x, y):
-        """Moves the mouse, and waits until a frame has seen it: the next one knows what is below it."""
+        """Moves the mouse, and waits for a frame that has seen it, since the next frame knows the widget below it."""
         self.display.tool("mousemove", x, y)
         self.until(f"pointer at {x} {y}", lambda: self.widgets and self.widgets[0].box[:2] == (x, y))
 
@@ -156,7 +156,7 @@ class Window:
         self.press(end)
 
     def drag(self, label, by, **more):
-        """Drags a widget, and waits until it is where the mouse has it."""
+        """Drags a widget, and waits until it has followed the mouse."""
         self.settle()
         x, y = middle(self.see(label, **more))
         self.move(x, y)
@@ -168,7 +168,7 @@ class Window:
         self.button("up")
 
     def kill(self):
-        """Ends it as a power cut does for a program: it runs no code of its own any more."""
+        """Kills the program, so that it cannot run any more code."""
         self.program.send_signal(signal.SIGKILL)
         return self.program.wait()
 

@@ -1,4 +1,4 @@
-//! What is saved of a world of Bevy, and what is undone in it.
+//! Tests of saves and of undo in a world of Bevy.
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 #![allow(elided_lifetimes_in_paths, reason = "as systems of Bevy are written")]
@@ -42,7 +42,7 @@ pub(crate) struct Party {
     pub(crate) grudges: HashMap<Entity, String>,
 }
 
-/// Who is fond of whom, as a relationship of the game's own.
+/// A relationship of the game, from an entity to the one that it likes.
 #[derive(Component, Persist, Clone)]
 #[persist(component)]
 #[relationship(relationship_target = LikedBy)]
@@ -74,11 +74,11 @@ pub(crate) fn app() -> App {
     app_in(Path::new("no saves are written here"))
 }
 
-/// What another run of the program loads.
+/// Saves the world of an app, and loads it into a new app, as another run of the program does.
 pub(crate) fn reloaded(app: &mut App) -> App {
     let save = app.world_mut().save_to_vec().unwrap();
     let mut other = crate::app();
-    // Handles of the loaded entities are others.
+    // Make sure that the loaded entities get other handles than the saved ones.
     for _ in 0..3 {
         other.world_mut().spawn_empty();
     }
@@ -92,7 +92,7 @@ pub(crate) fn healths(world: &mut World) -> Vec<u32> {
     all
 }
 
-/// The slots of the folder of an app.
+/// Returns the slots in the folder of an app.
 pub(crate) fn slots(world: &World) -> Slots {
     world.resource::<WorldSaves>().slots().unwrap()
 }

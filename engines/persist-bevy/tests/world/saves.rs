@@ -1,4 +1,4 @@
-//! What a save of a world of Bevy keeps, and what messages an app gets.
+//! Tests of the data that a save of a world of Bevy keeps, and of the messages that an app receives.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs;
@@ -76,7 +76,7 @@ fn a_name_leads_to_no_entity_of_another_name() {
         assert_eq!((find(world, "Goblin2"), find(world, "Goblin11")), (None, None));
         assert_eq!(named(world)[&1], "Goblin");
     }
-    // Two exchange their names, and one gives its name away.
+    // Two entities swap their names, and one takes the name of another.
     let world = app.world_mut();
     for (health, name) in [(3, "Goblin#1"), (4, "Goblin1"), (0, "Elf"), (1, "Orc")] {
         let entity = of_health(world, health);
@@ -163,7 +163,7 @@ fn children_come_back_below_their_parents_in_their_order() {
     assert_eq!(children(world, 1), [4, 2, 3]);
     assert_eq!(children(world, 3), [5]);
 
-    // Between two saves, one leaves its parent, one gets another, and the order changes.
+    // Between two saves, one entity loses its parent, one gets another parent, and the order changes.
     let world = app.world_mut();
     world.entity_mut(a).remove::<ChildOf>();
     world.entity_mut(c).insert(ChildOf(b));
@@ -211,13 +211,13 @@ fn only_what_has_changed_is_copied_and_nothing_is_missed() {
         })
         .unwrap();
 
-    // What is taken from the saved ones is not saved any more.
+    // An entity that loses its marker is no longer saved.
     world.entity_mut(rat).remove::<Saved>();
     assert_eq!(world.mirrored(|mirror| mirror.objects().len()).unwrap(), 1);
 }
 
 #[test]
-fn components_that_the_program_does_not_have_stay_on_their_entity() {
+fn unknown_components_are_saved_with_their_entity() {
     let mut with = app();
     let rat = with.world_mut().spawn((Health(1), Name::new("Rat"))).id();
     with.world_mut().entity_mut(rat).insert(Mana { points: 9, source: rat });
@@ -272,7 +272,7 @@ fn a_resource_that_the_save_lacks_keeps_its_value() {
     world.load_from_slice(&save).unwrap();
     assert_eq!(world.get_resource::<Score>(), Some(&score));
 
-    // It is in the next save, though it did not change.
+    // The resource is in the next save, although it is unchanged.
     let save = world.save_to_vec().unwrap();
     world.resource_mut::<Score>().points = 6;
     world.load_from_slice(&save).unwrap();
@@ -325,7 +325,7 @@ fn a_refused_load_leaves_the_world_as_it_was() {
     assert_eq!(world.get::<Percent>(bad), Some(&Percent(50)));
 }
 
-/// Runs frames until a message is there.
+/// Runs frames until the app receives a message.
 pub(crate) fn wait_for<M: Message + Clone>(app: &mut App) -> M {
     let start = Instant::now();
     loop {
@@ -378,12 +378,12 @@ fn requests_save_and_load_slots_in_the_background() {
     app.world_mut().write_message(SaveRequested::slot("no/slot"));
     let failed: SaveFailed = wait_for(&mut app);
     assert_eq!(failed.slot.as_deref(), Some("no/slot"));
-    // The mirror is still there.
+    // The mirror is not lost.
     assert_eq!(app.world_mut().mirrored(|mirror| mirror.objects().len()).unwrap(), 1);
 }
 
 #[test]
-fn a_load_that_is_on_its_way_has_progress() {
+fn a_running_load_has_progress() {
     let folder = tempfile::tempdir().unwrap();
     let mut app = app_in(folder.path());
     app.world_mut().spawn_batch((0..20_000).map(Health));
@@ -405,7 +405,7 @@ fn slots_without_a_plugin_are_an_error_that_names_it() {
     app.persist_component::<Health>();
     let error = app.world().resource::<WorldSaves>().slots().unwrap_err();
     assert_eq!(error.to_string(), "no folder for slots: add `PersistPlugin` to the app");
-    // Other places need no folder.
+    // A file outside of the slots needs no folder.
     let folder = tempfile::tempdir().unwrap();
     let world = app.world_mut();
     world.spawn(Health(1));
@@ -417,7 +417,7 @@ fn slots_without_a_plugin_are_an_error_that_names_it() {
 }
 
 #[test]
-fn the_info_belongs_to_the_save_alone_for_which_it_was_requested() {
+fn an_info_belongs_only_to_the_save_for_which_it_was_requested() {
     let folder = tempfile::tempdir().unwrap();
     let mut app = App::new();
     let plugin = PersistPlugin::new(folder.path()).autosave(Duration::ZERO, 1);
@@ -436,7 +436,7 @@ fn the_info_belongs_to_the_save_alone_for_which_it_was_requested() {
     let slots = slots(app.world());
     app.world_mut().save(&slots.slot("c").info(SlotInfo::new("The inn"))).unwrap();
     app.world_mut().save(&slots.slot("d")).unwrap();
-    // Nor does what was loaded bring its own.
+    // A loaded world does not keep the info of its save either.
     load(&mut app, "a").unwrap();
     app.world_mut().save(&slots.slot("e")).unwrap();
 
@@ -457,7 +457,7 @@ fn the_info_belongs_to_the_save_alone_for_which_it_was_requested() {
 }
 
 #[test]
-fn an_info_that_cannot_be_made_is_a_failed_save() {
+fn a_save_fails_if_its_info_cannot_be_created() {
     let folder = tempfile::tempdir().unwrap();
     let mut app = App::new();
     let plugin = PersistPlugin::new(folder.path()).autosave(Duration::ZERO, 1);
@@ -478,7 +478,7 @@ fn a_world_of_which_nothing_is_saved_replaces_no_save() {
     app.world_mut().spawn(Health(1));
     save(&mut app, "a").unwrap();
 
-    // A main menu; and a new game before its first entity.
+    // There is nothing to save in a main menu, and in a new game before its first entity.
     let mut menu = app_in(folder.path());
     menu.world_mut().spawn(Name::new("a button"));
     app.world_mut().clear_saved();
@@ -502,7 +502,7 @@ fn a_world_of_which_nothing_is_saved_replaces_no_save() {
     load(&mut app, "a").unwrap();
     assert_eq!(healths(app.world_mut()), [1]);
 
-    // A resource is something; and the program may say that nothing is meant.
+    // A resource is enough to save, and the program may allow an empty save.
     menu.world_mut().insert_resource(Score { points: 1, leader: None });
     save(&mut menu, "b").unwrap();
     let mut allowed = App::new();
@@ -550,7 +550,7 @@ fn what_a_load_would_refuse_is_not_saved() {
 fn the_settings_are_those_of_the_saves_that_the_plugin_got() {
     let folder = tempfile::tempdir().unwrap();
     let mut app = App::new();
-    // Types that were registered before the plugin was added are registered in its saves, too.
+    // Types that were registered before the plugin was added are also registered in its saves.
     app.persist_component::<Health>();
     let saves = Saves::new().application("Mill", "1.0").unwrap();
     let saves = saves.save_options(SaveOptions::new().backups(3));
@@ -597,7 +597,7 @@ fn a_world_is_saved_in_a_store() {
     world.spawn(Health(2));
     world.save(&slots.slot("a")).unwrap();
 
-    // Another server, which has seen that save and replaces it.
+    // Another server reads that save and replaces it.
     let mut value = slots.slot("a").load::<persist::World>().unwrap();
     value.spawn("theirs");
     slots.slot("a").save(&value).unwrap();
@@ -609,7 +609,7 @@ fn a_world_is_saved_in_a_store() {
 }
 
 #[test]
-fn a_load_may_keep_the_entities_that_are_there() {
+fn a_load_can_reuse_the_current_entities() {
     let folder = tempfile::tempdir().unwrap();
     let mut app = app_in(folder.path());
     let world = app.world_mut();
@@ -700,7 +700,7 @@ fn what_was_asked_for_in_the_last_frame_is_saved() {
 }
 
 #[test]
-fn a_component_that_panics_while_it_is_saved_costs_that_save_alone() {
+fn a_component_that_panics_while_it_is_saved_fails_only_that_save() {
     #[derive(Component, Persist, Clone)]
     #[persist(component)]
     #[require(Saved)]
@@ -764,7 +764,7 @@ fn entities_that_pass_a_filter_are_saved_and_no_longer_if_they_do_not() {
     world.load_from_slice(&save).unwrap();
     assert_eq!(count(world), 3);
 
-    // What was loaded is saved for as long as it passes.
+    // Loaded entities are saved as long as they pass the filter.
     let mut app = filtered();
     let world = app.world_mut();
     world.load_from_slice(&save).unwrap();
@@ -842,9 +842,9 @@ fn keys_that_are_not_saved_come_back_as_entities_that_differ() {
         let grudges = world.query::<&Party>().single(world).unwrap().grudges.clone();
         assert_eq!((grudges.len(), &*grudges[&rat]), (lost + 2, "the cake"));
         assert_eq!(grudges[&Entity::PLACEHOLDER], "all");
-        let is_there = |key: &&Entity| world.get_entity(**key).is_ok();
-        assert_eq!(grudges.keys().filter(is_there).count(), 1);
-        // What came back is saved again.
+        let exists = |key: &&Entity| world.get_entity(**key).is_ok();
+        assert_eq!(grudges.keys().filter(exists).count(), 1);
+        // The restored placeholders can be saved again.
         world.query::<&mut Party>().single_mut(world).unwrap().members = vec![rat];
         let save = world.save_to_vec().unwrap();
         let mut next = app();
@@ -900,7 +900,7 @@ fn each_lost_reference_is_a_warning_at_the_save_and_a_row_at_the_load() {
     assert_eq!(rows(report.rows()), warnings.iter().map(left_out).collect::<Vec<_>>());
     assert_eq!(world.query::<&ChildOf>().iter(world).count(), 1);
 
-    // Once it is mended, nothing is reported any more.
+    // After the entities are marked, nothing is reported.
     let world = first.world_mut();
     world.entity_mut(camera).insert(Saved);
     let save = world.save_to_vec().unwrap();
@@ -982,7 +982,7 @@ fn lost_references_in_lists_maps_and_sets_of_components_and_resources_are_report
         app.persist_component_as::<Held, Bonds>().persist_resource::<Bonds>();
         app
     };
-    /// A component that is stored as that resource's type.
+    /// A component that is stored as the type of the resource.
     #[derive(Component, Clone)]
     #[require(Saved)]
     struct Held(Bonds);
@@ -1039,7 +1039,7 @@ fn lost_references_in_lists_maps_and_sets_of_components_and_resources_are_report
     }
 }
 
-/// What was logged as a warning.
+/// The warnings that were logged.
 static LOGGED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 struct Logger;
@@ -1090,7 +1090,7 @@ fn each_loss_is_in_the_log_once_when_it_is_first_saved() {
 #[test]
 fn a_reference_to_an_entity_that_is_no_longer_saved_is_a_warning() {
     type Lose = fn(&mut World, Entity);
-    let ways: [Lose; 2] = [
+    let losses: [Lose; 2] = [
         |world, entity| {
             world.despawn(entity);
         },
@@ -1098,7 +1098,7 @@ fn a_reference_to_an_entity_that_is_no_longer_saved_is_a_warning() {
             world.entity_mut(entity).remove::<Saved>();
         },
     ];
-    for lose in ways {
+    for lose in losses {
         let mut app = app();
         let world = app.world_mut();
         let cat = world.spawn(Health(1)).id();
@@ -1167,7 +1167,7 @@ fn a_reference_leads_to_an_entity_that_is_saved_later() {
     assert_eq!(world.query::<&Mana>().single(world).unwrap().source, camera);
 }
 
-/// A save of the program with its mods, which has a component and a resource that it does not have without them.
+/// Returns a save of the program with its mods, with a component and a resource that only the mods register.
 fn save_with_mods() -> Vec<u8> {
     let mut with = app();
     let world = with.world_mut();
@@ -1176,7 +1176,7 @@ fn save_with_mods() -> Vec<u8> {
     world.save_to_vec().unwrap()
 }
 
-/// What a save has that the program does not know without its mods.
+/// Returns the data in a save that the program does not know without its mods.
 fn of_mods(save: &[u8]) -> (usize, Option<u32>) {
     let mut with = app();
     let world = with.world_mut();
@@ -1210,7 +1210,7 @@ fn a_new_game_has_nothing_of_the_one_that_was_loaded() {
 }
 
 #[test]
-fn a_game_that_is_loaded_has_nothing_of_the_one_before() {
+fn a_loaded_game_has_nothing_of_the_previous_one() {
     let folder = tempfile::tempdir().unwrap();
     let mut without = without_mods();
     without.add_plugins(PersistPlugin::new(folder.path()));
@@ -1218,7 +1218,7 @@ fn a_game_that_is_loaded_has_nothing_of_the_one_before() {
     save(&mut without, "other").unwrap();
     let other = without.world_mut().save_to_vec().unwrap();
     without.world_mut().load_from_slice(&save_with_mods()).unwrap();
-    // A load that is an error changes nothing.
+    // A failed load changes nothing.
     without.world_mut().load_from_slice(&other[..other.len() - 1]).unwrap_err();
     assert_eq!(of_mods(&without.world_mut().save_to_vec().unwrap()), (1, Some(5)));
     without.world_mut().write_message(LoadRequested::slot("other"));
@@ -1249,7 +1249,7 @@ fn a_type_that_cannot_be_saved_is_named_in_the_panic() {
 }
 
 #[test]
-fn a_load_spawns_all_entities_before_their_components_and_is_told_at_its_end() {
+fn a_load_spawns_entities_first_then_inserts_components_then_sends_a_message() {
     #[derive(Resource, Default)]
     struct Seen(Vec<String>);
 
@@ -1323,7 +1323,7 @@ fn a_damaged_slot_is_replaced_by_its_backup_or_salvaged() {
     assert!(report.recovery().is_some());
     assert_eq!(healths(world), [1]);
 
-    // Without a backup, the player may ask for what is whole.
+    // Without a backup, the player may ask for a salvage of the intact parts.
     world.save(&slot(world, "b")).unwrap();
     damage("b.sav");
     assert_eq!(world.load(&slot(world, "b")).unwrap_err().kind(), ErrorKind::Damaged);
@@ -1333,7 +1333,7 @@ fn a_damaged_slot_is_replaced_by_its_backup_or_salvaged() {
     assert!(report.salvage().is_some());
     assert_eq!(healths(world), [1]);
 
-    // So does a request.
+    // A request can salvage a save as well.
     world.save(&slot(world, "c")).unwrap();
     damage("c.sav");
     world.write_message(LoadRequested::slot("c"));

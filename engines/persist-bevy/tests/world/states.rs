@@ -1,4 +1,4 @@
-//! States of an app, which are saved, and entered by a transition after a load.
+//! Tests of states, which are saved, and entered by a transition after a load.
 
 use std::path::Path;
 use std::time::Duration;
@@ -27,7 +27,7 @@ enum Stage {
     Talk(#[persist(with = entity)] Entity),
 }
 
-/// Exists outside of the menu.
+/// A sub state that exists outside of the menu.
 #[derive(SubStates, Persist, Clone, PartialEq, Eq, Hash, Debug, Default)]
 #[source(InGame = InGame)]
 enum Pace {
@@ -47,7 +47,7 @@ impl ComputedStates for InGame {
     }
 }
 
-/// Which schedules have run, and how many saved entities they have found.
+/// The schedules that have run, with the number of saved entities that each has found.
 #[derive(Resource, Default)]
 struct Seen(Vec<String>);
 
@@ -98,7 +98,7 @@ fn enter<S: bevy_state::state::FreelyMutableState>(app: &mut App, state: S) {
     seen(app);
 }
 
-/// A save in the dungeon, with one entity.
+/// Returns a save in the dungeon, with one entity.
 fn dungeon() -> Vec<u8> {
     let mut app = stages();
     app.world_mut().spawn(Health(1));
@@ -163,7 +163,7 @@ fn a_load_in_the_state_of_the_save_runs_no_transition_and_withdraws_a_pending_on
     app.update();
     assert_eq!((stage(&app), seen(&mut app)), (Stage::Village, vec![]));
 
-    // Nor does a pending one outlive a load of another state.
+    // A load of another state also replaces a pending transition.
     app.world_mut().resource_mut::<NextState<Stage>>().set(Stage::Menu);
     app.world_mut().load_from_slice(&dungeon()).unwrap();
     app.update();
@@ -182,7 +182,7 @@ fn a_game_that_saves_and_leaves_to_its_menu_is_saved_as_it_was_played() {
         app.update();
         assert_eq!(stage(&app), Stage::Menu);
         assert_ne!(app.world_mut().save_to_vec().unwrap(), village);
-        // Also if a load was the last one who has asked for a transition.
+        // In the second round, the last transition was requested by a load.
         app.world_mut().load_from_slice(&village).unwrap();
         app.update();
     }
@@ -201,7 +201,7 @@ fn a_transition_that_the_game_calls_off_after_a_load_is_not_saved() {
 }
 
 #[test]
-fn a_sub_state_is_saved_and_goes_with_its_source() {
+fn a_sub_state_is_saved_and_removed_with_its_source() {
     let mut app = stages();
     app.world_mut().spawn(Health(1));
     let menu = app.world_mut().save_to_vec().unwrap();
@@ -224,7 +224,7 @@ fn a_sub_state_is_saved_and_goes_with_its_source() {
     assert_eq!((stage(&next), pace(&next)), (Stage::Menu, None));
     assert_eq!(next.world_mut().save_to_vec().unwrap(), menu, "what was removed is not saved");
 
-    // One that is not registered begins with its default.
+    // A sub state that is not registered begins with its default.
     let mut without = app_in(Path::new("no saves are written here"));
     without.add_plugins(StatesPlugin).init_state::<Stage>().persist_state::<Stage>();
     without.add_computed_state::<InGame>().add_sub_state::<Pace>();
@@ -237,7 +237,7 @@ fn a_sub_state_is_saved_and_goes_with_its_source() {
 }
 
 #[test]
-fn an_app_stays_in_its_state_if_a_save_has_none_or_is_refused() {
+fn an_app_keeps_its_state_if_a_save_has_none_or_is_refused() {
     let mut old = crate::app();
     old.world_mut().spawn(Health(7));
     let save = old.world_mut().save_to_vec().unwrap();
@@ -372,7 +372,7 @@ fn an_edit_session_neither_records_nor_changes_states() {
     session.save().unwrap();
     drop((app, session));
 
-    // The game finds the state that it has saved.
+    // The save still has the state with which the game saved it.
     let mut game = stages_in(folder.path());
     let file = game.world().resource::<WorldSaves>().saves().file(&level);
     game.world_mut().load(&file).unwrap();

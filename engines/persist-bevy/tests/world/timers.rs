@@ -1,4 +1,4 @@
-//! Timers and stopwatches as fields.
+//! Tests of timers and stopwatches as fields.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -39,13 +39,13 @@ fn app() -> App {
     app
 }
 
-/// Timers as games have them.
+/// Returns timers in many states.
 fn timers() -> Vec<Timer> {
     let secs = Duration::from_secs_f64;
     let mut all = Vec::new();
     for mode in [TimerMode::Once, TimerMode::Repeating] {
         for duration in [0.0, 0.1, 2.0] {
-            // None, a part, exactly one, several at once, and one after it was finished.
+            // Ticks of no time, of a part, of exactly one period, of several periods, and after the timer has finished.
             for ticks in [&[][..], &[0.05], &[0.1], &[2.0], &[2.0, 0.0], &[7.5], &[7.5, 0.3]] {
                 let mut timer = Timer::new(secs(duration), mode);
                 for tick in ticks {
@@ -88,7 +88,7 @@ fn a_loaded_timer_is_equal_to_the_saved_one_and_continues_like_it() {
 }
 
 #[test]
-fn timers_and_stopwatches_are_fields_of_components_and_resources_alone_and_in_containers() {
+fn components_and_resources_have_timers_and_stopwatches_also_in_containers() {
     let all = timers();
     let mut watch = Stopwatch::new();
     watch.tick(Duration::from_millis(1500));

@@ -1,4 +1,4 @@
-//! What an editor undoes, redoes and recovers.
+//! Tests of undo, redo and recovery in an editor.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use persist_bevy::{EditSession, PersistApp, PersistPlugin, PersistWorld, Saved};
 
 use crate::{Health, Likes, Mana, Party, Score, app, healths, of_health};
 
-/// An editor in a folder: its app and the level.
+/// Starts an editor in a folder, and opens its level.
 fn open(folder: &Path) -> (App, EditSession, Recovered) {
     let mut app = app();
     let (save, journal) = (folder.join("level.sav"), folder.join("level.journal"));
@@ -170,7 +170,7 @@ fn an_undo_keeps_references_to_entities_that_are_not_saved() {
     session.redo(world).unwrap();
     assert_eq!(world.get::<Mana>(rat).map(|mana| mana.source), Some(lamp));
 
-    // To another run they are gone.
+    // Another run does not know these entities.
     session.undo(world).unwrap();
     session.save().unwrap();
     drop((app, session));
@@ -280,9 +280,9 @@ fn what_was_changed_without_an_edit_belongs_to_the_next_one() {
         world.despawn(cat);
         world.spawn((Health(3), ChildOf(rat))).id()
     };
-    let look = |world: &mut World| Ok(healths(world));
+    let inspect = |world: &mut World| Ok(healths(world));
     without(world);
-    session.edit(world, "Look", look).unwrap();
+    session.edit(world, "Look", inspect).unwrap();
     session.save().unwrap();
     assert_eq!(session.session().history().position(), 2);
     session.undo(world).unwrap();
@@ -291,20 +291,20 @@ fn what_was_changed_without_an_edit_belongs_to_the_next_one() {
     session.redo(world).unwrap();
     assert_eq!((healths(world), below(world, rat)), (vec![3, 10], vec![3]));
 
-    // An undo in between rolls it back. After that nothing of it is left for the next edit.
+    // An undo in between rolls back changes without an edit, so that the next edit does not record them.
     session.undo(world).unwrap();
     world.get_mut::<Health>(rat).unwrap().0 = 20;
     world.entity_mut(rat).remove::<Mana>();
     world.spawn(Health(4));
     session.redo(world).unwrap();
     assert_eq!(healths(world), [3, 10]);
-    session.edit(world, "Look", look).unwrap();
+    session.edit(world, "Look", inspect).unwrap();
     assert_eq!(session.session().history().position(), 2);
 
-    // Nor is anything left out after an undo.
+    // Changes after an undo are recorded by the next edit.
     session.undo(world).unwrap();
     world.entity_mut(rat).insert(Name::new("Rat"));
-    session.edit(world, "Look", look).unwrap();
+    session.edit(world, "Look", inspect).unwrap();
     session.undo(world).unwrap();
     assert!(world.get::<Name>(rat).is_none());
     session.redo(world).unwrap();
@@ -335,7 +335,7 @@ fn unsaved_edits_of_a_mod_that_is_off_are_not_given_up() {
     assert_eq!(healths(app.world_mut()), [1]);
     drop((app, session));
 
-    // With the mod, all is there; and once it is saved, the level opens without.
+    // With the mod, the edit is replayed. After a save, the level also opens without the mod.
     let (app, mut session, recovered) = open(folder.path());
     assert_eq!(recovered.replayed, 1);
     session.save().unwrap();
@@ -419,7 +419,7 @@ fn an_undo_in_a_later_run_takes_no_resource_out_of_the_world() {
 }
 
 #[test]
-fn a_resource_that_an_edit_removes_stays_removed_until_that_is_undone() {
+fn an_edit_that_removes_a_resource_is_undone_and_redone() {
     let folder = tempfile::tempdir().unwrap();
     let mut app = app();
     let score = |points| Score { points, leader: None };
@@ -449,14 +449,14 @@ fn a_resource_that_an_edit_removes_stays_removed_until_that_is_undone() {
     session.redo(world).unwrap();
     assert_eq!(points(world), None);
 
-    // Another edit in place of the removal.
+    // Another edit replaces the removal.
     session.undo(world).unwrap();
     session.edit(world, "Add", |world| Ok(world.spawn(Health(2)).id())).unwrap();
     session.undo(world).unwrap();
     session.redo(world).unwrap();
     assert_eq!((points(world), healths(world)), (Some(5), vec![2]));
 
-    // A program that removes it without an edit: so does the next edit.
+    // If the program removes the resource without an edit, an undo restores it, and the next edit records the removal.
     world.remove_resource::<Score>();
     session.undo(world).unwrap();
     assert_eq!(points(world), Some(5));
@@ -467,7 +467,7 @@ fn a_resource_that_an_edit_removes_stays_removed_until_that_is_undone() {
     session.redo(world).unwrap();
     assert_eq!((points(world), healths(world)), (None, vec![3]));
 
-    // A later run begins with its own, as with any resource that the level lacks.
+    // A later run begins with its own value, as for any resource that the level lacks.
     drop((app, session));
     let mut next = crate::app();
     next.insert_resource(score(7));
@@ -476,8 +476,7 @@ fn a_resource_that_an_edit_removes_stays_removed_until_that_is_undone() {
 }
 
 #[test]
-fn a_child_of_an_entity_that_is_not_saved_stays_below_it_in_a_session_and_is_reported_to_the_next()
-{
+fn a_child_of_an_unsaved_entity_keeps_its_parent_and_is_reported_in_the_next_session() {
     let folder = tempfile::tempdir().unwrap();
     let (mut app, mut session, _) = open(folder.path());
     let world = app.world_mut();
@@ -501,7 +500,7 @@ fn a_child_of_an_entity_that_is_not_saved_stays_below_it_in_a_session_and_is_rep
     let world = app.world_mut();
     assert_eq!(world.query::<&ChildOf>().iter(world).count(), 0);
 
-    // Once it has a parent, or is meant to have none, nothing is reported.
+    // Nothing is reported once the entity has a saved parent, or no parent.
     let rat = of_health(world, 1);
     let move_below = |world: &mut World| {
         let house = world.spawn(Health(2)).id();
@@ -525,12 +524,12 @@ fn a_resource_that_no_edit_has_changed_is_in_the_level() {
     drop(open_in(&mut next, folder.path()));
     assert_eq!(next.world().resource::<Score>().points, 5);
 
-    // One that is registered later enters a level that has a history, too.
+    // A resource that is registered later is also added to a level that has a history.
     let folder = tempfile::tempdir().unwrap();
-    let (mut before, mut session, _) = open(folder.path());
+    let (mut first, mut session, _) = open(folder.path());
     let add = |world: &mut World| Ok(world.spawn(Health(1)).id());
-    session.edit(before.world_mut(), "Add", add).unwrap();
-    drop((before, session));
+    session.edit(first.world_mut(), "Add", add).unwrap();
+    drop((first, session));
     let mut later = app();
     later.insert_resource(Score { points: 7, leader: None });
     let (mut session, _) = open_in(&mut later, folder.path());
@@ -616,7 +615,7 @@ fn an_edit_that_fails_is_rolled_back() {
     assert_eq!(world.get::<Health>(rat), Some(&Health(1)));
     assert_eq!(session.session().history().position(), 1);
 
-    // An edit that changes nothing is none.
+    // An edit without changes makes no entry.
     session.edit(world, "Look", |world| Ok(healths(world))).unwrap();
     assert_eq!(session.session().history().position(), 1);
     world.save_to_vec().unwrap(); // beside the session

@@ -1,4 +1,4 @@
-//! Every kind of field: edited by clicks, keys and drags, each one entry of the history.
+//! Tests of every kind of field: edits by clicks, keys and drags, each with one entry in the history.
 
 use egui::{Key, Vec2};
 use persist::Value;
@@ -30,7 +30,7 @@ fn a_number_is_typed() {
     let mut window = program.show();
     window.enter("radius", "3.25");
     assert_eq!(window.component::<Lamp>().radius, 3.25);
-    // The range holds what is typed, too.
+    // A typed number is limited to the range as well.
     window.enter("radius", "999");
     assert_eq!(window.component::<Lamp>().radius, 20.0);
     window.enter("radius", "no number");
@@ -39,7 +39,7 @@ fn a_number_is_typed() {
 }
 
 #[test]
-fn a_look_at_a_field_records_nothing() {
+fn showing_a_field_records_nothing() {
     let lamp = Lamp { radius: 1.234_567, text: "x".into(), built: 7, ..Lamp::default() };
     let (program, _) = Program::with("Lamp", Lamp { radius: 500.0, ..lamp.clone() });
     let mut window = program.show();
@@ -48,7 +48,7 @@ fn a_look_at_a_field_records_nothing() {
         window.click_at(at, egui::PointerButton::Primary);
         window.press(Key::Enter);
     }
-    // Also one that is out of its range.
+    // Showing a number outside its range does not change it either.
     assert_eq!(window.component::<Lamp>(), Lamp { radius: 500.0, ..lamp });
     assert_eq!(window.entries(), [""; 0]);
 }
@@ -64,7 +64,7 @@ fn switches_texts_and_letters_are_edited() {
     assert_eq!(window.component::<Lamp>().text, "brass");
     window.enter("letter", "ß");
     assert_eq!(window.component::<Lamp>().letter, 'ß');
-    // What is typed in one go is one entry.
+    // A text that is typed without interruption is one entry.
     let entries = ["Set Is lit of Lamp", "Set text of Lamp", "Set letter of Lamp"];
     assert_eq!(window.entries(), entries);
     window.enter("text", "brasses");
@@ -88,11 +88,11 @@ fn hidden_fields_are_not_shown_and_read_only_ones_not_edited() {
 fn a_colour_is_picked() {
     let (program, _) = Program::with("Lamp", Lamp { light: [1.0, 0.0, 0.0], ..Lamp::default() });
     let mut window = program.show();
-    // The picker of egui has a sign that not every font has.
+    // The picker of egui has a character that some fonts lack.
     window.0.ctx.set_missing_glyph_policy(egui::MissingGlyphPolicy::Tofu);
     let at = window.widget("light");
     window.click_at(at, egui::PointerButton::Primary);
-    // The picker has opened.
+    // The picker is open now.
     let red = window.place("R");
     window.drag(red, red - Vec2::new(100.0, 0.0));
     let light = window.component::<Lamp>().light;
@@ -149,7 +149,7 @@ fn elements_are_inserted_moved_and_removed() {
         bag.items.into_iter().map(|item| item.name).collect::<Vec<_>>()
     };
     assert_eq!(names(&window), ["axe", "bow", ""]);
-    // It has the defaults of the program.
+    // The new element has the default values of the program.
     assert_eq!(window.component::<Bag>().items[2].count, 1);
     window.click("Move [0] down");
     assert_eq!(names(&window), ["bow", "axe", ""]);
@@ -214,7 +214,7 @@ fn sets_and_maps_get_lose_and_change_elements() {
         window.undo();
     }
     assert_eq!(window.component::<Bag>(), bag);
-    // The price, then the name of what it is of.
+    // Change a value of the map, then its key.
     window.enter("[\"axe\"]", "12");
     assert_eq!(window.get("Bag:prices[\"axe\"]"), Value::U32(12));
     assert_eq!(window.entries(), ["Set prices[\"axe\"] of Ada"]);
@@ -246,7 +246,7 @@ fn a_reference_is_picked_from_a_list_and_followed() {
     let mut window = program.show();
     let at = window.widget("maybe");
     window.click_at(at, egui::PointerButton::Primary);
-    // The search has the keyboard, and Enter takes the only one that is found.
+    // The search has the focus, and Enter picks the only object that was found.
     window.0.event(egui::Event::Text("bo".into()));
     window.settle();
     window.press(Key::Enter);
@@ -277,7 +277,7 @@ fn numbers_of_every_width_are_exact() {
     let numbers = window.component::<Numbers>();
     assert_eq!((numbers.longest, numbers.long), (i128::MAX, u64::MAX - 2));
     assert_eq!((numbers.short, numbers.packed), (127, -70_000));
-    // One that does not fit is clamped, or not taken.
+    // A number that does not fit is clamped or ignored.
     window.enter("short", "300");
     window.enter("long", "99999999999999999999999");
     let numbers = window.component::<Numbers>();
@@ -308,7 +308,7 @@ fn what_the_component_refuses_is_shown_and_not_done() {
     window.enter("number", "4");
     assert_eq!(window.component::<Even>().number, 4);
     assert_eq!(window.program().inspector.error(), None);
-    // A text counts once it is whole: what stands in it on its way is not refused.
+    // A text is applied when it is complete: an incomplete one is not refused.
     window.enter("word", "odder");
     assert_eq!(window.component::<Even>().word, "odder");
 }
@@ -337,13 +337,13 @@ fn resources_are_edited() {
 fn a_text_that_is_refused_leaves_the_old_one_whole() {
     let (program, _) = Program::with("Ada", Even { word: "rats".into(), number: 0 });
     let mut window = program.show();
-    let before = window.widget("word");
+    let place = window.widget("word");
     window.type_into("word", "odd");
-    // Nothing is done while it is typed, and nothing moves.
+    // Typing alone changes nothing, and the field does not move.
     assert_eq!(window.component::<Even>().word, "rats");
     window.press(Key::Enter);
     assert!(window.says("it is odd"));
-    assert_eq!(window.widget("word"), before);
+    assert_eq!(window.widget("word"), place);
     assert_eq!(window.component::<Even>().word, "rats");
     assert_eq!(window.entries(), [""; 0]);
     window.click("Close the message");
@@ -362,7 +362,7 @@ fn a_text_counts_once_another_field_is_clicked() {
 }
 
 #[test]
-fn escape_gives_up_what_is_typed() {
+fn escape_cancels_typing() {
     let (program, _) = Program::with("Lamp", Lamp { text: "brass".into(), ..Lamp::default() });
     let mut window = program.show();
     for (field, typed) in [("text", "iron"), ("letter", "x"), ("radius", "7")] {
@@ -375,7 +375,7 @@ fn escape_gives_up_what_is_typed() {
 }
 
 #[test]
-fn escape_gives_up_a_drag() {
+fn escape_cancels_a_drag() {
     let (program, _) = Program::with("Lamp", Lamp { radius: 1.0, ..Lamp::default() });
     let mut window = program.show();
     let at = window.widget("radius");
@@ -384,7 +384,7 @@ fn escape_gives_up_a_drag() {
     assert!(window.component::<Lamp>().radius > 1.0);
     window.press(Key::Escape);
     assert_eq!(window.component::<Lamp>().radius, 1.0);
-    // The rest of the drag does nothing.
+    // The rest of the drag is ignored.
     window.move_to(at + Vec2::new(60.0, 0.0));
     window.press_at(at + Vec2::new(60.0, 0.0), false);
     assert_eq!(window.component::<Lamp>().radius, 1.0);

@@ -1,4 +1,4 @@
-//! The window with the history, the mark of unsaved changes, and the banner of what was recovered.
+//! Tests of the window with the history, the mark of unsaved changes, and the banner after a recovery.
 
 use egui::Vec2;
 use egui_kittest::Harness;
@@ -73,7 +73,7 @@ fn the_banner_says_what_was_recovered_until_it_is_closed() {
     for name in ["Door", "Gate"] {
         program.session.edit("", |edit| edit.spawn(name)).unwrap();
     }
-    // A crash.
+    // Simulate a crash.
     drop(program);
     // The window with the history does not lie over the banner.
     let mut window = show(open(folder.path()));

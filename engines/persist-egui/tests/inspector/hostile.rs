@@ -1,4 +1,4 @@
-//! What no user means to do, and values that no user types.
+//! Tests of actions and values that users do not intend.
 
 use egui::{Key, PointerButton, Vec2};
 use egui_kittest::Harness;
@@ -27,7 +27,7 @@ fn floats_that_are_no_numbers_are_shown_and_replaced() {
 }
 
 #[test]
-fn not_a_number_can_be_typed_and_taken_back() {
+fn not_a_number_can_be_typed_and_undone() {
     let (program, _) = Program::with("Ada", Numbers::default());
     let mut window = program.show();
     window.enter("float", "NaN");
@@ -60,26 +60,26 @@ fn a_huge_list_is_shown_in_pages() {
 
 #[test]
 fn a_value_that_nests_deeply_is_shown_to_a_depth() {
-    let mut deep = Deep::default();
+    let mut nested = Deep::default();
     for level in 1..60 {
-        deep = Deep { inner: Some(Box::new(deep)), level };
+        nested = Deep { inner: Some(Box::new(nested)), level };
     }
-    let (program, _) = Program::with("Ada", deep.clone());
+    let (program, _) = Program::with("Ada", nested.clone());
     let mut window = program.show();
     for _ in 0..30 {
         let Some(closed) = window.last_closed() else { break };
         window.click_at(closed, PointerButton::Primary);
     }
-    assert_eq!(window.component::<Deep>(), deep);
+    assert_eq!(window.component::<Deep>(), nested);
 }
 
 #[test]
 fn a_value_that_nests_beyond_all_limits_is_named() {
-    let mut deep = Deep::default();
+    let mut nested = Deep::default();
     for level in 1..1_500 {
-        deep = Deep { inner: Some(Box::new(deep)), level };
+        nested = Deep { inner: Some(Box::new(nested)), level };
     }
-    let (program, _) = Program::with("Ada", deep);
+    let (program, _) = Program::with("Ada", nested);
     let mut window = program.show();
     window.type_into(SEARCH, "level=7");
     window.settle();
@@ -140,7 +140,7 @@ fn an_undo_while_a_text_is_typed_is_not_typed_over() {
 }
 
 #[test]
-fn what_is_typed_counts_before_the_click_that_ends_it() {
+fn typed_text_is_applied_before_the_click_that_ends_typing() {
     let (mut program, ada) = Program::with("Ada", Lamp::default());
     program.world.spawn("Bob");
     let mut window = program.show();
@@ -156,7 +156,7 @@ fn what_is_typed_counts_before_the_click_that_ends_it() {
     window.program().inspector.select(Some(ada));
     window.settle();
     window.type_into("radius", "7");
-    // Its text is that of the entry before, until the mouse is pressed.
+    // The button shows the previous entry until the mouse is pressed, which applies the typed text.
     window.click("Undo Set radius of Eve");
     assert_eq!(window.component::<Lamp>().radius, 5.0);
     assert_eq!(window.program().history.redo_text(), "Redo Set radius of Eve");
@@ -232,7 +232,7 @@ fn an_undo_while_a_number_is_dragged_is_not_dragged_over() {
 }
 
 #[test]
-fn references_to_objects_that_are_gone_are_shown() {
+fn references_to_removed_objects_are_shown() {
     let mut program = Program::new();
     let [ada, bob] = ["Ada", "Bob"].map(|name| program.world.spawn(name));
     let link = Link { to: bob, maybe: Some(bob), all: vec![bob, ada] };
@@ -240,8 +240,8 @@ fn references_to_objects_that_are_gone_are_shown() {
     program.world.remove(bob);
     program.inspector.select(Some(ada));
     let mut window = program.show();
-    let gone = format!("object {} (removed)", bob.get());
-    assert_eq!(window.0.query_all_by_value(&gone).count(), 3);
+    let removed = format!("object {} (removed)", bob.get());
+    assert_eq!(window.0.query_all_by_value(&removed).count(), 3);
     assert_eq!(window.component::<Link>(), link);
     window.click("Insert into all");
     assert_eq!(window.component::<Link>().all.len(), 3);
@@ -314,7 +314,7 @@ fn two_inspectors_of_one_world_do_not_disturb_each_other() {
 }
 
 #[test]
-fn components_that_the_program_does_not_have_are_kept() {
+fn unknown_components_are_not_lost() {
     let mut world = World::new();
     let lamp = world.spawn("Lamp");
     world.attach(lamp, Lamp::default()).unwrap();

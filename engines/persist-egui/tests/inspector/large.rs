@@ -1,4 +1,4 @@
-//! Worlds of 100,000 objects: frames cost what is visible.
+//! Tests with 100,000 objects: the cost of a frame depends on the visible rows.
 
 use egui::Vec2;
 use egui_kittest::kittest::Queryable as _;
@@ -28,7 +28,7 @@ fn only_visible_rows_are_laid_out() {
 }
 
 #[test]
-fn a_search_of_values_goes_on_from_frame_to_frame() {
+fn a_search_of_values_is_spread_over_several_frames() {
     let program = large();
     let mut window = program.show();
     window.type_into(SEARCH, "radius=999");
@@ -36,7 +36,7 @@ fn a_search_of_values_goes_on_from_frame_to_frame() {
     assert!(window.0.query_all_by_label_contains("object ").count() > 10);
 }
 
-/// `cargo test --release -p persist-egui --test inspector -- --ignored --nocapture` prints it.
+/// Run `cargo test --release -p persist-egui --test inspector -- --ignored --nocapture` to print the times.
 #[test]
 #[ignore = "it measures"]
 fn the_time_of_a_frame() {

@@ -1,4 +1,4 @@
-//! The inspector and the history window, driven by synthetic input without a display.
+//! Tests of the inspector and the history window, with synthetic input and without a display.
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 

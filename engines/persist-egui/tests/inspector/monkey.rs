@@ -1,4 +1,4 @@
-//! Thousands of random clicks, drags and keys: nothing panics, and undo, redo and a crash lead to what was.
+//! Thousands of random clicks, drags and keys: nothing panics, and undo, redo and a crash restore earlier states.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use persist_egui::Inspector;
 
 use crate::support::{Bag, Deep, Even, Item, Lamp, Link, Numbers, Place, Score, Shade};
 
-/// What the other components do not have.
+/// A component with the kinds of fields that the other components lack.
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
 #[persist(component)]
 struct Every {
@@ -64,7 +64,7 @@ enum Suit {
     Hearts(u8),
 }
 
-/// A variant needs an object.
+/// An enum that has a variant with a reference to an object.
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
 enum Door {
     #[default]
@@ -108,7 +108,7 @@ fn open(folder: &std::path::Path) -> Session {
     session.open(folder.join("a.sav"), folder.join("a.journal")).unwrap().0
 }
 
-/// Everything that is in a world.
+/// Describes the whole content of a world as text.
 fn dump(world: &World) -> String {
     let mut text = String::new();
     let mut put = |owner: Option<ObjectId>| {
@@ -127,7 +127,7 @@ fn dump(world: &World) -> String {
     text
 }
 
-/// Numbers that look random.
+/// A generator of pseudo-random numbers.
 struct Random(u64);
 
 impl Random {
@@ -138,8 +138,8 @@ impl Random {
         usize::try_from(self.0 >> 33).unwrap() % most.max(1)
     }
 
-    fn one_of<T: Clone>(&mut self, of: &[T]) -> Option<T> {
-        (!of.is_empty()).then(|| of[self.below(of.len())].clone())
+    fn one_of<T: Clone>(&mut self, items: &[T]) -> Option<T> {
+        (!items.is_empty()).then(|| items[self.below(items.len())].clone())
     }
 }
 
@@ -217,7 +217,7 @@ impl Monkey {
         };
         let size = Vec2::new(800.0, 1000.0);
         let mut window = Harness::builder().with_size(size).build_ui_state(app, program);
-        // The picker of egui has a sign that not every font has.
+        // The picker of egui has a character that some fonts lack.
         window.ctx.set_missing_glyph_policy(egui::MissingGlyphPolicy::Tofu);
         window.run_steps(3);
         Self { window, random: Random(seed), size }
@@ -227,7 +227,7 @@ impl Monkey {
         self.window.state_mut().session.as_mut().unwrap()
     }
 
-    /// The middle of something on the screen, or anything beside it.
+    /// Returns the middle of a random widget, or a place beside it.
     fn place(&mut self) -> Pos2 {
         let screen = egui::Rect::from_min_size(Pos2::ZERO, self.size);
         let nodes = self.window.query_all(egui_kittest::kittest::By::new().predicate(|_| true));
@@ -238,7 +238,7 @@ impl Monkey {
             .map(|rect| rect.center())
             .collect();
         let at = self.random.one_of(&places).unwrap_or(Pos2::ZERO);
-        // The arrow of a header, or an end of a field.
+        // The offset may hit the arrow of a header, or the end of a field.
         let beside = self.random.one_of(&[0.0, 0.0, 0.0, -30.0, 12.0]).unwrap_or_default();
         at + Vec2::new(beside, 0.0)
     }
@@ -300,7 +300,7 @@ impl Monkey {
         }
     }
 
-    /// What the program does beside the inspector.
+    /// Makes a random change as the program itself would, without the inspector.
     fn act(&mut self) {
         let which = self.random.below(9);
         let session = self.window.state_mut().session.as_mut().unwrap();
@@ -331,7 +331,7 @@ impl Monkey {
         self.window.run_steps(1);
     }
 
-    /// Undo, redo and a crash lead to what was.
+    /// Asserts that undo, redo and a crash restore earlier states.
     fn check(&mut self, crashes: bool) {
         let session = self.session();
         assert!(session.history().poison().is_none(), "{:?}", session.history().poison());

@@ -1,4 +1,4 @@
-//! The tree of objects: selected, searched, made, moved, copied and removed.
+//! Tests of the tree: objects are selected, searched, added, moved, copied and removed.
 
 use egui::{Key, PointerButton, Vec2};
 use egui_kittest::kittest::Queryable as _;
@@ -7,7 +7,7 @@ use persist::world::Activity;
 
 use crate::support::{Bag, Lamp, Program, SEARCH, Window};
 
-/// A house with a lamp, and a garden.
+/// Creates a level with a house that has a lamp, and a garden.
 fn level() -> (Program, [ObjectId; 3]) {
     let mut program = Program::new();
     let world = &mut program.world;
@@ -18,7 +18,7 @@ fn level() -> (Program, [ObjectId; 3]) {
     (program, [house, lamp, garden])
 }
 
-/// Opens the menu of an object and clicks on an entry.
+/// Opens the menu of an object, and clicks on an entry.
 fn choose(window: &mut Window, object: &str, entry: &str) {
     let at = window.place(object);
     window.click_at(at, PointerButton::Secondary);
@@ -49,7 +49,7 @@ fn an_object_that_the_program_selects_is_shown_in_the_tree() {
     let mut window = program.show();
     window.program().inspector.select(Some(lamp));
     window.settle();
-    // In the tree.
+    // The tree has opened its parent.
     assert!(window.has("Lamp"));
 }
 
@@ -99,13 +99,13 @@ fn the_border_below_the_tree_is_dragged() {
     let mut window = program.show();
     window.program().inspector.select(Some(house));
     window.settle();
-    let before = window.widget("Name");
-    // A tree of two rows takes no more room than it needs.
-    assert!(before.y < 200.0, "{before:?}");
-    let border = before - Vec2::new(0.0, 17.0);
+    let place = window.widget("Name");
+    // A tree of two rows is only as high as it needs to be.
+    assert!(place.y < 200.0, "{place:?}");
+    let border = place - Vec2::new(0.0, 17.0);
     window.drag(border, border + Vec2::new(0.0, 100.0));
     let after = window.widget("Name");
-    assert!((after.y - before.y - 100.0).abs() < 10.0, "{before:?} {after:?}");
+    assert!((after.y - place.y - 100.0).abs() < 10.0, "{place:?} {after:?}");
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn an_object_is_added_renamed_and_removed() {
 }
 
 #[test]
-fn escape_gives_a_name_up() {
+fn escape_cancels_a_rename() {
     let (program, [house, ..]) = level();
     let mut window = program.show();
     window.click("House");
@@ -154,7 +154,7 @@ fn an_object_is_moved_by_its_menu_by_a_drag_and_by_its_parent() {
     window.undo();
     choose(&mut window, "Lamp", "Move to the top level");
     assert_eq!(window.program().world.parent(lamp), None);
-    // Beside the rows.
+    // Drop the object outside the rows.
     window.undo();
     let from = window.place("Lamp");
     window.drag(from, from + Vec2::new(0.0, 45.0));
@@ -223,7 +223,7 @@ fn an_object_is_paused() {
 }
 
 #[test]
-fn copies_are_made_by_prefabs() {
+fn a_prefab_is_copied_and_placed() {
     let (program, [house, lamp, _]) = level();
     let mut window = program.show();
     choose(&mut window, "House", "Copy as prefab");

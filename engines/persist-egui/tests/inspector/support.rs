@@ -1,4 +1,4 @@
-//! A level with every kind of field, shown by an inspector.
+//! A level with every kind of field in an inspector, and a simulated user.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,7 +89,7 @@ pub(crate) struct Numbers {
     pub(crate) signs: Vec<std::num::NonZeroU8>,
 }
 
-/// Refuses what is odd.
+/// A component whose `validate` function refuses odd values.
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
 #[persist(component, validate = Even::check)]
 pub(crate) struct Even {
@@ -103,7 +103,7 @@ impl Even {
     }
 }
 
-/// What is behind the pointer is not read by a path.
+/// A component with a shared pointer, whose target cannot be read by a path.
 #[derive(Persist, Default)]
 #[persist(component)]
 pub(crate) struct Shared {
@@ -136,7 +136,7 @@ pub(crate) enum Side {
     Right,
 }
 
-/// The name of the search.
+/// The tooltip of the search, by which tests find it.
 pub(crate) const SEARCH: &str = "Search objects. Each word is a part of a name or a class, or a field and a part of its value: radius=5, =wood";
 
 /// A program with an inspector.
@@ -158,7 +158,7 @@ impl Program {
         Self { world, history: History::new(100), inspector: Inspector::default() }
     }
 
-    /// With one selected object, that has a component.
+    /// Creates a program with one selected object that has a component.
     pub(crate) fn with<C: persist::Component>(name: &str, component: C) -> (Self, ObjectId) {
         let mut program = Self::new();
         let object = program.world.spawn(name);
@@ -179,7 +179,7 @@ impl Program {
     }
 }
 
-/// The window of a program, and the user.
+/// The window of a program, with the actions of a user.
 pub(crate) struct Window(pub(crate) Harness<'static, Program>);
 
 impl Window {
@@ -187,7 +187,7 @@ impl Window {
         self.0.state_mut()
     }
 
-    /// The value of a field of the selected object.
+    /// Returns the value of a field of the selected object.
     pub(crate) fn get(&self, path: &str) -> Value {
         let program = self.0.state();
         program.world.get_field(program.inspector.selected(), path).unwrap()
@@ -198,7 +198,7 @@ impl Window {
         program.world.get::<C>(program.inspector.selected().unwrap()).unwrap().clone()
     }
 
-    /// The labels of the entries that are not undone.
+    /// Returns the labels of the entries that are not undone.
     pub(crate) fn entries(&self) -> Vec<String> {
         let history = &self.0.state().history;
         let applied = history.entries().filter(|entry| entry.is_applied);
@@ -209,7 +209,7 @@ impl Window {
         self.0.run_steps(4);
     }
 
-    /// The middle of the widget that has this label, or this tooltip.
+    /// Returns the middle of the widget with a label or tooltip.
     pub(crate) fn place(&self, label: &str) -> Pos2 {
         self.0.get_all_by_label(label).next().unwrap().rect().center()
     }
@@ -218,7 +218,7 @@ impl Window {
         self.0.query_all_by_label(label).next().is_some()
     }
 
-    /// True if some label has this text in it.
+    /// Returns true if any label contains a text.
     pub(crate) fn says(&self, text: &str) -> bool {
         self.0.query_all_by_label_contains(text).next().is_some()
     }
@@ -243,7 +243,7 @@ impl Window {
         self.settle();
     }
 
-    /// Presses or releases the mouse, and shows one frame.
+    /// Presses or releases the mouse, and runs one frame.
     pub(crate) fn press_at(&mut self, pos: Pos2, pressed: bool) {
         self.0.event(Event::PointerButton {
             pos,
@@ -254,13 +254,13 @@ impl Window {
         self.0.run_steps(1);
     }
 
-    /// Moves the mouse, and shows one frame.
+    /// Moves the mouse, and runs one frame.
     pub(crate) fn move_to(&mut self, at: Pos2) {
         self.0.event(Event::PointerMoved(at));
         self.0.run_steps(1);
     }
 
-    /// Drags from a place by steps of a few points.
+    /// Drags from one place to another in steps of a few points.
     pub(crate) fn drag(&mut self, from: Pos2, to: Pos2) {
         let press = |pressed, pos| Event::PointerButton {
             pos,
@@ -280,7 +280,7 @@ impl Window {
         self.settle();
     }
 
-    /// Replaces all of what stands in a field.
+    /// Replaces the whole text of a field.
     pub(crate) fn type_into(&mut self, label: &str, text: &str) {
         let at = self.widget(label);
         self.click_at(at, PointerButton::Primary);
@@ -300,7 +300,7 @@ impl Window {
         self.settle();
     }
 
-    /// Types and presses Enter.
+    /// Types into a field, and presses Enter.
     pub(crate) fn enter(&mut self, label: &str, text: &str) {
         self.type_into(label, text);
         self.press(Key::Enter);
@@ -312,7 +312,7 @@ impl Window {
         self.settle();
     }
 
-    /// The first widget of a field: the switch of an option.
+    /// Returns the place of the checkbox of an option.
     pub(crate) fn place_of_switch(&self, label: &str) -> Pos2 {
         let is_switch = |node: &egui_kittest::Node<'_>| {
             node.accesskit_node().role() == egui::accesskit::Role::CheckBox
@@ -325,7 +325,7 @@ impl Window {
         self.click_at(at, PointerButton::Primary);
     }
 
-    /// Right of the label of a field: what is shown of its value.
+    /// Returns the place of the widget of a field, to the right of its label.
     pub(crate) fn widget(&self, label: &str) -> Pos2 {
         let mut nodes = self
             .0
@@ -341,14 +341,14 @@ pub(crate) fn shared(item: &str) -> Shared {
 }
 
 impl Window {
-    /// Opens what a header closes.
+    /// Clicks the arrow of a header.
     pub(crate) fn click_arrow(&mut self, label: &str) {
         let at = self.place(label);
         let rect = self.0.get_all_by_label(label).next().unwrap().rect();
         self.click_at(Pos2::new(rect.left() - 9.0, at.y), PointerButton::Primary);
     }
 
-    /// Where the arrow of the innermost header is that has the label `inner`.
+    /// Returns the place of the arrow of the innermost header labelled `inner`.
     pub(crate) fn last_closed(&self) -> Option<Pos2> {
         let rect = self.0.query_all_by_label("inner").last()?.rect();
         Some(Pos2::new(rect.left() - 9.0, rect.center().y))

@@ -1,4 +1,4 @@
-//! Values that are no worlds.
+//! Tests of values that are not worlds.
 
 use egui::Vec2;
 use egui_kittest::Harness;
@@ -52,10 +52,10 @@ fn the_fields_of_a_value_are_edited_with_undo() {
     let mut window = show(Settings::default());
     click(&mut window, "Insert into items");
     click(&mut window, "Insert into items");
-    let made = Item { name: String::new(), count: 1 };
-    assert_eq!(window.state().value.items, [made.clone(), made.clone()]);
+    let item = Item { name: String::new(), count: 1 };
+    assert_eq!(window.state().value.items, [item.clone(), item.clone()]);
     click(&mut window, "Remove [0]");
-    assert_eq!(window.state().value.items, [made]);
+    assert_eq!(window.state().value.items, [item]);
     let entries: Vec<String> =
         window.state().history.entries().map(|entry| entry.label.to_string()).collect();
     assert_eq!(entries, ["Insert into items", "Insert into items", "Remove from items"]);
