@@ -1,4 +1,4 @@
-//! One program in three versions, the last of which knows nearly nothing.
+//! One program in three versions. The last one knows hardly any class.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
