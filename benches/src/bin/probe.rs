@@ -44,7 +44,7 @@ usage: probe memory FOLDER
           CONTENDER is 'deep copy', fory, 'fory, weak', fyrox-core or persist
           SHAPE is random, local or earlier";
 
-/// A power of two: lists that double have no room left over.
+/// A power of two, so that lists that double have no spare capacity.
 const ENTRIES: usize = 1 << 17;
 
 const KINDS: [Kind; 5] = [Kind::DeepCopy, Kind::Fory, Kind::ForyWeak, Kind::Fyrox, Kind::Persist];
@@ -230,8 +230,8 @@ struct Place {
 #[persist(component)]
 struct Life(u32, u32);
 
-/// Counts the bytes that objects of a world and entries of a history take, for `persist-benches`. A power of two each: lists that
-/// double have no room left over.
+/// Counts the bytes that objects of a world and entries of a history take, for `persist-benches`. Each count is a power
+/// of two, so that lists that double have no spare capacity.
 fn growth() -> persist::Result<()> {
     let mut figures = Figures::default();
     for (power, set) in [(10, "1000"), (13, "10000"), (17, "100000"), (20, "1000000")] {
