@@ -1,6 +1,6 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 
-// What a roguelike keeps: a world of maps with monsters and items, a player, quests, and settings.
+// The saved state of a roguelike: a world of maps with monsters and items, a player, quests, and settings.
 
 #[derive(DERIVE)]
 pub struct Root { pub header: Header, pub world: World, pub player: Player, pub log: MessageLog, pub settings: Settings, pub statistics: Statistics, pub clock: Clock, pub random: RandomState, pub tutorials: Tutorials, pub achievements: Vec<Achievement> }

@@ -57,7 +57,8 @@ mod newer {
 
 /// Measures loads of a save of `value` into the newer types, with what each codec checks by default.
 ///
-/// Of the rivals on this data set only savefile can: the bytes of wincode and bitcode do not say which fields they hold.
+/// savefile is the only rival on this data set that can load it: the bytes of wincode and bitcode do not say which
+/// fields they hold.
 pub(crate) fn measure(run: &mut Run, value: &minecraft::Players) {
     let persist_save = persist::to_vec(value).expect("it can be saved");
     let mut savefile_save = Vec::new();

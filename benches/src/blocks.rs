@@ -10,7 +10,7 @@ use crate::run::Run;
 use crate::sets::pod_mesh;
 use crate::values::{Twin, checked, decode, encode};
 
-/// What is measured: the copy of the fastest rival, our loop, and our copy.
+/// The contenders: the copy of the fastest rival, our loop, and our copy.
 const SHOWN: [&str; 2] = ["savefile", "persist"];
 
 /// Measures meshes of three sizes; a triangle has 48 bytes.

@@ -1,4 +1,4 @@
-//! What it costs to build programs, which `build-cost/build_cost.py` measures.
+//! The cost of building programs, measured by `build-cost/build_cost.py`.
 
 use std::path::Path;
 use std::process::Command;

@@ -21,14 +21,14 @@ pub(crate) trait Codec<T> {
     fn decode(&mut self, bytes: &[u8]) -> T;
 }
 
-/// What a table calls a codec, and what its rows are compared with.
+/// A codec, with its name in the tables and its role in comparisons.
 pub(crate) struct Entry<T> {
     pub(crate) name: &'static str,
     pub(crate) role: Role,
     pub(crate) codec: Box<dyn Codec<T>>,
 }
 
-/// What every codec asks of a type.
+/// The traits that the codecs need of a type.
 pub(crate) trait Subject: persist::Persist + Clone + PartialEq + 'static {
     /// All contenders, rivals first.
     fn codecs() -> Vec<Entry<Self>>;
@@ -104,7 +104,7 @@ fn appended(buffer: &mut Vec<u8>, append: impl FnOnce(&mut Vec<u8>)) -> &[u8] {
     buffer
 }
 
-/// Raised, or it would refuse to allocate the mesh.
+/// The default limit would refuse to allocate the mesh.
 const WINCODE_LIMIT: usize = 64 << 20;
 
 type WincodeConfig = Configuration<true, WINCODE_LIMIT, BincodeLen, LittleEndian, FixInt, u8>;

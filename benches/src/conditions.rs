@@ -1,4 +1,4 @@
-//! What the figures depend on: the versions of the rivals, the machine, the compiler and the day.
+//! The conditions of the figures: the versions of the rivals, the machine, the compiler and the day.
 
 use std::fs::read_to_string;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -27,7 +27,7 @@ pub(crate) fn rivals() -> String {
     RIVALS.map(|name| format!("{name} {}", version(name))).join(", ")
 }
 
-/// The versions of persist's rivals are exact; of a crate that is there twice, the newer one is last.
+/// The versions of persist's rivals are exact; if a crate is in the lock file in two versions, the newer one is last.
 fn version(name: &str) -> &'static str {
     let package = format!("name = \"{name}\"\nversion = \"");
     let (_, rest) = include_str!("../Cargo.lock").rsplit_once(&package).expect("a dependency");

@@ -58,8 +58,8 @@ fn measure<T: Subject>(run: &mut Run, set: &str, value: &T) {
     }
     let bytes = persist::to_vec(value).expect("it can be saved");
     let path = folder.join("floor");
-    let alone = move || replace(&path, &bytes);
-    savers.push(Contender::by(Clock::Wall, "the bytes alone", Role::Floor, alone));
+    let bytes_only = move || replace(&path, &bytes);
+    savers.push(Contender::by(Clock::Wall, "the bytes alone", Role::Floor, bytes_only));
     run.measure("save, ms", set, 1000.0, savers, rounds);
 
     for (name, role, path) in rivals

@@ -1,4 +1,4 @@
-//! What the first save of a program costs beside the next one of the same manager.
+//! The cost of the first save of a program, next to a later save by the same `Saves`.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hint::black_box;
@@ -49,9 +49,9 @@ fn copies(run: &mut Run, name: &'static str, size: usize) {
         out.extend_from_slice(window);
         black_box(crc32fast::hash(out));
     };
-    let (mut kept, mut out, mut other) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut warm, mut out, mut other) = (Vec::new(), Vec::new(), Vec::new());
     let first = Contender::new(name, Role::Floor, || copy(&mut Vec::new(), &mut other));
-    let second = Contender::new(name, Role::Floor, || copy(&mut kept, &mut out));
+    let second = Contender::new(name, Role::Floor, || copy(&mut warm, &mut out));
     both(run, [first, second]);
 }
 
@@ -70,10 +70,10 @@ fn saves<T: Persist>(run: &mut Run, name: &'static str, value: &T) {
     let save = |saves: &Saves| {
         black_box(saves.to_vec(black_box(value)).expect("it can be saved"));
     };
-    let kept = Saves::new();
-    save(&kept);
+    let warm = Saves::new();
+    save(&warm);
     let first = Contender::new(name, Role::Ours, || save(&Saves::new()));
-    let second = Contender::new(name, Role::Ours, || save(&kept));
+    let second = Contender::new(name, Role::Ours, || save(&warm));
     both(run, [first, second]);
 }
 

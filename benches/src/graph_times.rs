@@ -15,7 +15,7 @@ const BATCH: u32 = 200_000;
 /// A step that takes so long is measured once in a batch, and seldom: rivals are quadratic.
 const LONG: Duration = Duration::from_millis(500);
 
-/// Graphs of which the fixed cost of a save is a good part.
+/// Graphs so small that the fixed cost of a save matters.
 const SMALL: [Set; 2] = [
     Set { shape: Shape::Random, count: 1, rivals: &[Kind::ForyWeak, Kind::Fyrox] },
     Set { shape: Shape::Random, count: 100, rivals: &[Kind::ForyWeak, Kind::Fyrox] },
@@ -44,7 +44,7 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
     Ok(())
 }
 
-/// Whole graphs of which many go into a batch; their parts are too short for a clock.
+/// Measures whole graphs, many in a batch, since their steps are too short for a clock.
 fn small(run: &mut Run, set: Set) {
     let (title, rounds) = (set.count.to_string(), run.rounds(31));
     let world = set.shape.generate(set.count);
@@ -104,9 +104,8 @@ fn measure(run: &mut Run, set: Set) -> Vec<Measured> {
     measured
 }
 
-/// Keeps glibc from giving the end of the heap back to the system whenever a
-/// graph is freed: there stays a block after the place of one more graph. It
-/// would depend on who ran before whether a load pays for page faults.
+/// Keeps glibc from giving the end of the heap back to the system whenever a graph is freed: a block stays after the
+/// place of one more graph. Otherwise, the previous contender would decide whether a load pays for page faults.
 fn hold_heap(world: &World) -> Vec<u8> {
     let copy = deep_copy(world);
     let lid = vec![1; 64 << 10];

@@ -1,4 +1,4 @@
-//! What an object, an entry or a question costs in worlds and histories of a thousand to a million of them.
+//! The cost of an object, an entry or a query in worlds and histories of a thousand to a million of them.
 
 use std::fs;
 use std::hint::black_box;
@@ -29,7 +29,7 @@ pub(crate) fn run(run: &mut Run) -> std::result::Result<(), String> {
         if run.is_quick() && count > 10_000 {
             break;
         }
-        // Of few objects a pass is short, and is made more often.
+        // With few objects a pass is short, so it is repeated more often.
         let rounds = (300_000 / count).clamp(3, 31);
         for (name, nanoseconds) in measure(count, rounds, &folder).map_err(|e| e.to_string())? {
             run.exact("ns each", name, set, Role::Ours, nanoseconds);
@@ -41,7 +41,7 @@ pub(crate) fn run(run: &mut Run) -> std::result::Result<(), String> {
     absorb(run, command)
 }
 
-/// The least time of each step, for one of its items.
+/// The minimal time of each step, for one of its items.
 struct Times(Vec<(&'static str, f64)>);
 
 impl Times {
@@ -76,7 +76,7 @@ fn saves() -> Result<Saves> {
     Ok(saves)
 }
 
-/// Not in the order in which they lie.
+/// Returns the ids in an order other than that in memory.
 fn shuffled(ids: &[ObjectId]) -> impl Iterator<Item = ObjectId> + '_ {
     // It has no divisor in common with a count, so that each comes once.
     (0..ids.len()).map(|at| ids[at.wrapping_mul(7_919) % ids.len()])
@@ -142,7 +142,7 @@ fn set_all(
     Ok(())
 }
 
-/// A journal of as many edits as objects, and what begins with a save of both.
+/// Measures a journal with as many edits as objects, and the journal that begins with a save of both.
 fn recovery(count: usize, folder: &Path, times: &mut Times) -> Result<()> {
     let folder = folder.join("growth");
     let _ = fs::remove_dir_all(&folder);

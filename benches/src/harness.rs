@@ -12,8 +12,8 @@ const BATCH: Duration = Duration::from_millis(4);
 /// A run so long needs no other before it: what it finds in the caches hardly matters.
 const LONG: Duration = Duration::from_millis(20);
 
-/// What time is measured: that of the processor in this thread, which other programs do not move, or where a disk is
-/// waited for, that of the wall.
+/// The clock: the CPU time of this thread, which other programs do not change, or the wall time where a disk is waited
+/// for.
 #[derive(Clone, Copy)]
 pub(crate) enum Clock {
     Thread,
@@ -56,7 +56,7 @@ impl<'a> Contender<'a> {
     }
 
     pub(crate) fn by(clock: Clock, name: &'static str, role: Role, run: impl FnMut() + 'a) -> Self {
-        // Were it inlined, what runs have in common might leave the loop.
+        // If it were inlined, the common work of the runs might be moved out of the loop.
         let mut run: Box<dyn FnMut() + 'a> = Box::new(run);
         Self::timed(name, role, move |runs| clock.time(|| (0..runs).for_each(|_| run())))
     }
@@ -70,12 +70,12 @@ impl<'a> Contender<'a> {
         run: fn(&mut S),
     ) -> Self {
         Self::timed(name, role, move |runs| {
-            let mut taken = Duration::ZERO;
+            let mut total = Duration::ZERO;
             for _ in 0..runs {
                 prepare(subject);
-                taken += Clock::Thread.time(|| run(subject));
+                total += Clock::Thread.time(|| run(subject));
             }
-            taken
+            total
         })
     }
 
@@ -101,7 +101,7 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// What was measured of one contender.
+/// The result of one contender.
 pub(crate) struct Measured {
     pub(crate) name: &'static str,
     pub(crate) role: Role,
@@ -146,9 +146,10 @@ pub(crate) fn measure(
     })
 }
 
-/// Makes glibc keep freed memory instead of giving it back to the system, or a contender pays for page faults by what
-/// ran before it: at 10^6 objects a deep copy took 166 or 251 nanoseconds for each. glibc reads this where a program
-/// begins, so the program begins again. Blocks over 32 MiB come from the system in any case.
+/// Makes glibc keep freed memory instead of giving it back to the system. Otherwise, a contender may pay for page
+/// faults that the previous one caused: at 10^6 objects a deep copy took 166 or 251 nanoseconds for each. glibc reads
+/// this at the start of a program, so the program starts itself again. Blocks over 32 MiB come from the system in any
+/// case.
 pub(crate) fn steady_heap() -> std::io::Result<()> {
     const SETTINGS: [(&str, &str); 2] =
         [("MALLOC_TRIM_THRESHOLD_", "17179869184"), ("MALLOC_MMAP_THRESHOLD_", "33554432")];

@@ -1,4 +1,4 @@
-//! How many edits a second go into a journal, by when it waits for the disk, and how long a million of them take to come back.
+//! Edits a second in a journal for each flush policy, and the time to recover a million of them.
 
 use std::fs::File;
 use std::io::Write;
@@ -94,7 +94,7 @@ fn journal_size(folder: &Path) -> u64 {
 /// Edits a second, and bytes of each.
 fn appended(folder: &Path, flush: Flush, time: Duration) -> Result<(f64, f64)> {
     let (mut session, objects) = begin(folder, flush)?;
-    let (path, before, start) = (field!(Transform.x), journal_size(folder), Instant::now());
+    let (path, original, start) = (field!(Transform.x), journal_size(folder), Instant::now());
     let mut count = 0;
     while count % 64 != 0 || start.elapsed() < time {
         set(&mut session, &objects, &path, count)?;
@@ -102,7 +102,7 @@ fn appended(folder: &Path, flush: Flush, time: Duration) -> Result<(f64, f64)> {
     }
     session.flush()?;
     let rate = count as f64 / start.elapsed().as_secs_f64();
-    Ok((rate, (journal_size(folder) - before) as f64 / count as f64))
+    Ok((rate, (journal_size(folder) - original) as f64 / count as f64))
 }
 
 fn set(session: &mut Session, objects: &[ObjectId], path: &FieldPath, n: usize) -> Result<()> {
@@ -147,21 +147,21 @@ fn state(session: &Session, objects: &[ObjectId]) -> (usize, Vec<Option<f32>>) {
     (session.history().position(), objects.iter().map(x).collect())
 }
 
-/// Edits that many times, and opens the session anew.
+/// Makes that many edits, and opens the session again.
 fn recovered(run: &mut Run, folder: &Path, entries: usize) -> Result<()> {
     let (mut session, objects) = begin(folder, Flush::OnIdle)?;
     let path = field!(Transform.x);
     for n in 0..entries {
         set(&mut session, &objects, &path, n)?;
     }
-    let before = state(&session, &objects);
+    let original = state(&session, &objects);
     session.flush()?;
     drop(session);
     let size = journal_size(folder);
     let start = Instant::now();
     let mut session = open(folder, Flush::OnIdle)?;
     let replayed = start.elapsed();
-    assert_eq!(state(&session, &objects), before);
+    assert_eq!(state(&session, &objects), original);
     // A save begins a journal with the entries themselves.
     let start = Instant::now();
     session.save()?;
@@ -171,7 +171,7 @@ fn recovered(run: &mut Run, folder: &Path, entries: usize) -> Result<()> {
     let start = Instant::now();
     let session = open(folder, Flush::OnIdle)?;
     let restored = start.elapsed();
-    assert_eq!(state(&session, &objects), before);
+    assert_eq!(state(&session, &objects), original);
     let mut row = |what: &str, time: Duration, size: u64| {
         let each = time.as_secs_f64() * 1e9 / entries as f64;
         run.exact("ns of an entry", what, "entries", Role::Ours, each);

@@ -1,4 +1,4 @@
-//! Measures `persist` and its rivals, and writes what a reader sees of it: the tables of the page, and the picture.
+//! Measures `persist` and its rivals, and writes the tables of the pages and the picture.
 
 // Formatted where it lives.
 #[rustfmt::skip]
@@ -38,8 +38,11 @@ use options::{Options, USAGE};
 use report::Figures;
 use run::Run;
 
-/// The name, in how many processes it is measured, and what measures it.
+/// The name of a section, the number of processes that measure it, and the function that measures.
 type Section = (&'static str, usize, fn(&mut Run) -> Result<(), String>);
+
+/// The pages whose tables are made from the figures.
+const PAGES: [&str; 2] = ["../docs/internals/performance.md", "../docs/internals/experiments.md"];
 
 /// Where code and data lie in memory moves a row by up to 10 % from process to process. So the section whose
 /// goals are a few per cent away is measured in three, and a figure is their median.
@@ -78,7 +81,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Measures each section, and writes what was measured as soon as it is.
+/// Measures each section, and writes its figures at once.
 fn work(options: &Options) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
     let stored = folder.join("figures.csv");
@@ -87,15 +90,15 @@ fn work(options: &Options) -> Result<(), String> {
         let is_known = SECTIONS.iter().any(|(section, ..)| section == name);
         is_known.then_some(()).ok_or(format!("there is no section {name}"))?;
     }
-    let is_wanted =
+    let is_selected =
         |name| options.sections.is_empty() || options.sections.iter().any(|it| it == name);
     harness::steady_heap().map_err(|error| format!("the program cannot begin again: {error}"))?;
     for (name, processes, measure) in SECTIONS {
-        if options.only_page || !is_wanted(name) {
+        if options.only_page || !is_selected(name) {
             continue;
         }
         let start = Instant::now();
-        // Its own, since what is there is removed.
+        // A folder of its own, since its contents are removed.
         let folder = options.folder.join("persist-benches");
         let mut run = Run::new(name, options.is_quick, folder);
         if options.prints || options.is_quick || processes == 1 {
@@ -124,8 +127,10 @@ fn work(options: &Options) -> Result<(), String> {
     }
     // As they are stored, to the last digit.
     let figures = Figures::parse(&figures.to_string())?;
-    let page = folder.join("../docs/internals/performance.md");
-    write(&page, &report::fill(&read(&page)?, &figures)?)?;
+    for page in PAGES {
+        let page = folder.join(page);
+        write(&page, &report::fill(&read(&page)?, &figures)?)?;
+    }
     write(&folder.join("../docs/images/speed.svg"), &report::draw(&figures))
 }
 

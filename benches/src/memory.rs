@@ -1,4 +1,4 @@
-//! Memory, which another program counts: counting slows down what times are measured of.
+//! Memory, which another program counts, since counting would slow down the measured code.
 
 use std::process::{Command, Stdio};
 

@@ -9,17 +9,17 @@ use crate::report::Role;
 use crate::run::Run;
 use crate::sets::game::{self, Game};
 
-/// Saves into a new vector, as a program does that keeps the parts apart, and loads.
+/// Saves each part into a new vector, like a program that stores the parts separately, and loads it.
 struct Saver {
     name: &'static str,
     role: Role,
-    save: fn(&mut Kept, &Game) -> Vec<u8>,
-    load: fn(&mut Kept, &[u8]) -> Game,
+    save: fn(&mut Warm, &Game) -> Vec<u8>,
+    load: fn(&mut Warm, &[u8]) -> Game,
 }
 
-/// What is kept from one part to the next.
+/// The buffers that are kept from one part to the next.
 #[derive(Default)]
-struct Kept {
+struct Warm {
     bitcode: bitcode::Buffer,
     saves: Saves,
 }
@@ -34,8 +34,8 @@ const SAVERS: [Saver; 5] = [
     Saver {
         name: "bitcode",
         role: Role::Rival,
-        save: |kept, part| kept.bitcode.encode(part).to_vec(),
-        load: |kept, save| kept.bitcode.decode(save).expect("it was saved"),
+        save: |warm, part| warm.bitcode.encode(part).to_vec(),
+        load: |warm, save| warm.bitcode.decode(save).expect("it was saved"),
     },
     Saver {
         name: "savefile, schema",
@@ -50,8 +50,8 @@ const SAVERS: [Saver; 5] = [
     Saver {
         name: "persist",
         role: Role::Ours,
-        save: |kept, part| kept.saves.to_vec(part).expect("it can be saved"),
-        load: |kept, save| kept.saves.from_slice::<Game>(save).expect("it was saved").into_inner(),
+        save: |warm, part| warm.saves.to_vec(part).expect("it can be saved"),
+        load: |warm, save| warm.saves.from_slice::<Game>(save).expect("it was saved").into_inner(),
     },
     Saver {
         name: "persist, no manager",
@@ -66,26 +66,26 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
     let parts = game::generate().parts();
     let mut saved = Vec::new();
     for Saver { name, role, save, load } in SAVERS {
-        let mut kept = Kept::default();
-        let saves: Vec<Vec<u8>> = parts.iter().map(|part| save(&mut kept, part)).collect();
+        let mut warm = Warm::default();
+        let saves: Vec<Vec<u8>> = parts.iter().map(|part| save(&mut warm, part)).collect();
         for (bytes, part) in saves.iter().zip(&parts) {
-            assert!(load(&mut kept, bytes) == *part, "{name} lost something");
+            assert!(load(&mut warm, bytes) == *part, "{name} lost something");
         }
         run.kilobytes("size, kB", name, "game", role, saves.iter().map(Vec::len).sum());
         saved.push(saves);
     }
     let savers = SAVERS.into_iter().map(|Saver { name, role, save, .. }| {
-        let (parts, mut kept) = (&parts, Kept::default());
+        let (parts, mut warm) = (&parts, Warm::default());
         Contender::new(name, role, move || {
-            parts.iter().for_each(|part| drop(black_box(save(&mut kept, black_box(part)))));
+            parts.iter().for_each(|part| drop(black_box(save(&mut warm, black_box(part)))));
         })
     });
     let rounds = run.rounds(15);
     run.measure("save, ms", "game", 1000.0, savers.collect(), rounds);
     let loaders = SAVERS.into_iter().zip(&saved).map(|(Saver { name, role, load, .. }, saves)| {
-        let mut kept = Kept::default();
+        let mut warm = Warm::default();
         Contender::new(name, role, move || {
-            saves.iter().for_each(|save| drop(black_box(load(&mut kept, black_box(save)))));
+            saves.iter().for_each(|save| drop(black_box(load(&mut warm, black_box(save)))));
         })
     });
     run.measure("load, ms", "game", 1000.0, loaders.collect(), rounds);

@@ -31,7 +31,7 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
     Ok(())
 }
 
-/// Many saves, each of which is written before the next one begins.
+/// Measures many saves. Each save is written before the next one begins.
 fn measure(
     run: &mut Run,
     name: &'static str,
@@ -41,7 +41,7 @@ fn measure(
 ) {
     let (folder, set) = (run.folder(), objects.to_string());
     let file = saves.file(folder.join("stall.sav"));
-    // A hundred at least, or the 99th of them would be the slowest.
+    // At least a hundred, since the 99th percentile of fewer rounds would be the slowest.
     let rounds = run.rounds(if objects < 1_000_000 { 200 } else { 100 });
     let (mut calls, mut written) = (Vec::new(), Vec::new());
     for round in 0..=rounds {

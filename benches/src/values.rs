@@ -1,4 +1,4 @@
-//! What is measured of one value: encodes, decodes, whole saves and loads in memory, and bytes.
+//! Measures one value: encodes, decodes, whole saves and loads in memory, and bytes.
 
 use std::hint::black_box;
 
@@ -173,7 +173,7 @@ fn measure<T: Subject>(
     run.measure("decode and drop, us", set, 1.0, contenders, rounds);
 }
 
-/// The bytes by a codec, once they have been seen to give the value back.
+/// Returns the bytes of a codec, after a check that they decode to the value.
 pub(crate) fn checked<T: PartialEq>(entry: &mut Entry<T>, value: &T) -> Bytes {
     let mut bytes = Bytes::new();
     bytes.extend_from_slice(entry.codec.encode(value));

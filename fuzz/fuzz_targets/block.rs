@@ -20,7 +20,7 @@ pub fn push(tag: u8, content: &[u8], save: &mut Vec<u8>) {
     stamp(save, start);
 }
 
-/// Appends the trailer of a save with so many records and definitions.
+/// Appends the trailer of a save with these numbers of records and definitions.
 pub fn end(save: &mut Vec<u8>, [records, definitions]: [u64; 2]) {
     let start = save.len();
     let total = start as u64 + 29;
@@ -43,7 +43,7 @@ fn stamp(save: &mut Vec<u8>, start: usize) {
     save.extend_from_slice(&crc.to_le_bytes());
 }
 
-/// Where an item begins, where its content does, and where that ends.
+/// The start of an item, and the start and end of its content.
 pub struct Item {
     pub start: usize,
     pub content: usize,

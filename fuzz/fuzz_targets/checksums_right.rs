@@ -1,5 +1,4 @@
-//! Arbitrary bytes whose checksums and counts are made right, so that they
-//! hide nothing behind them.
+//! Arbitrary bytes under correct checksums and counts, so that a load reads further than the checksums.
 #![no_main]
 
 mod block;

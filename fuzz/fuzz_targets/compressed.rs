@@ -14,8 +14,8 @@ use persist::save::LoadPolicy;
 /// Ends a part of the input.
 const MARK: [u8; 2] = [0xff, 0xfe];
 
-/// Bytes that a load may take for each of the save, beyond what is allowed of any save: a short frame
-/// holds up to 64 MiB, which is in memory twice while it grows.
+/// Bytes that a load may take for each byte of the save, beyond `ALWAYS`. A short frame holds up to 64 MiB, which are
+/// in memory twice while the buffer grows.
 const EACH: u64 = 1024;
 const ALWAYS: u64 = 200 << 20;
 
@@ -39,8 +39,8 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
             assert!(Document::from_slice(&again).is_ok());
         }
     });
-    let most = EACH * save.len() as u64 + ALWAYS;
-    assert!(used.bytes_max <= most, "{} bytes for a save of {}", used.bytes_max, save.len());
+    let max = EACH * save.len() as u64 + ALWAYS;
+    assert!(used.bytes_max <= max, "{} bytes for a save of {}", used.bytes_max, save.len());
 });
 
 /// A block by a part of the input: how it is stored and changed, then what is in it.
@@ -55,7 +55,7 @@ fn push_block(part: &[u8], save: &mut Vec<u8>, counts: &mut [u64; 2]) {
         0 => return block::push(1, &content, save),
         1..=3 => (2, lz4(&content)),
         4..=6 => (3, zstd::bulk::compress(&content, 3).expect("it fits")),
-        // The fuzzer's own idea of a frame.
+        // The bytes of the fuzzer as a frame.
         _ => (2 + more % 2, content.clone()),
     };
     let mut length = u32::try_from(content.len()).expect("the fuzzer's inputs are short");

@@ -13,7 +13,7 @@ use persist::save::{LoadPolicy, Missing, Remap};
 use persist::{Document, LoadOptions, Loaded, Persist, SaveManager, Saves};
 use programs::{Things, first, little, saves, second};
 
-/// Bytes that a load may take for each of the save, and always. The trees of a document are larger.
+/// Bytes that a load may take for each byte of the save, and in any case. The trees of a document are larger.
 const EACH: u64 = 1024;
 const ALWAYS: u64 = 1 << 20;
 
@@ -43,14 +43,14 @@ libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
     load::<first::Case>(&PROGRAMS.first, options, &save);
     load::<second::Case>(&PROGRAMS.second, options, &save);
     load::<little::Case>(&PROGRAMS.little, options, &save);
-    look(&save);
+    read_document(&save);
 });
 
 /// Fails if the work takes memory out of proportion to the save.
 fn in_proportion(save: &[u8], work: impl FnOnce()) {
     let used = allocation_counter::measure(work).bytes_max;
-    let most = EACH * save.len() as u64 + ALWAYS;
-    assert!(used <= most, "{used} bytes of memory for a save of {}", save.len());
+    let max = EACH * save.len() as u64 + ALWAYS;
+    assert!(used <= max, "{used} bytes of memory for a save of {}", save.len());
 }
 
 fn load<T: Persist>(saves: &Saves, options: LoadOptions, save: &[u8]) {
@@ -78,7 +78,7 @@ fn load<T: Persist>(saves: &Saves, options: LoadOptions, save: &[u8]) {
     }
 }
 
-/// What was loaded can be saved, with its unknown content, and comes back as the same.
+/// Checks that loaded objects can be saved, with their unknown content, and load again to the same bytes.
 fn again(saves: &Saves, objects: &Loaded<SaveManager>) {
     let first = saves.to_vec(objects).expect("what loads can be saved");
     let loaded = saves.from_slice::<SaveManager>(&first).expect("what was saved loads");
@@ -86,11 +86,11 @@ fn again(saves: &Saves, objects: &Loaded<SaveManager>) {
     loaded.dismantle();
 }
 
-/// The same without types.
-fn look(save: &[u8]) {
+/// Reads the save as a document, without types.
+fn read_document(save: &[u8]) {
     if let Ok(document) = Document::from_slice(save) {
         let text = document.to_string();
-        // One with wrong references can be read, for a tool to mend it.
+        // A document with wrong references can be read, so that a tool can mend it.
         if let Ok(again) = document.to_vec() {
             let again = Document::from_slice(&again).expect("what was written can be read");
             assert_eq!(again.to_string(), text);

@@ -1,5 +1,5 @@
-//! A journal with every sort of step, whose frames are changed, moved, doubled and left out, under checksums that are right: a
-//! session opens it or refuses it, and what opens is undone, redone, saved and opened again.
+//! A journal with every sort of step, whose frames are changed, moved, doubled and left out, under correct checksums. A
+//! session opens it or refuses it. An opened one is undone, redone, saved and opened again.
 #![no_main]
 
 use persist::world::Activity;
@@ -99,7 +99,7 @@ fn session(storage: &Memory) -> Result<Session> {
     Ok(options.open(SAVE, JOURNAL)?.0)
 }
 
-/// The files behind a session that did everything.
+/// The save and the journal of a session that did everything.
 static SEED: LazyLock<(Vec<u8>, Vec<u8>)> = LazyLock::new(|| {
     let storage = Memory::default();
     drive(&storage).expect("all of it can be done");
@@ -244,7 +244,7 @@ libfuzzer_sys::fuzz_target!(|how: &[u8]| {
     put(&storage, JOURNAL, &seal(&journal[..HEADER], &frames));
     let used = allocation_counter::measure(|| {
         let Ok(mut session) = session(&storage) else { return };
-        // What the journal says may be refused, and may not panic.
+        // The content of the journal may be refused, but must not panic.
         while matches!(session.undo(), Ok(true)) {}
         while matches!(session.redo(), Ok(true)) {}
         if session.save().is_ok() {

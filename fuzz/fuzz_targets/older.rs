@@ -6,9 +6,9 @@ use crate::schema::{CLASSES, Choices, Class, Fields, Form, HOLDERS, Kind};
 const TEXTS: [&str; 6] = ["", "North", "Down", "17", "x", "a longer text that is on the heap"];
 
 /// Enough for every path, and few enough for thousands of saves in a second.
-const MOST_OBJECTS: usize = 24;
-const MOST_BYTES: usize = 16 << 10;
-const MOST_VALUES: usize = 4 << 10;
+const MAX_OBJECTS: usize = 24;
+const MAX_BYTES: usize = 16 << 10;
+const MAX_VALUES: usize = 4 << 10;
 
 fn text(text: &str, out: &mut Vec<u8>) {
     out.push(u8::try_from(text.len()).expect("short"));
@@ -18,7 +18,7 @@ fn text(text: &str, out: &mut Vec<u8>) {
 struct Maker<'c, 'b> {
     choices: &'c mut Choices<'b>,
     classes: Vec<Class>,
-    /// Class and holder of each object, those behind `done` still without a record.
+    /// Class and holder of each object. Objects from the index `done` on have no record yet.
     objects: Vec<(u8, u8)>,
     records: Vec<u8>,
     /// Values so far: a class may hold itself, and more than once.
@@ -40,7 +40,7 @@ pub fn save(choices: &mut Choices<'_>) -> Vec<u8> {
     maker.write_records();
     content.append(&mut maker.records);
     let (at, byte) = (maker.choices.byte(), maker.choices.byte());
-    // Sometimes one byte is another one, far behind.
+    // Sometimes one byte near the end is replaced.
     if byte > 200 && !content.is_empty() {
         let at = content.len() - 1 - usize::from(at) % content.len();
         content[at] = byte;
@@ -140,7 +140,7 @@ impl Maker<'_, '_> {
         let classes = std::mem::take(&mut self.classes);
         self.classes =
             classes.iter().map(|class| Class { form: Form::Struct(vec![]), ..*class }).collect();
-        // A value of its own, or objects that were added.
+        // A save of one value, or of added objects.
         let is_value = self.choices.below(3) == 0;
         for _ in 0..=self.choices.below(if is_value { 1 } else { 3 }) {
             let holder = if is_value { 0x80 } else { 0x80 | self.choices.one_of(&HOLDERS) };
@@ -153,7 +153,7 @@ impl Maker<'_, '_> {
             done += 1;
             let id = u8::try_from(done).expect("few");
             self.record(&classes, class, holder, id);
-            // What was kept of it.
+            // A record of unknown fields of the object.
             if self.choices.below(8) == 7 {
                 let class = self.choices.byte();
                 self.record(&classes, self.number(class), 0, id);
@@ -167,12 +167,12 @@ impl Maker<'_, '_> {
         item(&[1 + class, holder, id], &payload, &mut self.records);
     }
 
-    fn class_value(&mut self, classes: &[Class], class: u8, deep: u8, out: &mut Vec<u8>) {
-        if deep > 60 || self.values > MOST_VALUES {
+    fn class_value(&mut self, classes: &[Class], class: u8, depth: u8, out: &mut Vec<u8>) {
+        if depth > 60 || self.values > MAX_VALUES {
             return;
         }
         let fields = |this: &mut Self, fields: &Fields, out: &mut Vec<u8>| {
-            fields.iter().for_each(|(.., kind)| this.value(classes, kind, deep + 1, out));
+            fields.iter().for_each(|(.., kind)| this.value(classes, kind, depth + 1, out));
         };
         match &classes[usize::from(class)].form {
             Form::Struct(of) => fields(self, of, out),
@@ -181,17 +181,17 @@ impl Maker<'_, '_> {
                 out.push(tag);
                 fields(self, &variants[usize::from(tag)].1, out);
             }
-            Form::Bare(kind) => self.value(classes, kind, deep + 1, out),
+            Form::Bare(kind) => self.value(classes, kind, depth + 1, out),
         }
     }
 
-    fn value(&mut self, classes: &[Class], kind: &Kind, deep: u8, out: &mut Vec<u8>) {
+    fn value(&mut self, classes: &[Class], kind: &Kind, depth: u8, out: &mut Vec<u8>) {
         self.values += 1;
-        if deep > 60 || self.values > MOST_VALUES {
+        if depth > 60 || self.values > MAX_VALUES {
             return;
         }
-        // Fewer of everything where there is much already.
-        let room = if deep > 8 || out.len() + self.records.len() > MOST_BYTES { 0 } else { 3 };
+        // Large values get no more parts.
+        let room = if depth > 8 || out.len() + self.records.len() > MAX_BYTES { 0 } else { 3 };
         match kind {
             Kind::Plain(0) => {}
             Kind::Plain(1) => out.push(self.choices.below(2)),
@@ -209,29 +209,29 @@ impl Maker<'_, '_> {
                 let is_some = room.min(self.choices.below(2));
                 out.push(is_some.min(1));
                 if is_some > 0 {
-                    self.value(classes, part, deep + 1, out);
+                    self.value(classes, part, depth + 1, out);
                 }
             }
             Kind::Of(_, part) => {
                 let count = self.choices.below(room + 1);
                 out.push(count);
-                (0..count).for_each(|_| self.value(classes, part, deep + 1, out));
+                (0..count).for_each(|_| self.value(classes, part, depth + 1, out));
             }
             Kind::Map(key, value) => {
                 let count = self.choices.below(room + 1);
                 out.push(count);
                 for _ in 0..count {
-                    self.value(classes, key, deep + 1, out);
-                    self.value(classes, value, deep + 1, out);
+                    self.value(classes, key, depth + 1, out);
+                    self.value(classes, value, depth + 1, out);
                 }
             }
             Kind::Array(length, part) => {
-                (0..*length).for_each(|_| self.value(classes, part, deep + 1, out));
+                (0..*length).for_each(|_| self.value(classes, part, depth + 1, out));
             }
             Kind::Tuple(parts) => {
-                parts.iter().for_each(|part| self.value(classes, part, deep + 1, out));
+                parts.iter().for_each(|part| self.value(classes, part, depth + 1, out));
             }
-            Kind::Class(class) => self.class_value(classes, self.number(*class), deep, out),
+            Kind::Class(class) => self.class_value(classes, self.number(*class), depth, out),
             Kind::Reference(holder, class) => {
                 let class = self.number(*class);
                 let id = self.object(*holder, Some(class));
@@ -245,7 +245,7 @@ impl Maker<'_, '_> {
                 let class = self.choices.byte();
                 let class = self.number(class);
                 out.push(1 + class);
-                self.class_value(classes, class, deep + 1, out);
+                self.class_value(classes, class, depth + 1, out);
             }
             Kind::Handle => {
                 let state = self.choices.below(3);
@@ -260,13 +260,13 @@ impl Maker<'_, '_> {
                     let class = self.choices.byte();
                     let class = self.number(class);
                     out.push(1 + class);
-                    self.class_value(classes, class, deep + 1, out);
+                    self.class_value(classes, class, depth + 1, out);
                 }
             }
         }
     }
 
-    /// The id of an object in this holder: a new one, or one that is there.
+    /// The id of an object in this holder: a new one, or an existing one.
     fn object(&mut self, holder: u8, class: Option<u8>) -> u8 {
         let (weak, held) = (holder & 0x80 != 0, holder & 0x7f);
         let choice = self.choices.byte();
@@ -275,14 +275,14 @@ impl Maker<'_, '_> {
         }
         let fits =
             |&(of, other): &(u8, u8)| other & 0x7f == held && class.is_none_or(|class| class == of);
-        let there = self.objects.iter().rposition(fits).filter(|_| choice % 2 == 0);
-        let place = there.unwrap_or_else(|| {
-            if self.objects.len() < MOST_OBJECTS {
+        let existing = self.objects.iter().rposition(fits).filter(|_| choice % 2 == 0);
+        let place = existing.unwrap_or_else(|| {
+            if self.objects.len() < MAX_OBJECTS {
                 let class = class.unwrap_or_else(|| self.number(choice / 2));
                 self.objects.push((class, held));
                 self.objects.len() - 1
             } else {
-                // It may be the wrong one.
+                // It may be an object of the wrong class.
                 self.objects.iter().position(fits).unwrap_or_default()
             }
         });

@@ -1,4 +1,4 @@
-//! One program in three versions, the last of which knows nearly nothing.
+//! One program in three versions. The last one knows hardly any class.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -102,26 +102,21 @@ pub mod second {
     use super::*;
 
     #[derive(Persist)]
-    #[persist(version = 3, migrate = migrate)]
+    #[persist(version = 3, migrate(1 = rename_weight, 2 = drop_gone))]
     pub struct Gem {
         heavy: u32,
         #[persist(default = String::from("ruby"))]
         name: String,
     }
 
-    fn migrate(record: &mut Record, version: u32) -> Result<(), String> {
-        match version {
-            1 => {
-                record.rename("carat", "heavy");
-                Ok(())
-            }
-            _ if record.get("gone").is_some_and(|value| matches!(value, Value::Seq(_))) => {
-                Err("a gem with a list".into())
-            }
-            _ => {
-                record.take("gone");
-                Ok(())
-            }
+    fn rename_weight(record: &mut Record, _from: u32) {
+        record.rename("carat", "heavy");
+    }
+
+    fn drop_gone(record: &mut Record, _from: u32) -> Result<(), String> {
+        match record.take("gone") {
+            Some(Value::Seq(_)) => Err("a gem with a list".into()),
+            _ => Ok(()),
         }
     }
 

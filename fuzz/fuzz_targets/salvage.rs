@@ -1,4 +1,4 @@
-//! The wreck of a save: blocks whose checksums are right with arbitrary bytes between them.
+//! A damaged save: blocks with correct checksums, and arbitrary bytes between them.
 #![no_main]
 
 mod block;

@@ -80,7 +80,7 @@ impl Choices<'_> {
         for _ in 0..self.below(7) {
             let name = self.one_of(&FIELDS);
             let id = Some(self.below(12)).filter(|id| *id < 4);
-            // A name twice is refused before anything else is looked at.
+            // A duplicate name would be refused before anything else is read.
             if fields.iter().all(|(other, ..)| *other != name) {
                 fields.push((name, id, self.kind(0)));
             }

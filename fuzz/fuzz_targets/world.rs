@@ -49,14 +49,13 @@ pub struct Monster {
     result: Result<u8, String>,
 }
 
-/// Loads the bytes; what loads must save, load and save again to equal bytes.
-/// Whatever happens, nothing is leaked.
+/// Loads the bytes; what loads must save, load and save again to equal bytes. No input may leak memory.
 #[allow(dead_code, reason = "not every target is lenient")]
 pub fn load(save: &[u8]) {
     load_by(LoadPolicy::Lenient, save);
 }
 
-/// The same under a policy.
+/// Like [`load`], under a policy.
 #[allow(dead_code, reason = "not every target has one")]
 pub fn load_by(policy: LoadPolicy, save: &[u8]) {
     let saves = Saves::new().load_options(LoadOptions::new().policy(policy));
@@ -88,7 +87,7 @@ impl Cut {
 }
 
 impl Cut {
-    /// The objects that a hero leads to, also by weak pointers: a cycle may be behind one.
+    /// The objects that a hero leads to, also by weak pointers, since a cycle may lead through one.
     fn reached_from(hero: &Hero) -> Self {
         let mut cut = Self(Vec::new(), Vec::new());
         cut.take_of_hero(hero);

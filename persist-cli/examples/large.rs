@@ -135,7 +135,7 @@ fn realm() -> Shared<Realm> {
         });
         for _ in 0..dice.below(3) {
             let neighbours = &home.borrow().people;
-            // Few move in circles beyond their town.
+            // A few people have friends outside of their town.
             let others = if dice.below(50) == 0 { &people } else { neighbours };
             if let Some(friend) = others.get(dice.below(others.len().max(1))) {
                 person.borrow_mut().friends.push(friend.clone());

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
-/// Reads the command line, or says what is wrong with it and ends: in the colours that it asks for.
+/// Reads the command line. If it is wrong, prints the error in the requested colours and exits.
 pub(crate) fn read() -> Args {
     let words: Vec<_> = std::env::args_os().collect();
     let words: Vec<_> = words.iter().filter_map(|word| word.to_str()).collect();

@@ -1,4 +1,4 @@
-//! What differs between two saves, object by object and field by field.
+//! Compares two saves, object by object and field by field.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
@@ -15,21 +15,21 @@ pub(crate) enum By {
     /// By their ids.
     #[default]
     Id,
-    /// By class and name: ids change when a program makes its objects anew.
+    /// By class and name. Ids change when a program rebuilds its objects.
     Name,
 }
 
-/// An object, or two of a pair.
+/// An added or removed object, or a pair of objects that differ.
 pub(crate) struct Difference<'d> {
     pub(crate) old: Option<&'d Entry>,
     pub(crate) new: Option<&'d Entry>,
-    /// Of a pair.
+    /// The parts that differ; empty unless this is a pair.
     pub(crate) changes: Vec<Change<'d>>,
 }
 
 /// A part of two objects that is not alike.
 pub(crate) struct Change<'d> {
-    /// As in a path, after the object.
+    /// The path of the part after the object.
     pub(crate) at: String,
     /// The class of the component that it is in, if it is in one.
     pub(crate) component: Option<&'d str>,
@@ -37,7 +37,7 @@ pub(crate) struct Change<'d> {
     pub(crate) new: Option<&'d Value>,
 }
 
-/// What is not alike in two saves: pairs in the order of the old save, then objects that are new.
+/// Returns the differences of two saves: pairs in the order of the old save, then new objects.
 pub(crate) fn compare<'d>(old: &'d Document, new: &'d Document, by: By) -> Vec<Difference<'d>> {
     let mut pairs = Pairs::new(old, new, by);
     let mut found = Vec::new();
@@ -46,7 +46,7 @@ pub(crate) fn compare<'d>(old: &'d Document, new: &'d Document, by: By) -> Vec<D
             found.push(Difference { old: Some(entry), new: None, changes: Vec::new() });
             continue;
         };
-        pairs.is_met[other] = true;
+        pairs.is_seen[other] = true;
         let other = pairs.new[other];
         let changes = if entry.class() == other.class() {
             changes(&entry.value, &other.value, &pairs.ids, by)
@@ -58,7 +58,7 @@ pub(crate) fn compare<'d>(old: &'d Document, new: &'d Document, by: By) -> Vec<D
             found.push(Difference { old: Some(entry), new: Some(other), changes });
         }
     }
-    let added = pairs.new.iter().zip(&pairs.is_met).filter(|(_, is_met)| !**is_met);
+    let added = pairs.new.iter().zip(&pairs.is_seen).filter(|(_, is_seen)| !**is_seen);
     found.extend(added.map(|(entry, _)| Difference {
         old: None,
         new: Some(entry),
@@ -72,13 +72,13 @@ pub(crate) fn name(entry: &Entry) -> Option<&str> {
     entry.value.as_record()?.get("name")?.as_text()
 }
 
-/// Which object of one save is which of the other.
+/// The pairs of objects of two saves.
 struct Pairs<'d> {
     old: Vec<&'d Entry>,
     new: Vec<&'d Entry>,
-    /// Of each old one.
+    /// The index of the new object, for each old one.
     partner: Vec<Option<usize>>,
-    is_met: Vec<bool>,
+    is_seen: Vec<bool>,
     /// Old ids whose partners have others.
     ids: HashMap<ObjectId, ObjectId>,
 }
@@ -90,7 +90,7 @@ impl<'d> Pairs<'d> {
         let mut partner = vec![None; old.len()];
         let mut is_free = vec![true; new.len()];
         if by == By::Name {
-            // Those of one name, in their order.
+            // Objects with equal names are paired in their order.
             let key = |entry: &'d Entry| {
                 Some((entry.class(), entry.is_kept(), name(entry).unwrap_or_default()))
             };
@@ -98,7 +98,7 @@ impl<'d> Pairs<'d> {
         } else {
             let key = |entry: &'d Entry| Some((entry.id(), entry.is_kept(), entry.class()));
             pair(&old, &new, (&mut partner, &mut is_free), key);
-            // Of another class: what a program did not know once, or made anew.
+            // The rest may have changed its class: unknown once, or rebuilt by the program.
             let key = |entry: &'d Entry| (!entry.is_kept()).then(|| entry.id());
             pair(&old, &new, (&mut partner, &mut is_free), key);
         }
@@ -107,12 +107,12 @@ impl<'d> Pairs<'d> {
             (entry.id() != other && !entry.is_kept()).then(|| (entry.id(), other))
         });
         let ids = ids.collect();
-        let is_met = vec![false; new.len()];
-        Self { old, new, partner, is_met, ids }
+        let is_seen = vec![false; new.len()];
+        Self { old, new, partner, is_seen, ids }
     }
 }
 
-/// Pairs what has the same key, the first with the first.
+/// Pairs objects with equal keys, the first with the first.
 fn pair<'d, K: std::hash::Hash + Eq>(
     old: &[&'d Entry],
     new: &[&'d Entry],
@@ -285,7 +285,8 @@ impl<'d> Open<'d> {
             world: (!moved.is_empty()).then(|| std::rc::Rc::new(moved)),
             ..self.part(self.at.clone(), None, None)
         };
-        // What came or went says so itself. Of the others, those that have another parent, or another place there.
+        // Added and removed objects are reported by themselves. Among the others, a move is another parent or another
+        // place there.
         let is_shared: HashSet<u64> =
             partners.iter().flatten().map(|partner| new.objects[*partner].id).collect();
         let has_moved = |one: &Object<'_>, other: &Object<'_>| {
@@ -293,15 +294,15 @@ impl<'d> Open<'d> {
             let stayed = one.children.iter().filter_map(partner);
             !stayed.eq(other.children.iter().copied().filter(|child| is_shared.contains(child)))
         };
-        let mut is_met = vec![false; new.objects.len()];
+        let mut is_seen = vec![false; new.objects.len()];
         for (place, (object, partner)) in old.objects.iter().zip(&partners).enumerate() {
             let Some(partner) = *partner else {
                 let at = format!("{}{}", self.at, old.path(place));
                 open.push(inside.part(at, Some(object.value), None));
                 continue;
             };
-            is_met[partner] = true;
-            // Where it is now.
+            is_seen[partner] = true;
+            // The path in the new world.
             let (old_path, at) = (old.path(place), new.path(partner));
             let at = format!("{}{at}", self.at);
             let other = &new.objects[partner];
@@ -321,7 +322,8 @@ impl<'d> Open<'d> {
             }
             inside.by_class(&at, object.components, other.components, open);
         }
-        for (place, object) in new.objects.iter().enumerate().filter(|(place, _)| !is_met[*place]) {
+        for (place, object) in new.objects.iter().enumerate().filter(|(place, _)| !is_seen[*place])
+        {
             let at = format!("{}{}", self.at, new.path(place));
             open.push(inside.part(at, None, Some(object.value)));
         }

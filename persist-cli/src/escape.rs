@@ -1,4 +1,4 @@
-//! Text of saves and names of files on a terminal: without what would steer that.
+//! Escapes text of saves and names of files, so that they cannot steer a terminal.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
@@ -19,12 +19,12 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
-/// True for what steers a terminal, or turns the order of what follows.
+/// Returns whether a character steers a terminal, or reverses the order of the text after it.
 fn is_control(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Escapes the control characters of what is printed, except line ends, tabs, and styles if there are colours.
+/// A writer that escapes control characters, except line ends, tabs, and styles if there are colours.
 pub(crate) struct Escaping<W> {
     pub(crate) to: W,
     pub(crate) has_styles: bool,

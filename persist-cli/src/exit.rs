@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
-/// How a command ended that could do its work.
+/// The result of a command that could do its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub(crate) enum Outcome {
@@ -36,11 +36,11 @@ impl From<Outcome> for ExitCode {
 /// Why a command could not do its work: exit code 2.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// The library refused, about this file if it is one.
+    /// An error of the library, with the name of the file if there is one.
     Library(Option<String>, persist::Error),
     /// Standard output failed.
     Io(io::Error),
-    /// What was asked for makes no sense with these files.
+    /// The request makes no sense with these files.
     Usage(String),
 }
 
@@ -62,7 +62,7 @@ impl Failure {
         }
     }
 
-    /// True if whoever read the output has gone.
+    /// Returns whether the reader of the output has closed it.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }

@@ -1,4 +1,4 @@
-//! What a path leads to in a save.
+//! The values of a save that a path leads to.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -13,21 +13,21 @@ use crate::values::{Hop, is_same_key, parts};
 use crate::world::{self, World, has_world};
 
 /// The most values that a path may lead to.
-const MOST_FOUND: usize = 4 << 20;
+const MAX_FOUND: usize = 4 << 20;
 
 /// The most fields that a message names.
-const MOST_NAMED: usize = 20;
+const MAX_NAMED: usize = 20;
 
 /// A value that a path leads to.
 #[derive(Clone)]
 pub(crate) struct Found<'d> {
     /// The place of its object among the entries of the document.
     pub(crate) entry: usize,
-    pub(crate) way: Vec<Hop>,
+    pub(crate) hops: Vec<Hop>,
     /// A path that leads to it alone.
     pub(crate) label: String,
     pub(crate) value: Cow<'d, Value>,
-    /// Of an object of a world, and of the world, whose place `None` is.
+    /// The world that the value is, or is an object of, with the place of the object; `None` for the world itself.
     within: Option<(std::rc::Rc<World<'d>>, Option<usize>)>,
 }
 
@@ -36,14 +36,14 @@ impl Path {
     pub(crate) fn missing(&self, text: &str, save: &Document) -> String {
         let nothing = format!("nothing is at {}", beginning(text));
         for steps in (0..self.steps.len()).rev() {
-            let before = Self { start: self.start.clone(), steps: self.steps[..steps].to_vec() };
-            let found = before.find(save).unwrap_or_default();
+            let parent = Self { start: self.start.clone(), steps: self.steps[..steps].to_vec() };
+            let found = parent.find(save).unwrap_or_default();
             let Some(first) = found.first() else { continue };
             let record = first.value.as_record().filter(|record| !record.is_empty());
             let (Step::Field(_), Some(record)) = (&self.steps[steps], record) else { break };
-            let fields = record.fields().map(|(name, _)| name).take(MOST_NAMED);
+            let fields = record.fields().map(|(name, _)| name).take(MAX_NAMED);
             let fields = fields.collect::<Vec<_>>().join(", ");
-            let rest = if record.len() > MOST_NAMED { ", .." } else { "" };
+            let rest = if record.len() > MAX_NAMED { ", .." } else { "" };
             let label = if first.label.is_empty() { "." } else { &first.label };
             return format!("{nothing}; {label} has the fields {fields}{rest}");
         }
@@ -60,11 +60,11 @@ impl Path {
         Ok(all)
     }
 
-    /// Calls with each value that the path leads to, in the order of the save, as long as that returns true.
+    /// Calls `visit` with each value that the path leads to, in the order of the save, as long as it returns true.
     pub(crate) fn each<'d>(
         &self,
         save: &'d Document,
-        mut meet: impl FnMut(Found<'d>) -> bool,
+        mut visit: impl FnMut(Found<'d>) -> bool,
     ) -> Result<()> {
         let objects = objects(save);
         let start: Box<dyn Iterator<Item = Found<'d>> + '_> = match &self.start {
@@ -83,7 +83,7 @@ impl Path {
             Start::Worlds => Box::new(objects.flat_map(|(found, _)| worlds(found))),
         };
         let context = Context { save, places: OnceCell::new() };
-        // One iterator for each step that was taken, and how many values each step led to.
+        // There is one iterator for each step of the current branch, and a count of the values that each step led to.
         let (mut open, mut counts) = (vec![start], vec![0; self.steps.len() + 1]);
         while let Some(last) = open.last_mut() {
             let Some(found) = last.next() else {
@@ -92,15 +92,15 @@ impl Path {
             };
             let level = open.len() - 1;
             counts[level] += 1;
-            // References in cycles lead on as often as there are steps.
-            if level > 0 && counts[level] > MOST_FOUND {
+            // References in cycles can be followed as often as there are steps.
+            if level > 0 && counts[level] > MAX_FOUND {
                 return Err(Failure::new(format!(
-                    "the path leads to more than {MOST_FOUND} values; say which"
+                    "the path leads to more than {MAX_FOUND} values; say which"
                 )));
             }
             match self.steps.get(level) {
                 Some(step) => open.push(Box::new(step.take(found, &context).into_iter())),
-                None if meet(found) => {}
+                None if visit(found) => {}
                 None => break,
             }
         }
@@ -117,7 +117,7 @@ fn objects(save: &Document) -> impl Iterator<Item = (Found<'_>, &Entry)> {
     save.entries().enumerate().map(|(entry, it)| {
         let label = if is_root(it) { String::new() } else { it.id().to_string() };
         let value = Cow::Borrowed(&it.value);
-        (Found { entry, way: Vec::new(), label, value, within: None }, it)
+        (Found { entry, hops: Vec::new(), label, value, within: None }, it)
     })
 }
 
@@ -159,7 +159,7 @@ fn may_hold_world(value: &Value) -> bool {
 
 struct Context<'d> {
     save: &'d Document,
-    /// The objects by their ids.
+    /// The objects by their ids, built when the first reference is followed.
     places: OnceCell<HashMap<ObjectId, (usize, &'d Entry)>>,
 }
 
@@ -187,12 +187,12 @@ impl<'d> Found<'d> {
                 }
             }
         }
-        let mut way = self.way.clone();
-        way.push(hop);
-        Self { entry: self.entry, way, label, value, within: None }
+        let mut hops = self.hops.clone();
+        hops.push(hop);
+        Self { entry: self.entry, hops, label, value, within: None }
     }
 
-    /// What an option holds, and what a reference leads to.
+    /// Follows options to their values, and references to their targets.
     fn inside(mut self, context: &Context<'d>) -> Self {
         loop {
             match &self.value {
@@ -203,7 +203,7 @@ impl<'d> Found<'d> {
                     let Some((place, entry)) = context.object(*id) else { return self };
                     let value = Cow::Borrowed(&entry.value);
                     let label = id.to_string();
-                    return Self { entry: place, way: Vec::new(), label, value, within: None };
+                    return Self { entry: place, hops: Vec::new(), label, value, within: None };
                 }
                 _ => return self,
             }
@@ -212,8 +212,8 @@ impl<'d> Found<'d> {
 
     /// The object that a world has at a place.
     fn object(&self, world: &std::rc::Rc<World<'d>>, prefix: &str, place: usize) -> Self {
-        let mut whole = self.way.clone();
-        // Of an object, the two hops that lead from the world to it.
+        let mut whole = self.hops.clone();
+        // Removes the two hops that lead from the world to an object.
         if self.within.as_ref().is_some_and(|(_, place)| place.is_some()) {
             whole.truncate(whole.len().saturating_sub(2));
         }
@@ -221,7 +221,7 @@ impl<'d> Found<'d> {
         let label = format!("{prefix}{}", world.path(place));
         let within = Some((world.clone(), Some(place)));
         let value = Cow::Borrowed(world.objects[place].value);
-        Self { entry: self.entry, way: whole, label, value, within }
+        Self { entry: self.entry, hops: whole, label, value, within }
     }
 }
 
@@ -290,7 +290,7 @@ impl Step {
 }
 
 impl Found<'_> {
-    /// A byte of a list of them.
+    /// Returns a byte of a list of bytes.
     fn byte(&self, at: usize) -> Option<Self> {
         let Value::Bytes(bytes) = &*self.value else { return None };
         Some(self.at(Hop::Byte(at), Cow::Owned(Value::U8(*bytes.get(at)?))))
@@ -339,13 +339,13 @@ fn components<'d>(from: Found<'d>, class: &str, context: &Context<'d>) -> Vec<Fo
     };
     let names: BTreeSet<&str> =
         values.iter().filter_map(Value::as_record).map(|it| it.class()).collect();
-    let Some(wanted) = matching(class, &names) else { return Vec::new() };
+    let Some(matched) = matching(class, &names) else { return Vec::new() };
     let components = values.iter().enumerate().filter_map(|(at, value)| {
         let name = value.as_record()?.class();
         let mut found = from.at(Hop::Field(field.into()), Cow::Borrowed(value));
-        found.way.push(Hop::Item(at));
+        found.hops.push(Hop::Item(at));
         found.label = format!("{}:{}", from.label, component_text(name));
-        wanted.contains(name).then_some(found)
+        matched.contains(name).then_some(found)
     });
     components.collect()
 }

@@ -1,4 +1,4 @@
-//! What commands work on: files, or standard input.
+//! The input of commands: files, or standard input.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek};
@@ -40,7 +40,7 @@ impl Input {
 
     /// Reads the save in it.
     pub(crate) fn document(&self) -> Result<Document> {
-        // What is in memory is within a limit, or a file of that size, and a change makes it little larger.
+        // The bytes in memory are within the limit, or a whole file, and a change makes a save only a little larger.
         let bytes = Limits::DEFAULT.bytes.max(2 * self.bytes.len() as u64);
         let limits = Limits::new().bytes(bytes);
         Document::within(&self.bytes, &limits).map_err(|error| self.failure(error))
@@ -52,7 +52,8 @@ impl Input {
     }
 }
 
-/// A file that is read by its name: of standard input a temporary one, which is there as long as it is held.
+/// Returns a file that can be opened by its name. Standard input is copied to a temporary file, which exists as long as
+/// it is held.
 pub(crate) fn named(path: &Path) -> Result<(PathBuf, Option<tempfile::TempPath>)> {
     if path != Path::new("-") {
         return Ok((path.to_owned(), None));
@@ -67,8 +68,8 @@ pub(crate) fn named(path: &Path) -> Result<(PathBuf, Option<tempfile::TempPath>)
 
 /// Standard input, which nobody can read twice.
 fn take_stdin() -> io::Result<io::StdinLock<'static>> {
-    static IS_TAKEN: AtomicBool = AtomicBool::new(false);
-    if IS_TAKEN.swap(true, Ordering::Relaxed) {
+    static IS_READ: AtomicBool = AtomicBool::new(false);
+    if IS_READ.swap(true, Ordering::Relaxed) {
         return Err(io::Error::other("`-` stands twice, and standard input can be read only once"));
     }
     Ok(io::stdin().lock())
@@ -93,7 +94,7 @@ fn refuse_journal(name: &str, bytes: &[u8]) -> Result<()> {
 }
 
 /// A file that could not be read, in the list of `--json`.
-pub(crate) fn unread(path: &Path, failure: &Failure) -> Json {
+pub(crate) fn failure_json(path: &Path, failure: &Failure) -> Json {
     serde_json::json!({ "file": path.display().to_string(), "error": failure.to_string() })
 }
 
@@ -102,25 +103,25 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let metadata = file.metadata()?;
     let size = metadata.len();
     let bar = progress(size);
-    // Whoever names a file wants all of it; a device may be endless.
-    let most =
+    // The user who names a file wants all of it. A device may be endless.
+    let limit =
         if metadata.is_file() { size.max(Limits::DEFAULT.bytes) } else { Limits::DEFAULT.bytes };
-    let bytes = read(bar.wrap_read(file), Some(size), most);
+    let bytes = read(bar.wrap_read(file), Some(size), limit);
     bar.finish_and_clear();
     bytes
 }
 
 /// Reads to the end, unless there are too many bytes.
-fn read(from: impl Read, size: Option<u64>, most: u64) -> io::Result<Vec<u8>> {
+fn read(from: impl Read, size: Option<u64>, limit: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let expected = size.unwrap_or_default().min(most);
+    let expected = size.unwrap_or_default().min(limit);
     // One more, so that the end is found without room for more.
     bytes
         .try_reserve_exact(usize::try_from(expected).unwrap_or_default() + 1)
         .map_err(|_| io::ErrorKind::OutOfMemory)?;
-    from.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        return Err(io::Error::other(format!("it is over the limit of {most} bytes")));
+    from.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > limit {
+        return Err(io::Error::other(format!("it is over the limit of {limit} bytes")));
     }
     Ok(bytes)
 }
@@ -180,7 +181,7 @@ impl Read for Counted<'_> {
     }
 }
 
-/// What is read again counts again: a bar is of several files.
+/// A seek does not change the bar: bytes that are read again count again, since a bar covers several files.
 impl Seek for Counted<'_> {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         self.file.seek(to)

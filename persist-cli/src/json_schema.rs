@@ -23,10 +23,10 @@ pub(crate) fn json_schema(classes: &[ClassSchema]) -> Json {
 
 /// A key for each class: its name, with a number if another has it.
 fn keys(classes: &[ClassSchema]) -> BTreeMap<usize, String> {
-    let mut taken = HashSet::new();
+    let mut used = HashSet::new();
     let key = |(class, schema): (usize, &ClassSchema)| {
         let mut key = schema.name.clone();
-        if !taken.insert(key.clone()) {
+        if !used.insert(key.clone()) {
             key = format!("{key}#{class}");
         }
         (class, key)
@@ -78,16 +78,16 @@ fn class_schema(
 fn kind_schema(kind: &KindSchema, keys: &BTreeMap<usize, String>, classes: &[ClassSchema]) -> Json {
     use KindSchema as K;
     let of = |kind: &KindSchema| kind_schema(kind, keys, classes);
-    // What JSON has no form for.
+    // The schema of values that have no form in JSON: an object with the key `$`.
     let text =
         json!({ "type": "object", "properties": { "$": { "type": "string" } }, "required": ["$"] });
-    let integer = |least: Option<i64>, most: Option<i64>| {
+    let integer = |min: Option<i64>, max: Option<i64>| {
         let mut schema = json!({ "type": "integer" });
-        if let (Some(least), Json::Object(map)) = (least, &mut schema) {
-            map.insert("minimum".into(), least.into());
+        if let (Some(min), Json::Object(map)) = (min, &mut schema) {
+            map.insert("minimum".into(), min.into());
         }
-        if let (Some(most), Json::Object(map)) = (most, &mut schema) {
-            map.insert("maximum".into(), most.into());
+        if let (Some(max), Json::Object(map)) = (max, &mut schema) {
+            map.insert("maximum".into(), max.into());
         }
         schema
     };

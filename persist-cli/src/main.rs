@@ -1,7 +1,7 @@
-//! The command `persist`: looks into saves of any program, changes, compares, checks and repairs them.
+//! The command `persist` inspects, changes, compares, checks and repairs saves of any program.
 //!
-//! `args` has the command line, `commands` a file for each command, `input` reads what they work on, `output` is where
-//! they print, `exit` has their results.
+//! `args` has the command line, and `commands` has a file for each command. `input` reads their files, `output` prints,
+//! and `exit` has their results.
 
 mod args;
 mod commands;
@@ -31,7 +31,7 @@ use args::Args;
 use exit::{Failure, Outcome};
 use output::Out;
 
-/// Bytes of stack: to drop a value, or to give it to serde, takes some for each of its levels.
+/// Bytes of stack. Dropping a value or serializing it takes some for each of its levels.
 const STACK: usize = 64 << 20;
 
 fn main() -> ExitCode {
@@ -49,10 +49,10 @@ fn run(args: Args) -> ExitCode {
     });
     match result {
         Ok(outcome) => outcome.into(),
-        // Whoever read has seen enough.
+        // The reader of the output, such as `head`, has closed it.
         Err(failure) if failure.is_closed_pipe() => Outcome::Done.into(),
         Err(failure) => {
-            // What was printed before it stays printed.
+            // Output from before the failure is printed.
             drop(out.finish());
             let failure = out.explain(failure);
             output::print_failure(args.color, &failure);

@@ -21,7 +21,7 @@ const SOME: &str = "$some";
 /// The integers that every reader of JSON takes as they are.
 const EXACT: i128 = 1 << 53;
 
-/// How deep the texts may nest that are read: a map whose keys are no texts has two levels more.
+/// Levels of a text that is read. A map whose keys are not texts has two levels more.
 const DEPTH: u32 = 2048;
 
 /// A value that is written.
@@ -33,12 +33,12 @@ pub(crate) struct Mapped<'v> {
 }
 
 impl<'v> Mapped<'v> {
-    /// With all that is stored, so that it can be read again.
+    /// Writes all stored content, so that it can be read again.
     pub(crate) fn exact(value: &'v Value) -> Self {
         Self { value, shows_worlds: false }
     }
 
-    /// For programs that look.
+    /// Writes the form for programs that only read it.
     pub(crate) fn shown(value: &'v Value) -> Self {
         Self { value, shows_worlds: true }
     }

@@ -10,14 +10,14 @@ use crate::path::{component_text, push_name};
 use crate::values::{integer, key_text};
 use crate::world;
 
-/// Whose value counts where both sides changed one.
+/// The side whose value is taken where both sides changed one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Ours,
     Theirs,
 }
 
-/// A part that both sides changed, each in its way.
+/// A part that the sides changed differently.
 pub(crate) struct Conflict {
     pub(crate) at: String,
     pub(crate) base: Option<Value>,
@@ -31,16 +31,16 @@ pub(crate) struct Merge {
     pub(crate) conflicts: Vec<Conflict>,
 }
 
-/// What base and theirs have in a place; `None` where there is nothing.
+/// The values of base and theirs at a place; `None` where there is none.
 pub(crate) type Others<'v> = [Option<&'v Value>; 2];
 
-/// A list of what has keys.
+/// A list of values with their keys.
 type Keyed<V> = Vec<(String, V)>;
 
 impl Merge {
-    /// The value that has the changes of both sides, made of ours; `None` if it is gone.
+    /// Merges the changes of both sides into our value. Returns `None` if the value was removed.
     ///
-    /// Each call is a level of a value, of which a save has at most 512.
+    /// Each call is a level of a value. A save has at most 512 levels.
     pub(crate) fn value(
         &mut self,
         at: &str,
@@ -151,7 +151,7 @@ impl Merge {
                     Value::Seq(ours),
                     Some(Value::Seq(theirs)),
                 ) if is_world => Some(self.by_class(at, base, ours, theirs)),
-                // The ids that were given so far.
+                // The last id that was given.
                 ("last_id", _, ours, Some(theirs)) if is_world => Some(larger(ours, theirs)),
                 (name, base, value, theirs) => {
                     let mut place = at.to_owned();
@@ -163,7 +163,7 @@ impl Merge {
         ours.into()
     }
 
-    /// Merges what has keys: the order is ours, then theirs.
+    /// Merges values with keys. The order is ours, then theirs.
     fn keyed(
         &mut self,
         base: Keyed<&Value>,
@@ -187,7 +187,7 @@ impl Merge {
         merged
     }
 
-    /// Merges the objects of a world, by their ids, of which the others may be made as they are asked for.
+    /// Merges the objects of a world by their ids. The values of the others may be built on demand.
     pub(crate) fn objects<'v>(
         &mut self,
         at: &str,
@@ -237,7 +237,7 @@ impl Merge {
                     Value::Seq(ours),
                     Some(Value::Seq(theirs)),
                 ) => Some(children([base, &ours, theirs])),
-                // How many components have not been started.
+                // The number of components that have not been started.
                 ("waiting", _, ours, Some(theirs)) => Some(larger(ours, theirs)),
                 (name, base, value, theirs) => {
                     self.value(&format!("{at}.{name}"), [base, theirs], Some(value))
@@ -265,16 +265,16 @@ impl Merge {
     }
 }
 
-/// Replaces each field of a record by what is made of it, or takes it out.
+/// Replaces each field of a record by its merged value, or removes it.
 fn merge_fields(record: &mut Record, mut merge: impl FnMut(&str, Value) -> Option<Value>) {
-    let mut gone = Vec::new();
+    let mut removed = Vec::new();
     for (name, value) in record.fields_mut() {
         match merge(name, std::mem::replace(value, Value::Unit)) {
             Some(merged) => *value = merged,
-            None => gone.push(name.to_owned()),
+            None => removed.push(name.to_owned()),
         }
     }
-    for name in gone {
+    for name in removed {
         record.take(&name);
     }
 }
@@ -298,7 +298,7 @@ fn by_text(entries: &[(Value, Value)]) -> Keyed<&Value> {
     entries.iter().map(|(key, value)| (key_text(key), value)).collect()
 }
 
-/// Ours, without those that they took out, and with those that they added.
+/// Returns our children, without those that they removed, and with those that they added.
 fn children([base, ours, theirs]: [&[Value]; 3]) -> Value {
     let id = |child: &Value| match child {
         Value::Handle(HandleValue::Live(id)) => Some(*id),
@@ -306,13 +306,13 @@ fn children([base, ours, theirs]: [&[Value]; 3]) -> Value {
     };
     let ids = |of: &[Value]| -> HashSet<u64> { of.iter().filter_map(id).collect() };
     let (old, own, other) = (ids(base), ids(ours), ids(theirs));
-    let stays = |child: &&Value| {
+    let is_left = |child: &&Value| {
         id(child).is_none_or(|child| !old.contains(&child) || other.contains(&child))
     };
     let comes = |child: &&Value| {
         id(child).is_some_and(|child| !old.contains(&child) && !own.contains(&child))
     };
-    let stayed = ours.iter().filter(stays);
+    let stayed = ours.iter().filter(is_left);
     Value::Seq(stayed.chain(theirs.iter().filter(comes)).cloned().collect())
 }
 

@@ -13,7 +13,7 @@ use crate::components::components;
 use crate::values::{Hop, part};
 use crate::world::record_of;
 
-/// The arena of their objects: handles into it are ids of objects.
+/// The arena of the objects of worlds: handles into it are ids of objects.
 const ARENA: &str = "persist.objects";
 
 /// Fields whose text serves as the name of an object, the best one first.
@@ -31,7 +31,7 @@ pub(crate) struct Objects<'d> {
     entries: HashMap<ObjectId, usize>,
     members: HashMap<(usize, u64), usize>,
     /// Handles into arenas of the program, by their addresses.
-    foreign: HashSet<*const Value>,
+    program_handles: HashSet<*const Value>,
 }
 
 /// An object: one record, or several if it has components.
@@ -43,7 +43,8 @@ pub(crate) struct Object<'d> {
     pub(crate) name: &'d str,
     /// True if the program added it itself, or if it is in a world, which holds it.
     pub(crate) is_held: bool,
-    /// Of an object with components, that of the component which the fewest objects have: most have a position.
+    /// The class of the object. With components, it is the class of the component that the fewest objects have, since
+    /// most have a position.
     pub(crate) class: &'d str,
     pub(crate) parts: Vec<Part<'d>>,
     children: &'d [Value],
@@ -75,7 +76,7 @@ impl<'d> Objects<'d> {
             places: HashMap::new(),
             entries: HashMap::new(),
             members: HashMap::new(),
-            foreign: HashSet::new(),
+            program_handles: HashSet::new(),
         };
         for entry in save.entries() {
             this.add_entry(entry);
@@ -100,7 +101,7 @@ impl<'d> Objects<'d> {
 
     fn add_entry(&mut self, entry: &'d Entry) {
         let part = Part::of(entry.class(), &entry.value);
-        // What a program kept of an object that it did not know whole belongs to that object.
+        // Unknown fields that a program kept of an object belong to that object.
         if entry.is_kept()
             && let Some(object) = self.entries.get(&entry.id())
         {
@@ -179,12 +180,12 @@ impl<'d> Objects<'d> {
     fn find_references(&mut self, kinds: &Kinds<'d>) {
         let mut known = HashMap::new();
         let mut found = Vec::new();
-        let mut foreign = HashSet::new();
+        let mut program_handles = HashSet::new();
         for from in 0..self.objects.len() {
             let object = &self.objects[from];
-            let mut meet = |path: &str, value: &'d Value, kind: Option<&KindSchema>| {
+            let mut visit = |path: &str, value: &'d Value, kind: Option<&KindSchema>| {
                 if matches!(kind, Some(KindSchema::Handle(arena)) if **arena != *ARENA) {
-                    foreign.insert(std::ptr::from_ref(value));
+                    program_handles.insert(std::ptr::from_ref(value));
                     return;
                 }
                 let Some(to) = self.target(from, value) else { return };
@@ -203,15 +204,15 @@ impl<'d> Objects<'d> {
                 let prefix = if object.parts.len() > 1 { short(part.class) } else { "" };
                 for (field, value) in &part.fields {
                     let kind = kinds.field(part.class, None, field);
-                    kinds.walk(prefix, field, (value, kind), &mut meet);
+                    kinds.walk(prefix, field, (value, kind), &mut visit);
                 }
             }
             for child in object.children {
-                meet("children[]", child, None);
+                visit("children[]", child, None);
             }
         }
         self.references = found;
-        self.foreign = foreign;
+        self.program_handles = program_handles;
         self.paths = vec![String::new(); known.len()];
         for (path, place) in known {
             self.paths[place] = path;
@@ -223,7 +224,7 @@ impl<'d> Objects<'d> {
         match value {
             Value::Ref(id) => self.entries.get(id.as_ref()?).copied(),
             Value::Handle(HandleValue::Live(id))
-                if !self.foreign.contains(&std::ptr::from_ref(value)) =>
+                if !self.program_handles.contains(&std::ptr::from_ref(value)) =>
             {
                 let world = self.objects.get(from)?.world.unwrap_or(from);
                 self.members.get(&(world, *id)).copied()
@@ -233,9 +234,9 @@ impl<'d> Objects<'d> {
     }
 
     /// The object that a value in an entry is or refers to, or else the one that it is in.
-    pub(crate) fn at(&self, entry: &Entry, way: &[Hop]) -> Option<usize> {
+    pub(crate) fn at(&self, entry: &Entry, hops: &[Hop]) -> Option<usize> {
         let (mut object, mut value) = (self.entries.get(&entry.id()).copied()?, &entry.value);
-        for hop in way {
+        for hop in hops {
             let Some(next) = part(value, std::slice::from_ref(hop)) else { break };
             object = self.place(next).unwrap_or(object);
             value = next;
@@ -250,7 +251,7 @@ impl<'d> Objects<'d> {
         self.places.get(&std::ptr::from_ref(value)).copied()
     }
 
-    /// An object as a path leads to it.
+    /// Returns the path that leads to an object.
     pub(crate) fn path(&self, object: usize) -> String {
         let Object { id, world, .. } = self.objects[object];
         if world.is_some() { format!("World/#{id}") } else { format!("#{id}") }
@@ -270,11 +271,11 @@ impl<'d> Objects<'d> {
 
     /// The objects that no other one refers to.
     pub(crate) fn unreferenced(&self) -> Vec<usize> {
-        let mut is_met = vec![false; self.objects.len()];
+        let mut is_seen = vec![false; self.objects.len()];
         for reference in self.references.iter().filter(|it| it.from != it.to) {
-            is_met[reference.to] = true;
+            is_seen[reference.to] = true;
         }
-        (0..self.objects.len()).filter(|object| !is_met[*object]).collect()
+        (0..self.objects.len()).filter(|object| !is_seen[*object]).collect()
     }
 
     /// Strongly connected components of more than one object, or of one that refers to itself; the largest first.
@@ -343,13 +344,14 @@ impl<'d> Kinds<'d> {
         self.fields.get(&(class, variant, name)).copied()
     }
 
-    /// Calls with each reference in a field, its path without indices, and its kind. Values have a stack of their own.
+    /// Calls `visit` with each reference in a field, its path without indices, and its kind. The walk uses a list as
+    /// its stack.
     fn walk(
         &self,
         class: &str,
         field: &str,
         (value, kind): (&'d Value, Option<&'d KindSchema>),
-        meet: &mut impl FnMut(&str, &'d Value, Option<&'d KindSchema>),
+        visit: &mut impl FnMut(&str, &'d Value, Option<&'d KindSchema>),
     ) {
         let mut path = String::from(class);
         if !class.is_empty() {
@@ -362,8 +364,8 @@ impl<'d> Kinds<'d> {
             path.push_str(step);
             let length = path.len();
             match value {
-                Value::Ref(_) | Value::Handle(_) => meet(&path, value, kind),
-                Value::Struct(_) if world(value).is_some() => meet(&path, value, kind),
+                Value::Ref(_) | Value::Handle(_) => visit(&path, value, kind),
+                Value::Struct(_) if world(value).is_some() => visit(&path, value, kind),
                 Value::Struct(record) | Value::Enum(record) => {
                     // The dot is part of the path up to here; names follow it.
                     path.push('.');

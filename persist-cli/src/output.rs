@@ -16,13 +16,13 @@ use crate::exit::{Failure, Result};
 pub(crate) const NAME: Style = AnsiColor::Cyan.on_default();
 /// Headings of tables and sections.
 pub(crate) const HEADING: Style = Style::new().bold();
-/// What is good, or was added.
+/// Results that are good, and added values.
 pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
-/// What is bad, or was removed.
+/// Results that are bad, and removed values.
 pub(crate) const BAD: Style = AnsiColor::Red.on_default();
-/// What to look at, or was changed.
+/// Warnings, and changed values.
 pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default();
-/// What matters less.
+/// Details of less importance.
 pub(crate) const DIM: Style = Style::new().dimmed();
 
 /// When there are colours.
@@ -59,7 +59,7 @@ pub(crate) struct Out {
     colour: Colour,
     has_colours: bool,
     is_json: bool,
-    /// What was done before anything was printed.
+    /// The result that was reached before anything was printed.
     done: Option<String>,
 }
 
@@ -82,12 +82,12 @@ impl Out {
         self.is_json
     }
 
-    /// Notes what is done even if it cannot be printed.
+    /// Notes a result that stands even if it cannot be printed.
     pub(crate) fn note_done(&mut self, what: impl Into<String>) {
         self.done = Some(what.into());
     }
 
-    /// Adds to a failure of standard output what is done nevertheless.
+    /// Adds the noted result to a failure of standard output.
     pub(crate) fn explain(&mut self, failure: Failure) -> Failure {
         match (failure, self.done.take()) {
             (failure @ Failure::Io(_), Some(done)) => Failure::new(format!("{failure}; {done}")),
@@ -106,20 +106,20 @@ impl Out {
         Ok(writeln!(self.to)?)
     }
 
-    /// Prints a value as JSON on one line: of a large one nobody reads several.
+    /// Prints a value as JSON on one line. Nobody reads a large value by its lines.
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> Result<()> {
         serde_json::to_writer(&mut self.to, value)?;
         Ok(writeln!(self.to)?)
     }
 
-    /// Prints what went wrong with one of several files, after what is printed of those before it.
+    /// Prints the failure of one of several files, after the output of the files before it.
     pub(crate) fn failed(&mut self, failure: &Failure) -> Result<()> {
         self.finish()?;
         print_failure(self.colour, failure);
         Ok(())
     }
 
-    /// Prints what is waiting to be printed.
+    /// Prints the buffered output.
     pub(crate) fn finish(&mut self) -> Result<()> {
         Ok(self.to.flush()?)
     }
@@ -130,7 +130,7 @@ impl Write for Out {
         self.to.write(bytes)
     }
 
-    /// Prints text: what comes from a save cannot steer the terminal. Bytes go out as they are.
+    /// Prints text, in which control characters from a save are escaped. Bytes go out as they are.
     fn write_fmt(&mut self, text: fmt::Arguments<'_>) -> io::Result<()> {
         let mut to = Text { to: &mut self.to, error: None };
         let done = fmt::Write::write_fmt(
@@ -149,7 +149,7 @@ impl Write for Out {
     }
 }
 
-/// Takes text for a stream, and keeps why that failed.
+/// Writes text to a stream, and keeps the error if that fails.
 struct Text<'w> {
     to: &'w mut dyn Write,
     error: Option<io::Error>,
@@ -181,7 +181,7 @@ impl<T: Display> Display for Styled<T> {
 
 /// Prints a line for people on standard error, which is not part of the output.
 pub(crate) fn note(text: impl Display) {
-    // Nobody is left to tell of it.
+    // If standard error fails, nobody can be told.
     drop(writeln!(io::stderr(), "{}", escape::line(&text.to_string())));
 }
 
@@ -231,7 +231,7 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
     allow_as_usual(file.as_file(), path).map_err(failed)?;
     let placed = if force { file.persist(path) } else { file.persist_noclobber(path) };
     placed.map_err(|error| failed(error.error))?;
-    // Its name lasts, too; not every system can say so.
+    // The folder is flushed, so that the name lasts; not every system can do that.
     drop(std::fs::File::open(folder).and_then(|folder| folder.sync_all()));
     Ok(())
 }

@@ -15,10 +15,10 @@ use crate::exit::{Failure, Result};
 const WORLD: &str = "World";
 
 /// The most characters of a path that a message shows.
-const MOST_SHOWN: usize = 200;
+const MAX_SHOWN: usize = 200;
 
 /// The most steps of a path.
-const MOST_STEPS: usize = 256;
+const MAX_STEPS: usize = 256;
 
 /// A path, for one save.
 #[derive(Debug, PartialEq)]
@@ -64,7 +64,7 @@ pub(crate) enum Child {
 }
 
 impl Path {
-    /// Reads a path; the classes of the save say where the name of a class ends.
+    /// Parses a path. The classes of the save decide where the name of a class ends.
     pub(crate) fn parse(text: &str, save: &Document) -> Result<Self> {
         let classes: BTreeSet<&str> = save.entries().map(Entry::class).collect();
         parse(text, &classes).map_err(|what| {
@@ -76,7 +76,7 @@ impl Path {
 
 /// The beginning of a long text, for a message.
 pub(crate) fn beginning(text: &str) -> Cow<'_, str> {
-    match text.char_indices().nth(MOST_SHOWN) {
+    match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}..", &text[..end]).into(),
         None => text.into(),
     }
@@ -112,8 +112,8 @@ pub(crate) fn component_text(name: &str) -> Cow<'_, str> {
     if name.contains('.') { format!("`{}`", escaped(name)).into() } else { class_text(name) }
 }
 
-/// An object of a world as it stands in a path, by the text that the save has for its name; what [`Parser::child`]
-/// reads. A number that the library gave stands outside of the quotes, after a `#`.
+/// Writes an object of a world as it stands in a path, by the text that the save has for its name. [`Parser::child`]
+/// reads it. A number that the library gave stands outside of the quotes, after a `#`.
 pub(crate) fn child_text(text: &str) -> String {
     let (name, number) = read_name(text);
     let is_plain = |c: char| c.is_alphanumeric() || "_- ".contains(c);
@@ -129,9 +129,9 @@ pub(crate) fn matching(pattern: &str, classes: &BTreeSet<&str>) -> Option<BTreeS
     } else if pattern.contains('*') {
         classes.iter().filter(|class| fits(pattern, class)).map(|it| (*it).to_owned()).collect()
     } else {
-        // Without the names of modules or programs before it.
+        // The pattern may omit the names of modules or programs.
         let is_last =
-            |class: &&&str| class.strip_suffix(pattern).is_some_and(|before| before.ends_with('.'));
+            |class: &&&str| class.strip_suffix(pattern).is_some_and(|prefix| prefix.ends_with('.'));
         classes.iter().filter(is_last).map(|it| (*it).to_owned()).collect()
     };
     (!found.is_empty()).then_some(found)
@@ -159,8 +159,8 @@ fn parse(text: &str, classes: &BTreeSet<&str>) -> Read<Path> {
     let start = parser.start(classes)?;
     let mut steps = Vec::new();
     while !parser.rest().is_empty() {
-        if steps.len() == MOST_STEPS {
-            return Err(format!("it has more than {MOST_STEPS} steps"));
+        if steps.len() == MAX_STEPS {
+            return Err(format!("it has more than {MAX_STEPS} steps"));
         }
         steps.push(parser.step()?);
     }
@@ -177,15 +177,15 @@ impl<'t> Parser<'t> {
         &self.text[self.at..]
     }
 
-    fn take(&mut self, wanted: &str) -> bool {
-        let found = self.rest().starts_with(wanted);
+    fn take(&mut self, expected: &str) -> bool {
+        let found = self.rest().starts_with(expected);
         if found {
-            self.at += wanted.len();
+            self.at += expected.len();
         }
         found
     }
 
-    /// Takes characters up to one of these, or to the end.
+    /// Takes characters up to one of `ends`, or to the end.
     fn until(&mut self, ends: &[char]) -> &'t str {
         let rest = self.rest();
         let end = rest.find(ends).unwrap_or(rest.len());
@@ -242,7 +242,7 @@ impl<'t> Parser<'t> {
         Ok(Start::Classes(found, number))
     }
 
-    /// The classes that the longest name here means.
+    /// Returns the classes that the longest name at this place means.
     fn classes(&mut self, classes: &BTreeSet<&str>) -> Option<BTreeSet<String>> {
         if self.rest().starts_with('`') {
             let name = self.quoted('`').ok()?;
@@ -337,7 +337,7 @@ impl<'t> Parser<'t> {
             closing(&rest[1..], quote).ok_or_else(|| format!("`{rest}` has no closing {quote}"))?;
         self.at += end + 2;
         let inner = &rest[1..=end];
-        // The library's own text of it, whose escapes it reads.
+        // The library parses the escapes, so the text gets its form.
         let (mut text, mut chars) = (String::from("\""), inner.chars());
         while let Some(c) = chars.next() {
             match (c, if c == '\\' { chars.next() } else { None }) {
@@ -370,15 +370,15 @@ impl<'t> Parser<'t> {
         Ok(key.into())
     }
 
-    fn need(&mut self, wanted: &str) -> Read<()> {
-        if self.take(wanted) {
+    fn need(&mut self, expected: &str) -> Read<()> {
+        if self.take(expected) {
             return Ok(());
         }
-        Err(format!("`{wanted}` is missing at `{}`", self.rest()))
+        Err(format!("`{expected}` is missing at `{}`", self.rest()))
     }
 }
 
-/// Where a closing quote or bracket stands that is in no quotes and no brackets.
+/// Returns the place of a closing quote or bracket that is in no quotes and no brackets.
 fn closing(text: &str, close: char) -> Option<usize> {
     let (mut quote, mut depth, mut chars) = (None, 0_usize, text.char_indices());
     while let Some((at, c)) = chars.next() {

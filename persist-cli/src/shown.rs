@@ -14,7 +14,7 @@ use crate::world::{self, Object, World, has_world};
 /// How values are shown.
 #[derive(Clone, Copy)]
 pub(crate) struct How {
-    /// Worlds as the tables that they are stored as.
+    /// Shows worlds as the tables that are stored.
     pub(crate) is_raw: bool,
     /// Levels of values.
     pub(crate) depth: Option<usize>,
@@ -23,10 +23,10 @@ pub(crate) struct How {
 /// Columns of a value on one line, where it is only mentioned.
 const SHORT: usize = 60;
 
-/// A value on one line; the beginning of a long one.
+/// Returns a value on one line, cut if it is long.
 pub(crate) fn short(value: &Value) -> String {
     let mut line = Line { text: String::new(), room: SHORT };
-    // It fails where the line is full.
+    // Writing fails where the line is full.
     if write!(line, "{:.4}", without_worlds(value)).is_err() {
         line.text.push_str("...");
     }
@@ -36,7 +36,7 @@ pub(crate) fn short(value: &Value) -> String {
 /// The beginning of a text.
 struct Line {
     text: String,
-    /// Characters that it takes yet.
+    /// Characters that still fit.
     room: usize,
 }
 
@@ -89,7 +89,7 @@ fn part(value: &Value, how: How, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// The text of a value, as deep as it is to be shown.
+/// Returns the text of a value, down to the levels to show.
 fn text(value: &Value, how: How) -> String {
     let value = if how.is_raw { Cow::Borrowed(value) } else { without_worlds(value) };
     match how.depth {

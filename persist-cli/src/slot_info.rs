@@ -12,19 +12,19 @@ use crate::output::bytes;
 /// The info in the header of a save.
 pub(crate) struct ShownInfo {
     info: SlotInfo,
-    /// The program's own value, or why it cannot be read.
+    /// The program's own value, or the reason why it cannot be read.
     value: Result<Option<Document>, String>,
 }
 
 impl ShownInfo {
-    /// The info of a header; `None` if the save has none.
+    /// Returns the info of a header; `None` if the save has none.
     pub(crate) fn of(header: &Header) -> Option<Self> {
         let info = header.info();
         let value = info.value_document().map_err(|error| error.to_string());
         (info != SlotInfo::default()).then_some(Self { info, value })
     }
 
-    /// Labels and texts of everything but the program's own value.
+    /// Returns labels and texts of all fields except the program's own value.
     pub(crate) fn facts(&self) -> Vec<(&'static str, String)> {
         let SlotInfo { title, saved_at, play_time, thumbnail, .. } = &self.info;
         let mut facts = Vec::new();
@@ -40,11 +40,11 @@ impl ShownInfo {
         facts
     }
 
-    /// The program's own value; `None` if there is none.
+    /// Returns the program's own value; `None` if there is none.
     ///
     /// # Errors
     ///
-    /// Returns why it cannot be read.
+    /// Returns the reason if the value cannot be read.
     pub(crate) fn value(&self) -> Result<Option<&persist::Value>, &str> {
         match &self.value {
             Ok(document) => Ok(document.as_ref().and_then(Document::root)),
@@ -111,6 +111,6 @@ fn play(time: Duration) -> String {
 fn seconds(time: SystemTime) -> i64 {
     match time.duration_since(UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
-        Err(before) => i64::try_from(before.duration().as_secs()).map_or(i64::MIN, |secs| -secs),
+        Err(earlier) => i64::try_from(earlier.duration().as_secs()).map_or(i64::MIN, |secs| -secs),
     }
 }

@@ -1,8 +1,8 @@
-//! What commands ask of values that the library does not answer.
+//! Operations on values that the library does not have.
 
 use persist::{Record, Value};
 
-/// The parts of a value, each with the hop that leads to it.
+/// Returns the parts of a value, each with the hop that leads to it.
 pub(crate) fn parts(value: &Value) -> Vec<(Hop, &Value)> {
     match value {
         Value::Option(Some(inner)) => vec![(Hop::Some, inner)],
@@ -29,13 +29,13 @@ pub(crate) enum Hop {
     Item(usize),
     /// The value of an entry of a map.
     Entry(usize),
-    /// A byte of a list of them.
+    /// A byte of a list of bytes.
     Byte(usize),
 }
 
-/// The part of a value at the end of some hops; `None` if they lead nowhere, or to a byte.
-pub(crate) fn part<'v>(value: &'v Value, way: &[Hop]) -> Option<&'v Value> {
-    way.iter().try_fold(value, |value, hop| match (value, hop) {
+/// Returns the part of a value at the end of some hops; `None` if they lead nowhere, or to a byte.
+pub(crate) fn part<'v>(value: &'v Value, hops: &[Hop]) -> Option<&'v Value> {
+    hops.iter().try_fold(value, |value, hop| match (value, hop) {
         (Value::Struct(record) | Value::Enum(record), Hop::Field(name)) => record.get(name),
         (Value::Option(inner), Hop::Some) => inner.as_deref(),
         (Value::Seq(values) | Value::Tuple(values), Hop::Item(item)) => values.get(*item),
@@ -45,8 +45,8 @@ pub(crate) fn part<'v>(value: &'v Value, way: &[Hop]) -> Option<&'v Value> {
 }
 
 /// Replaces the part of a value at the end of some hops; false if they lead nowhere, or the part does not fit there.
-pub(crate) fn replace(mut at: &mut Value, way: &[Hop], new: Value) -> bool {
-    for hop in way {
+pub(crate) fn replace(mut at: &mut Value, hops: &[Hop], new: Value) -> bool {
+    for hop in hops {
         let next = match (at, hop) {
             (Value::Struct(record) | Value::Enum(record), Hop::Field(name)) => record.get_mut(name),
             (Value::Option(Some(inner)), Hop::Some) => Some(&mut **inner),
@@ -67,7 +67,7 @@ pub(crate) fn replace(mut at: &mut Value, way: &[Hop], new: Value) -> bool {
     true
 }
 
-/// The number that an integer of any width is.
+/// Returns the number of an integer of any width.
 pub(crate) fn integer(value: &Value) -> Option<i128> {
     Some(match value {
         Value::U8(number) => (*number).into(),
@@ -84,7 +84,7 @@ pub(crate) fn integer(value: &Value) -> Option<i128> {
     })
 }
 
-/// What two spellings of a key have in common.
+/// The form that equal spellings of a key share.
 pub(crate) fn key_text(key: &Value) -> String {
     match integer(key) {
         Some(number) => number.to_string(),
@@ -92,7 +92,7 @@ pub(crate) fn key_text(key: &Value) -> String {
     }
 }
 
-/// True if two keys of a map are one, whatever the widths of their numbers.
+/// Returns whether two keys of a map are equal, whatever the widths of their numbers.
 pub(crate) fn is_same_key(one: &Value, other: &Value) -> bool {
     match (integer(one), integer(other)) {
         (Some(one), Some(other)) => one == other,
@@ -100,7 +100,8 @@ pub(crate) fn is_same_key(one: &Value, other: &Value) -> bool {
     }
 }
 
-/// What can be written as a word: a text, a character, a variant without fields.
+/// Returns the word that stands for a value: a text, a character or a variant without fields. Returns `None` for other
+/// values.
 fn words(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.clone()),
@@ -111,8 +112,8 @@ fn words(value: &Value) -> Option<String> {
     }
 }
 
-/// Reads what a person types in the place of a value: its text, in which numbers need no types, texts and characters no
-/// quotes and variants without fields no class. If it is none, the error says what is expected.
+/// Reads a value as a person types it: its text, in which numbers need no types, texts and characters no quotes and
+/// variants without fields no class. If the text is no value, the error says what is expected.
 pub(crate) fn typed(text: &str, old: &Value) -> Result<Value, String> {
     let parsed = text.parse::<Value>();
     let is_option = matches!(old, Value::Option(_));
@@ -140,7 +141,7 @@ pub(crate) fn typed(text: &str, old: &Value) -> Result<Value, String> {
     let new = parsed.map_err(|error| {
         let (short, expected) =
             (text.chars().take(60).collect::<String>(), expected(innermost(old)));
-        // Of a word the library would say that it begins a class.
+        // The library would report that a word begins a class.
         match is_word(text) {
             true => format!("`{short}` is no value; {expected}"),
             false => format!("`{short}` is no value: {error}; {expected}"),
@@ -149,7 +150,7 @@ pub(crate) fn typed(text: &str, old: &Value) -> Result<Value, String> {
     Ok(like(old, new))
 }
 
-/// How a value that takes the place of another is written.
+/// Describes how to write a value that replaces another one.
 fn expected(old: &Value) -> &'static str {
     match old {
         Value::Bool(_) => "write true or false",
@@ -173,7 +174,7 @@ fn is_word(text: &str) -> bool {
         && text.chars().all(|c| c.is_alphanumeric() || c == '_')
 }
 
-/// What an option holds.
+/// Follows nested options to their value.
 fn innermost(mut value: &Value) -> &Value {
     while let Value::Option(Some(inner)) = value {
         value = inner;
@@ -181,8 +182,8 @@ fn innermost(mut value: &Value) -> &Value {
     value
 }
 
-/// Gives a value, and the values in it, the widths of those that it replaces, if it fits them. What does not is the
-/// library's to refuse.
+/// Converts the numbers in a new value to the widths of the old value, if they fit. The library refuses values that do
+/// not fit.
 pub(crate) fn like(old: &Value, mut new: Value) -> Value {
     let mut open = vec![(old, &mut new)];
     while let Some((old, new)) = open.pop() {
@@ -213,7 +214,7 @@ pub(crate) fn like(old: &Value, mut new: Value) -> Value {
     new
 }
 
-/// A number with the width of another one, if it fits.
+/// Converts a number to the width of the old one, if it fits.
 fn like_scalar(old: &Value, new: Value) -> Value {
     macro_rules! fit {
         ($($variant:ident)*) => {
@@ -239,14 +240,14 @@ fn like_scalar(old: &Value, new: Value) -> Value {
     fitted.unwrap_or(new)
 }
 
-/// An integer as a float, if it is one.
+/// Returns an integer as a float, if the float is exact.
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "it is compared")]
 fn exact(number: i128) -> Option<f64> {
     let float = number as f64;
     (float as i128 == number).then_some(float)
 }
 
-/// The nearest narrow float, unless that is infinite.
+/// Returns the nearest narrow float, unless that is infinite.
 #[expect(clippy::cast_possible_truncation, reason = "the nearest is what is wanted")]
 fn narrow(number: f64) -> Option<f32> {
     let near = number as f32;

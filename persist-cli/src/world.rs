@@ -1,6 +1,6 @@
 //! Worlds as people know them: objects by their names, with components.
 //!
-//! A save has a world as a table, `docs/reference/graphs-and-worlds.md` says what is in it.
+//! A save has a world as a table, which `docs/reference/graphs-and-worlds.md` describes.
 
 use std::collections::{HashMap, HashSet};
 
@@ -27,20 +27,20 @@ pub(crate) struct World<'v> {
 /// An object of a world.
 pub(crate) struct Object<'v> {
     pub(crate) id: u64,
-    /// As the save has it; empty if it has none.
+    /// The name in the save; empty if the object has none.
     pub(crate) name: &'v str,
     pub(crate) activity: &'v str,
     pub(crate) children: Vec<u64>,
     pub(crate) components: &'v [Value],
-    /// All of it, as it is stored.
+    /// The whole object, as it is stored.
     pub(crate) value: &'v Value,
     parent: Option<usize>,
-    /// False if another one has its name at its place in the tree, as in no world that a program loads.
+    /// False if a sibling has the same name. No world that a program loads has such siblings.
     is_unique: bool,
 }
 
 impl<'v> World<'v> {
-    /// The world that a value is.
+    /// Returns the value as a world, if it is one.
     pub(crate) fn of(value: &'v Value) -> Option<Self> {
         let record = record_of(value)?;
         let resources = list(record.get("resources")?)?;
@@ -66,12 +66,12 @@ impl<'v> World<'v> {
         Some(Self { objects, resources, places })
     }
 
-    /// The place of an object.
+    /// Returns the place of an object.
     pub(crate) fn place(&self, id: u64) -> Option<usize> {
         self.places.get(&id).copied()
     }
 
-    /// The places of the objects below another one, or of those below none.
+    /// Returns the places of the children of an object, or of the root objects.
     pub(crate) fn below<'w>(
         &'w self,
         parent: Option<usize>,
@@ -89,35 +89,35 @@ impl<'v> World<'v> {
         }
     }
 
-    /// An object and all below it, or all objects.
+    /// Returns an object and its descendants, or all objects.
     pub(crate) fn all_below(&self, parent: Option<usize>) -> Vec<usize> {
         let Some(parent) = parent else { return (0..self.objects.len()).collect() };
         let mut found: Vec<usize> = self.below(Some(parent)).collect();
         let mut at = 0;
         while at < found.len() {
             let next = found[at];
-            // A hostile save may have cycles; each object has one parent, so that only the first is met again.
+            // A hostile save may have cycles; each object has one parent, so only the first is reached again.
             found.extend(self.below(Some(next)).filter(|place| *place != parent));
             at += 1;
         }
         found
     }
 
-    /// The names from the highest object to this one: `/House/Door`. It begins with an id below what names do not lead
-    /// to.
+    /// Returns the names from the root object to this one: `/House/Door`. If names do not lead to an ancestor, the path
+    /// begins with an id.
     pub(crate) fn path(&self, place: usize) -> String {
-        let mut way = vec![place];
+        let mut hops = vec![place];
         while let Some(last) =
-            way.last().map(|last| &self.objects[*last]).filter(|it| it.is_named())
+            hops.last().map(|last| &self.objects[*last]).filter(|it| it.is_named())
             && let Some(parent) = last.parent
         {
-            if way.contains(&parent) || way.len() > MOST_LEVELS {
+            if hops.contains(&parent) || hops.len() > MAX_LEVELS {
                 return format!("/#{}", self.objects[place].id);
             }
-            way.push(parent);
+            hops.push(parent);
         }
         let mut path = String::new();
-        for object in way.into_iter().rev().map(|place| &self.objects[place]) {
+        for object in hops.into_iter().rev().map(|place| &self.objects[place]) {
             path.push('/');
             match object.is_named() {
                 true => path.push_str(&child_text(object.name)),
@@ -127,18 +127,19 @@ impl<'v> World<'v> {
         path
     }
 
-    /// Why no program loads it, if it is so: its values may fit their classes and be no tree of objects.
+    /// Returns the reason why no program loads the world, if there is one. Its values may fit their classes, but form
+    /// no tree of objects.
     fn fault(&self, last_id: u64) -> Option<String> {
         let (mut names, mut children) = (HashSet::new(), HashSet::new());
-        let mut before = 0;
+        let mut previous = 0;
         for object in &self.objects {
             let id = object.id;
-            if id <= before || id > last_id {
+            if id <= previous || id > last_id {
                 return Some(format!(
-                    "the ids of its objects do not ascend to the last one, {last_id}: #{id} comes after #{before}"
+                    "the ids of its objects do not ascend to the last one, {last_id}: #{id} comes after #{previous}"
                 ));
             }
-            before = id;
+            previous = id;
             if !object.name.is_empty() && !names.insert(object.name) {
                 return Some(format!("two objects have the name `{}`", object.name));
             }
@@ -152,27 +153,27 @@ impl<'v> World<'v> {
                     return Some(format!("object #{child} is a child twice"));
                 }
             }
-            if let Some(class) = twice(object.components) {
+            if let Some(class) = duplicate(object.components) {
                 return Some(format!("object #{id} has two components {class}"));
             }
         }
-        if let Some(class) = twice(self.resources) {
+        if let Some(class) = duplicate(self.resources) {
             return Some(format!("it has two resources {class}"));
         }
-        // Each object has one parent: what is not met from the top down goes round.
+        // Each object has at most one parent, so objects that are not reached from the roots form a cycle.
         let mut open: Vec<u64> = self.objects.iter().map(|object| object.id).collect();
         open.retain(|id| !children.contains(id));
-        let mut met = 0;
+        let mut visited = 0;
         while let Some(id) = open.pop() {
-            met += 1;
+            visited += 1;
             let place = self.place(id);
             open.extend(place.into_iter().flat_map(|place| &self.objects[place].children));
         }
-        (met < self.objects.len()).then(|| "objects are below themselves".to_owned())
+        (visited < self.objects.len()).then(|| "objects are below themselves".to_owned())
     }
 }
 
-/// Refuses to write worlds that no program loads.
+/// Returns an error if a world of the save is one that no program loads.
 pub(crate) fn check(save: &Document) -> Result<()> {
     for entry in save.entries() {
         let mut open = vec![&entry.value];
@@ -191,15 +192,15 @@ pub(crate) fn check(save: &Document) -> Result<()> {
     Ok(())
 }
 
-/// The class of which there are two.
-fn twice(contents: &[Value]) -> Option<&str> {
+/// Returns the class that two of the values have.
+fn duplicate(contents: &[Value]) -> Option<&str> {
     let mut classes = HashSet::new();
     let mut all = contents.iter().filter_map(|content| Some(content.as_record()?.class()));
     all.find(|class| !classes.insert(*class))
 }
 
 /// Levels of a tree that a path shows.
-const MOST_LEVELS: usize = 64;
+const MAX_LEVELS: usize = 64;
 
 impl<'v> Object<'v> {
     /// The object of a world that a value is.
@@ -319,7 +320,7 @@ mod tests {
         };
         for _ in 0..150 {
             let mut world = persist::World::new();
-            // What a program knows of each object: its id, and the name that it shares with others.
+            // The expected id and base name of each object.
             let mut twin: Vec<(ObjectId, Option<&str>)> = Vec::new();
             for number in 0..12 {
                 let (name, parent) = (NAMES[random(NAMES.len())], random(twin.len() + 1));
@@ -352,7 +353,7 @@ mod tests {
                 let [field] = &field[..] else { panic!("{}", object.label) };
                 let mut changed = Document::from_slice(&bytes).expect("a save");
                 let entry = changed.entries_mut().nth(field.entry).expect("an object");
-                assert!(replace(&mut entry.value, &field.way, Value::U32(100)));
+                assert!(replace(&mut entry.value, &field.hops, Value::U32(100)));
                 let mut expected: Vec<u32> = (0..12).collect();
                 expected[at] = 100;
                 assert_eq!(

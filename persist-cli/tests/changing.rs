@@ -81,7 +81,7 @@ fn worlds_that_no_program_loads_are_not_written() {
 #[test]
 fn what_does_not_fit_changes_nothing() {
     let folder = graph();
-    let before = folder.read("graph.sav");
+    let original = folder.read("graph.sav");
     let commands = [
         "set graph.sav #1.level -1",
         "set graph.sav #1.level lots",
@@ -95,7 +95,7 @@ fn what_does_not_fit_changes_nothing() {
         "set - #1.level 1 < graph.sav",
     ];
     insta::assert_snapshot!(folder.transcript(commands));
-    assert_eq!(folder.read("graph.sav"), before);
+    assert_eq!(folder.read("graph.sav"), original);
     assert!(!folder.path("graph.sav.bak").exists());
 }
 
@@ -103,9 +103,9 @@ fn what_does_not_fit_changes_nothing() {
 fn set_leaves_a_damaged_save_as_it_is() {
     let folder = graph();
     folder.damage("graph.sav", "bad.sav", 200);
-    let before = folder.read("bad.sav");
+    let original = folder.read("bad.sav");
     insta::assert_snapshot!(folder.transcript(["set bad.sav #1.level 8"]));
-    assert_eq!(folder.read("bad.sav"), before);
+    assert_eq!(folder.read("bad.sav"), original);
 }
 
 /// The payloads of a save of one block without compression, by the ids of their objects.
@@ -151,11 +151,11 @@ fn payloads(save: &[u8]) -> BTreeMap<u64, Vec<u8>> {
 #[test]
 fn set_keeps_the_payloads_of_all_other_records() {
     let folder = graph();
-    let before = payloads(&folder.read("graph.sav"));
+    let original = payloads(&folder.read("graph.sav"));
     folder.run("set graph.sav #3.name bear");
     let after = payloads(&folder.read("graph.sav"));
-    assert_eq!(before.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
-    for (id, payload) in &before {
+    assert_eq!(original.keys().collect::<Vec<_>>(), after.keys().collect::<Vec<_>>());
+    for (id, payload) in &original {
         assert_eq!(payload == &after[id], *id != 3, "object {id}");
     }
     assert_eq!(folder.read("graph.sav.bak"), crate::support::fixture_bytes("v1/graph.sav"));
@@ -177,7 +177,7 @@ fn edit_changes_a_part_in_an_editor() {
 #[test]
 fn an_editor_that_fails_changes_nothing() {
     let folder = graph().with_editor("false");
-    let before = folder.read("graph.sav");
+    let original = folder.read("graph.sav");
     let mut said = folder.transcript(["edit graph.sav #3"]);
     let folder = folder.with_editor("no-such-editor --wait");
     said += &folder.transcript(["edit graph.sav #3"]);
@@ -190,7 +190,7 @@ fn an_editor_that_fails_changes_nothing() {
         None => format!("{line}\n"),
     });
     insta::assert_snapshot!(lines.collect::<String>());
-    assert_eq!(folder.read("graph.sav"), before);
+    assert_eq!(folder.read("graph.sav"), original);
 }
 
 #[test]
@@ -236,13 +236,13 @@ fn what_is_typed_needs_no_quotes_and_what_is_no_value_says_what_is_expected() {
 #[test]
 fn a_text_that_is_no_value_is_kept() {
     let folder = graph().with_editor("sed -i s/hp/!/");
-    let before = folder.read("graph.sav");
+    let original = folder.read("graph.sav");
     let said = folder.run("edit graph.sav #3");
-    let (what, kept) = said.split_once("the text is kept in ").expect("a text that is kept");
+    let (what, text_file) = said.split_once("the text is kept in ").expect("a text that is kept");
     assert!(what.contains("the text is no value"), "{said}");
-    let kept = kept.lines().next().unwrap_or_default();
-    assert!(std::fs::read_to_string(kept).expect("the text").contains("!: 12i16"), "{said}");
-    assert_eq!(folder.read("graph.sav"), before);
+    let text_file = text_file.lines().next().unwrap_or_default();
+    assert!(std::fs::read_to_string(text_file).expect("the text").contains("!: 12i16"), "{said}");
+    assert_eq!(folder.read("graph.sav"), original);
 }
 
 /// A save with a journal that follows it, with unsaved changes.
@@ -253,32 +253,32 @@ fn with_unsaved_work() -> Folder {
 #[test]
 fn a_save_whose_journal_has_unsaved_changes_is_only_changed_by_force() {
     let folder = with_unsaved_work();
-    let before = folder.read("saved.sav");
+    let original = folder.read("saved.sav");
     let refused = folder.transcript([
         "info saved.sav",
         "set saved.sav World/*.name Gate --all",
         "edit saved.sav .",
     ]);
-    assert_eq!(folder.read("saved.sav"), before);
+    assert_eq!(folder.read("saved.sav"), original);
     let forced = folder.transcript([
         "set saved.sav World/*.name Gate --all --dry-run",
         "set saved.sav World/*.name Gate --all --force",
     ]);
-    assert_ne!(folder.read("saved.sav"), before);
+    assert_ne!(folder.read("saved.sav"), original);
     insta::assert_snapshot!(refused + &forced);
 }
 
 #[test]
 fn edit_leaves_a_save_that_changed_meanwhile() {
-    // It changes the save, too, as a game would that runs.
+    // The editor changes the save, too, like a game that runs.
     let folder = graph().with_editor("sed -i s/Ada/Eve/ graph.sav");
     let said = folder.run("edit graph.sav #1.name");
     let now = folder.read("graph.sav");
     assert_ne!(now, crate::support::fixture_bytes("v1/graph.sav"));
-    let (_, kept) = said.split_once("the text is kept in ").expect("a text that is kept");
-    let kept = kept.lines().next().unwrap_or_default();
-    assert_eq!(std::fs::read_to_string(kept).expect("the text"), "\"Eve\"\n");
-    insta::assert_snapshot!(said.replace(kept, "FILE"));
+    let (_, text_file) = said.split_once("the text is kept in ").expect("a text that is kept");
+    let text_file = text_file.lines().next().unwrap_or_default();
+    assert_eq!(std::fs::read_to_string(text_file).expect("the text"), "\"Eve\"\n");
+    insta::assert_snapshot!(said.replace(text_file, "FILE"));
     assert!(!folder.path("graph.sav.bak").exists());
 }
 
@@ -299,14 +299,14 @@ fn a_change_that_cannot_be_printed_is_made_and_said() {
 fn numbers_that_a_float_cannot_hold_are_refused() {
     let folder = Folder::new();
     folder.write("town.sav", &game::town().expect("a town"));
-    let before = folder.read("town.sav");
+    let original = folder.read("town.sav");
     insta::assert_snapshot!(folder.transcript([
         "set town.sav World/House/Door:Transform.x 1e39",
         "set town.sav World/House/Door:Transform.x -1e39",
         "set town.sav World/House/Door:Transform.x 1e39f32",
         "set town.sav World:Score.odd 1e400",
     ]));
-    assert_eq!(folder.read("town.sav"), before);
+    assert_eq!(folder.read("town.sav"), original);
 }
 
 #[test]
@@ -318,10 +318,10 @@ fn what_was_typed_is_kept_if_it_cannot_be_used() {
     for (editor, typed) in editors {
         folder = folder.with_editor(editor);
         let said = folder.run("edit graph.sav #3");
-        let (_, kept) = said.split_once("the text is kept in ").expect("a text that is kept");
-        let kept = kept.lines().next().unwrap_or_default();
-        assert_eq!(std::fs::read(kept).expect("the text"), typed);
-        all += &said.replace(kept, "FILE");
+        let (_, text_file) = said.split_once("the text is kept in ").expect("a text that is kept");
+        let text_file = text_file.lines().next().unwrap_or_default();
+        assert_eq!(std::fs::read(text_file).expect("the text"), typed);
+        all += &said.replace(text_file, "FILE");
     }
     assert_eq!(folder.read("graph.sav"), crate::support::fixture_bytes("v1/graph.sav"));
     insta::assert_snapshot!(all);
@@ -338,12 +338,12 @@ fn a_text_may_begin_with_a_mark() {
 fn what_means_the_same_is_not_written() {
     let folder = Folder::new();
     folder.write("town.sav", &game::town().expect("a town"));
-    let before = folder.read("town.sav");
+    let original = folder.read("town.sav");
     let said = folder.transcript([
         "set town.sav World/House/Door:Mood.at #1",
         "set town.sav World/House.children '[#2]'",
     ]);
-    assert_eq!(folder.read("town.sav"), before);
+    assert_eq!(folder.read("town.sav"), original);
     assert!(!folder.path("town.sav.bak").exists());
     let one = persist::to_vec(&7_u32).expect("a save");
     folder.write("one.sav", &one);
@@ -356,7 +356,7 @@ fn what_means_the_same_is_not_written() {
 #[cfg(unix)]
 fn a_link_to_a_save_leads_to_its_journal() {
     let folder = with_unsaved_work();
-    let before = folder.read("saved.sav");
+    let original = folder.read("saved.sav");
     std::fs::create_dir(folder.path("links")).expect("a folder");
     std::os::unix::fs::symlink("../saved.sav", folder.path("links/game.sav")).expect("a link");
     let said = folder.transcript([
@@ -366,13 +366,13 @@ fn a_link_to_a_save_leads_to_its_journal() {
     ]);
     let whole = folder.path(".").canonicalize().expect("a folder");
     insta::assert_snapshot!(said.replace(&whole.display().to_string(), "FOLDER"));
-    assert_ne!(folder.read("saved.sav"), before);
+    assert_ne!(folder.read("saved.sav"), original);
 }
 
 #[test]
 fn a_save_whose_journal_has_unsaved_changes_is_only_replaced_by_force() {
     let folder = with_unsaved_work();
-    let before = folder.read("saved.sav");
+    let original = folder.read("saved.sav");
     let refused = folder.transcript([
         "convert saved.sav -o copy.sav --to zstd",
         "convert copy.sav -o saved.sav",
@@ -380,13 +380,13 @@ fn a_save_whose_journal_has_unsaved_changes_is_only_replaced_by_force() {
         "journal saved.journal --to 1 -o saved.sav",
         "journal saved.journal --to 1 -o saved.sav --force",
     ]);
-    assert_eq!(folder.read("saved.sav"), before);
+    assert_eq!(folder.read("saved.sav"), original);
     let forced = folder.transcript([
         "merge saved.sav saved.sav saved.sav -o saved.sav --force",
         "convert copy.sav -o saved.sav --force",
     ]);
-    assert_ne!(folder.read("saved.sav"), before);
-    folder.write("saved.sav", &before);
+    assert_ne!(folder.read("saved.sav"), original);
+    folder.write("saved.sav", &original);
     let merged = folder.run("merge copy.sav copy.sav copy.sav -o saved.sav --force");
     insta::assert_snapshot!(refused + &forced + &merged);
 }

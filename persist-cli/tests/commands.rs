@@ -1,4 +1,4 @@
-//! What holds for all commands.
+//! Behaviour of all commands.
 
 use crate::support::Folder;
 

@@ -40,9 +40,9 @@ fn texts_become_the_same_saves() {
         let folder = Folder::new();
         folder.write("a.sav", &save);
         for form in ["json", "ron", "txt"] {
-            let there = folder.run(&format!("convert a.sav -o a.{form}"));
+            let output = folder.run(&format!("convert a.sav -o a.{form}"));
             let back = folder.run(&format!("convert a.{form} -o {form}.sav"));
-            assert_eq!((&*there, &*back), ("", ""), "{name} {form}");
+            assert_eq!((&*output, &*back), ("", ""), "{name} {form}");
             assert_eq!(folder.read(format!("{form}.sav")), save, "{name} as {form}");
         }
     }

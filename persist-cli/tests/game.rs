@@ -101,7 +101,7 @@ enum Mood {
     Angry { at: persist::ObjectId, since: u64 },
 }
 
-/// What a town knows beside its objects.
+/// A resource of the town.
 #[derive(Persist)]
 struct Score {
     points: u32,
@@ -148,7 +148,7 @@ impl Storage for Noon {
     }
 }
 
-/// What the farm's list of saves shows besides title and times.
+/// The value that the farm's list of saves shows besides title and times.
 #[derive(Persist)]
 #[persist(class = "farm.Shown")]
 struct Shown {
@@ -218,7 +218,7 @@ fn world() -> persist::Result<World> {
     Ok(world)
 }
 
-/// A save that went through a game without the mod that wrote it: what the game did not know is kept.
+/// A save that went through a game without the mod that wrote it. The game has kept the unknown data.
 pub(crate) fn kept() -> persist::Result<Vec<u8>> {
     mod modded {
         #[derive(persist::Persist)]
@@ -249,7 +249,7 @@ pub(crate) fn kept() -> persist::Result<Vec<u8>> {
     manager.from_slice(&save)?.to_vec()
 }
 
-/// What the heroes have when the game loads a save.
+/// Returns the gold of each hero after the game has loaded a save.
 pub(crate) fn gold(path: &Path) -> persist::Result<Vec<u32>> {
     let manager = SaveManager::new();
     manager.register::<Hero>()?;

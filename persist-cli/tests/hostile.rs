@@ -1,9 +1,9 @@
-//! Saves that somebody made to break the command: it ends with an exit code, and never panics.
+//! Malicious saves: the command ends with an exit code, and never panics.
 
 use crate::game;
 use crate::support::{Folder, fixture_bytes};
 
-/// Each with `FILE` in the place of the save.
+/// The commands, with `FILE` for the save.
 const COMMANDS: [&str; 16] = [
     "info FILE",
     "verify FILE --json",
@@ -71,7 +71,7 @@ fn seal(save: &mut Vec<u8>) {
     }
     put(save, 0, header);
     let mut at = header + 4;
-    // What is left before the trailer is the last block.
+    // The bytes that are left before the trailer are the last block.
     while at + 29 + 9 < save.len() && save[at] != 0x7f {
         let rest = save.len() - 29 - 4 - 5 - at;
         let content = length(save, at + 1).unwrap_or(0).min(rest);
@@ -109,7 +109,7 @@ fn spoiled_saves_end_every_command_with_an_exit_code() {
                 seal(&mut save);
             }
             folder.write("spoiled.sav", &save);
-            // Each save meets some of the commands, in turn.
+            // Each save is given to some of the commands, in turn.
             for command in COMMANDS.iter().skip((round + number) % 3).step_by(3) {
                 // It panics unless the exit code is one of ours.
                 let said = folder.run(&command.replace("FILE", "spoiled.sav"));

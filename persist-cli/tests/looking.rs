@@ -7,7 +7,7 @@ fn graph() -> Folder {
     Folder::with(&["v1/graph.sav", "v1/values.sav", "v1/players.sav", "compressed/zstd.sav"])
 }
 
-/// With a town, and a game with one in a field.
+/// A folder with a town, and with a game that has a town in a field.
 fn town() -> Folder {
     let folder = Folder::with(&["journals/saved.sav", "journals/saved.journal"]);
     folder.write("town.sav", &game::town().expect("a town"));
@@ -21,7 +21,7 @@ fn info_shows_what_a_save_says_of_itself() {
     insta::assert_snapshot!(graph().transcript(commands));
 }
 
-/// A farm whose list of saves has a PNG, of which only the beginning matters here.
+/// A farm whose list of saves has a PNG. Only the beginning of the picture matters here.
 fn farm(seconds: u64, thumbnail: &[u8]) -> Vec<u8> {
     game::farm(&game::Farm { day: 3, coins: 90 }, seconds, thumbnail).expect("a farm")
 }

@@ -31,7 +31,7 @@ fn repair_saves_what_is_whole_and_says_what_is_lost() {
 fn repair_writes_over_nothing_unless_it_is_told_to() {
     let folder = quest();
     folder.write("there.sav", b"mine");
-    let before = folder.read("bad.sav");
+    let original = folder.read("bad.sav");
     let commands = [
         "repair bad.sav",
         "repair bad.sav -o there.sav",
@@ -40,7 +40,7 @@ fn repair_writes_over_nothing_unless_it_is_told_to() {
     ];
     insta::assert_snapshot!(folder.transcript(commands));
     assert_eq!(folder.read("there.sav"), b"mine");
-    assert_eq!(folder.read("bad.sav"), before);
+    assert_eq!(folder.read("bad.sav"), original);
 }
 
 #[test]
@@ -74,14 +74,14 @@ fn what_nothing_is_left_of_is_an_error() {
 #[test]
 fn repair_does_not_write_over_the_save_that_it_reads() {
     let folder = quest();
-    let before = folder.read("bad.sav");
+    let original = folder.read("bad.sav");
     let commands = [
         "repair bad.sav -o bad.sav --force",
         "repair ./bad.sav -o bad.sav",
         "repair quest.sav -o quest.sav",
     ];
     insta::assert_snapshot!(folder.transcript(commands));
-    assert_eq!(folder.read("bad.sav"), before);
+    assert_eq!(folder.read("bad.sav"), original);
 }
 
 #[test]

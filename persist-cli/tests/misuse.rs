@@ -1,4 +1,4 @@
-//! Commands that are given something else than they work on.
+//! Commands with input of the wrong sort.
 
 use crate::game;
 use crate::support::{Folder, fixture_bytes};

@@ -1,4 +1,4 @@
-//! `journal --to`, compared with what the program itself has after each event.
+//! `journal --to`, compared with the state of the program itself after each event.
 
 use std::collections::BTreeSet;
 
@@ -84,14 +84,14 @@ impl<T: Persist + Default> Watched<T> {
         Ok(())
     }
 
-    /// Saves, after which the journal begins anew.
+    /// Saves the session, which begins a new journal.
     fn save(&mut self) -> Result<()> {
         self.session.save()?;
         self.states.clear();
         self.watch()
     }
 
-    /// Compares the state after each event; how many that are.
+    /// Compares the state after each event, and returns the number of events.
     fn compare(&self, ends_at: Option<usize>) -> Result<usize> {
         let mut compared = 0;
         for (event, state) in self.states.iter().enumerate() {
@@ -105,7 +105,7 @@ impl<T: Persist + Default> Watched<T> {
             let written = Document::open(self.folder.path("new.sav"))?;
             let expected = Document::from_slice(state)?;
             assert_eq!(written.root(), expected.root(), "event {event}");
-            // Those whose last value has gone stay.
+            // Classes stay after their last value was removed.
             assert!(classes(&written).is_superset(&classes(&expected)), "event {event}");
             compared += 1;
         }
@@ -319,7 +319,7 @@ struct Transform {
     tags: Vec<String>,
 }
 
-/// Which the save does not have when the journal begins.
+/// A component whose class the save does not have when the journal begins.
 #[derive(Persist)]
 #[persist(class = "Lamp")]
 struct Lamp {
@@ -397,7 +397,7 @@ fn town() -> Result<Watched<World>> {
     Ok(town)
 }
 
-/// Goes on with objects and components that come and go.
+/// Adds and removes objects and components.
 fn rebuild(town: &mut Watched<World>) -> Result<()> {
     let (house, yard) = (find(&town.session, "House"), find(&town.session, "Yard"));
     town.act(|session| {
@@ -444,7 +444,7 @@ fn objects_of_worlds_have_the_state_of_the_program() {
     ];
     insta::assert_snapshot!(town.folder.transcript(commands));
 
-    // What the journal begins with comes back, and an edit that is refused uses ids up.
+    // The state at the beginning of the journal is restored, and a refused edit uses up ids.
     town.save().expect("a save");
     for _ in 0..4 {
         town.act(Session::undo).expect("an undo");
@@ -489,7 +489,7 @@ fn a_class_of_another_form_ends_the_replay() {
     let stopped = listing.replay(&mut other, 1).expect("a replay").stopped;
     assert_eq!(other.to_vec().expect("a save"), save);
 
-    // One that no program loads.
+    // A save that no program loads.
     let objects = other.root_mut().and_then(Value::as_record_mut).expect("a world");
     let Some(Value::Seq(objects)) = objects.get_mut("objects") else { panic!("no objects") };
     objects.swap(0, 1);

@@ -21,8 +21,8 @@ fn rustc(folder: &Folder, arguments: &[&str]) -> Output {
     };
     let built = files.filter(|file| is_library(&file.file_name()));
     let newest = built.max_by_key(|file| file.metadata().and_then(|it| it.modified()).ok());
-    let library = |before: &str, path: &Path| {
-        let mut argument = OsString::from(before);
+    let library = |prefix: &str, path: &Path| {
+        let mut argument = OsString::from(prefix);
         argument.push(path);
         argument
     };
@@ -66,7 +66,7 @@ fn text(classes: &str) -> String {
     format!("{{ \"save\": 1u32, \"classes\": [{}], \"objects\": [] }}", classes.join(", "))
 }
 
-/// With the types of a save as a module.
+/// Writes the types of a save as a module.
 fn module(folder: &Folder, save: &str) -> String {
     let types = folder.run(&format!("schema --rust {save}"));
     format!("pub mod {} {{\n{types}}}\n", save.trim_end_matches(".sav"))
@@ -101,7 +101,7 @@ fn hostile_classes_have_types_with_other_names() {
     insta::assert_snapshot!(folder.run("schema --rust classes.sav"));
 }
 
-/// What a person writes around the types to load the saves.
+/// The code that a person writes around the types to load the saves.
 const MAIN: &str = r#"
 fn main() -> persist::Result<()> {
     let saves = persist::Saves::new();

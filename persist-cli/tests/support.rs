@@ -15,7 +15,7 @@ pub(crate) struct Folder {
 impl Folder {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder for the test");
-        // It makes the first 1 of each line a 7.
+        // This editor replaces the first 1 of each line by a 7.
         Self { folder, editor: "sed -i s/1/7/" }
     }
 
@@ -23,7 +23,7 @@ impl Folder {
         Self { editor, ..self }
     }
 
-    /// With copies of fixtures, named as `v1/graph.sav`; they lie in the folder without theirs.
+    /// A folder with copies of fixtures. They are named as `v1/graph.sav`, and lie directly in the folder.
     pub(crate) fn with(fixtures: &[&str]) -> Self {
         let folder = Self::new();
         for fixture in fixtures {
@@ -84,13 +84,13 @@ impl Folder {
             .spawn()
             .expect("the command runs");
         let mut to = child.stdin.take().expect("a pipe");
-        // It may end without reading.
+        // The command may end without reading.
         drop(to.write_all(&stdin.unwrap_or_default()));
         drop(to);
         child.wait_with_output().expect("the command ends")
     }
 
-    /// What a command prints, errors after the output, and its exit code unless that is 0.
+    /// Runs a command and returns its output, then its errors, and its exit code unless that is 0.
     pub(crate) fn run(&self, command: &str) -> String {
         let output = self.output(command);
         let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -103,7 +103,7 @@ impl Folder {
         text
     }
 
-    /// Commands, each with what it prints.
+    /// Runs commands, and returns each with its output.
     pub(crate) fn transcript<'c>(&self, commands: impl IntoIterator<Item = &'c str>) -> String {
         let mut text = String::new();
         for command in commands {

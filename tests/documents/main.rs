@@ -13,4 +13,5 @@ mod performance;
 mod quest;
 mod reliability;
 mod repository;
+mod statements;
 mod words;

@@ -1,4 +1,4 @@
-//! The page and the picture of speed show the figures that were measured.
+//! The pages and the picture of speed show the figures that were measured.
 
 #![allow(clippy::unwrap_used, reason = "the helper is part of the tests")]
 
@@ -12,7 +12,7 @@ mod report;
 
 use report::{Figures, draw, fill};
 
-const PAGE: &str = "docs/internals/performance.md";
+const PAGES: [&str; 2] = ["docs/internals/performance.md", "docs/internals/experiments.md"];
 
 fn read(path: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
@@ -32,12 +32,14 @@ fn the_picture_is_drawn_from_the_figures_in_the_benches() {
 }
 
 #[test]
-fn the_tables_of_the_page_are_made_from_the_figures_in_the_benches() {
-    let page = read(PAGE);
-    assert!(
-        fill(&page, &figures()).unwrap() == page,
-        "{PAGE} does not show benches/figures.csv: run `cargo run --release -- --page` in benches"
-    );
+fn the_tables_of_the_pages_are_made_from_the_figures_in_the_benches() {
+    for path in PAGES {
+        let page = read(path);
+        assert!(
+            fill(&page, &figures()).unwrap() == page,
+            "{path} does not show benches/figures.csv: run `cargo run --release -- --page` in benches"
+        );
+    }
 }
 
 #[test]

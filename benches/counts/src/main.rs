@@ -1,6 +1,6 @@
 //! Runs one path of the library, for `callgrind` to count its instructions: `persist-counts NAME`.
 //!
-//! Without a name it lists all. [`measured`] is what is counted; what comes before it makes the data and warms the
+//! Without a name it lists all. [`measured`] is what is counted; the code before it makes the data and warms the
 //! buffers. Nothing here depends on the order of a hash map.
 
 #[path = "../../../persist/examples/savedata/data/mod.rs"]
@@ -48,12 +48,12 @@ fn main() {
         ("verify minecraft", || verified(&value_save(&minecraft::generate()))),
         ("minecraft as values", || as_values(&value_save(&minecraft::generate()))),
     ];
-    let Some(wanted) = std::env::args().nth(1) else {
+    let Some(expected) = std::env::args().nth(1) else {
         paths.iter().for_each(|(name, _)| println!("{name}"));
         return;
     };
-    let found = paths.iter().find(|(name, _)| *name == wanted);
-    found.unwrap_or_else(|| panic!("there is no path `{wanted}`")).1();
+    let found = paths.iter().find(|(name, _)| *name == expected);
+    found.unwrap_or_else(|| panic!("there is no path `{expected}`")).1();
 }
 
 /// Counts the second run.
@@ -97,7 +97,7 @@ fn loaded<T: Persist>(value: &T) {
     count(|| drop(black_box(saves.from_slice::<T>(&save).unwrap())));
 }
 
-/// What an older program had, in another order and narrower.
+/// The types of an older program: reordered fields, and narrower numbers.
 mod then {
     use persist::Persist;
 

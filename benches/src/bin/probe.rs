@@ -1,6 +1,5 @@
-//! What must not be measured where times are: memory, for counting slows it
-//! down, and the sizes of graphs at which a contender fails, for an overflow of
-//! the stack ends the process.
+//! Measurements in a process of their own. Counting memory slows a program down, so times are measured elsewhere. A
+//! graph at which a contender fails may overflow the stack, which ends the process.
 #![forbid(unsafe_code)]
 
 #[path = "../graph/mod.rs"]
@@ -45,12 +44,12 @@ usage: probe memory FOLDER
           CONTENDER is 'deep copy', fory, 'fory, weak', fyrox-core or persist
           SHAPE is random, local or earlier";
 
-/// A power of two: lists that double have no room left over.
+/// A power of two, so that lists that double have no spare capacity.
 const ENTRIES: usize = 1 << 17;
 
 const KINDS: [Kind; 5] = [Kind::DeepCopy, Kind::Fory, Kind::ForyWeak, Kind::Fyrox, Kind::Persist];
 
-/// What the main thread of a program mostly has.
+/// The stack that the main thread of most programs has.
 const STACK: usize = 8 << 20;
 
 fn main() -> ExitCode {
@@ -82,7 +81,7 @@ fn usage() -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Says each step before it comes, since none may return.
+/// Prints each step before it runs, since it may not return.
 fn carry(kind: Kind, shape: Shape, count: u32) -> ExitCode {
     let work = move || {
         let world = shape.generate(count);
@@ -125,19 +124,19 @@ fn memory(folder: &Path) {
         figures.push(Row { table, name, role, set, figure, spread: None });
     };
     for set in &SETS {
-        let mut least = 0.0;
+        let mut floor = 0.0;
         for kind in set.kinds() {
-            let Bytes { save, load, stays } = graph(*set, kind);
+            let Bytes { save, load, live_after } = graph(*set, kind);
             let mut push = |what, bytes| push(what, kind.name(), &set.title(), kind.role(), bytes);
             match kind {
-                Kind::DeepCopy => least = stays,
+                Kind::DeepCopy => floor = live_after,
                 _ => push("save, bytes per object", save),
             }
             push("load, bytes per object", load);
-            push("stays, bytes per object", stays);
+            push("stays, bytes per object", live_after);
             if kind == Kind::Persist {
                 push("tables of a save, bytes per object", tables_of_save(*set, folder));
-                push("tables of a load, bytes per object", load - least);
+                push("tables of a load, bytes per object", load - floor);
             }
         }
     }
@@ -161,10 +160,10 @@ fn memory(folder: &Path) {
 struct Bytes {
     save: f64,
     load: f64,
-    stays: f64,
+    live_after: f64,
 }
 
-/// All of a contender's first run: some keep their tables for the next one.
+/// Counts the whole first run of a contender, since some keep their tables for the next run.
 fn graph(set: Set, kind: Kind) -> Bytes {
     let world = set.shape.generate(set.count);
     let mut contender = kind.contender(&world);
@@ -172,14 +171,14 @@ fn graph(set: Set, kind: Kind) -> Bytes {
     let save = each(peak(|| contender.save()));
     let live = HEAP.current_usage();
     let load = each(peak(|| contender.load()));
-    let stays = each(HEAP.current_usage().saturating_sub(live));
+    let live_after = each(HEAP.current_usage().saturating_sub(live));
     contender.free();
     contender.forget();
     cut(&world);
-    Bytes { save, load, stays }
+    Bytes { save, load, live_after }
 }
 
-/// What a save into a file takes, which holds one block of it and no more.
+/// The memory of a save into a file, which holds one block of it and no more.
 fn tables_of_save(set: Set, folder: &Path) -> f64 {
     let world = set.shape.generate(set.count);
     let mut manager = SaveManager::new();
@@ -207,11 +206,11 @@ fn peak(step: impl FnOnce()) -> usize {
 /// Bytes of an entry.
 fn entries<S: Subject>(make: fn() -> S) -> f64 {
     check("a history", &mut make());
-    // A new one has no room that was left by others.
+    // A new subject has no spare capacity from earlier runs.
     let mut subject = make();
-    let before = HEAP.current_usage();
+    let start = HEAP.current_usage();
     subject.set_many(ENTRIES);
-    bytes_of(HEAP.current_usage() - before) / bytes_of(ENTRIES)
+    bytes_of(HEAP.current_usage() - start) / bytes_of(ENTRIES)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "nothing here has 2^52 bytes")]
@@ -231,8 +230,8 @@ struct Place {
 #[persist(component)]
 struct Life(u32, u32);
 
-/// Counts the bytes that objects of a world and entries of a history take, for `persist-benches`. A power of two each: lists that
-/// double have no room left over.
+/// Counts the bytes that objects of a world and entries of a history take, for `persist-benches`. Each count is a power
+/// of two, so that lists that double have no spare capacity.
 fn growth() -> persist::Result<()> {
     let mut figures = Figures::default();
     for (power, set) in [(10, "1000"), (13, "10000"), (17, "100000"), (20, "1000000")] {

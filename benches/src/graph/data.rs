@@ -15,7 +15,7 @@ const NEAR: u32 = 64;
 /// A reference to a body.
 pub(crate) type Link = Option<Rc<RefCell<Body>>>;
 
-/// What a save begins at.
+/// The root of the graph.
 #[derive(Default, persist::Persist, ForyStruct, Visit)]
 pub(crate) struct World {
     pub(crate) bodies: Vec<Rc<RefCell<Body>>>,
@@ -64,7 +64,7 @@ macro_rules! without_links {
 }
 pub(crate) use without_links;
 
-/// Where the references lead.
+/// The pattern of the references.
 #[derive(Clone, Copy)]
 pub(crate) enum Shape {
     /// One to any body, which nine of ten have, one to a near one.
@@ -170,8 +170,7 @@ pub(crate) fn deep_copy(world: &World) -> World {
     World { bodies }
 }
 
-/// Takes the references out, for cycles would hold themselves alive, and long
-/// chains would be dropped by recursion.
+/// Removes all references, since cycles would keep themselves alive, and long chains would be dropped by recursion.
 pub(crate) fn cut(world: &World) {
     for body in &world.bodies {
         let mut body = body.borrow_mut();
@@ -180,12 +179,12 @@ pub(crate) fn cut(world: &World) {
     }
 }
 
-/// Says where two graphs differ: in values, or in what a reference leads to.
-pub(crate) fn compare(found: &World, wanted: &World) -> Result<(), String> {
-    if found.bodies.len() != wanted.bodies.len() {
-        return Err(format!("{} bodies of {}", found.bodies.len(), wanted.bodies.len()));
+/// Returns an error that names the first difference of two graphs: in a value, or in the target of a reference.
+pub(crate) fn compare(found: &World, expected: &World) -> Result<(), String> {
+    if found.bodies.len() != expected.bodies.len() {
+        return Err(format!("{} bodies of {}", found.bodies.len(), expected.bodies.len()));
     }
-    for (at, (one, other)) in found.bodies.iter().zip(&wanted.bodies).enumerate() {
+    for (at, (one, other)) in found.bodies.iter().zip(&expected.bodies).enumerate() {
         let (one, other) = (one.borrow(), other.borrow());
         let same = one.number == other.number
             && one.name == other.name

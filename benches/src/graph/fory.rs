@@ -64,7 +64,7 @@ impl Contender for Fory<'_> {
     }
 }
 
-/// [`World`] with the references weak, the only ones of which it loads cycles.
+/// [`World`] with weak references: fory loads cycles only of those.
 #[derive(ForyStruct)]
 struct WeakWorld {
     bodies: Vec<Rc<RefCell<WeakBody>>>,

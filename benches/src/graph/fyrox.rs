@@ -7,7 +7,7 @@ use super::data::{World, compare, cut};
 
 pub(crate) struct Fyrox<'w> {
     original: &'w World,
-    /// What is visited has to be mutable.
+    /// A copy of the original, since a `Visitor` needs mutable access.
     root: World,
     bytes: Vec<u8>,
     loaded: Option<World>,

@@ -12,8 +12,7 @@ use fyrox::Fyrox;
 
 use crate::report::Role;
 
-/// Carries a graph out of memory and back. What it makes it keeps, so that a
-/// caller can measure each step alone.
+/// Saves a graph and loads it. It keeps the results, so that a caller can measure each step separately.
 pub(crate) trait Contender {
     fn save(&mut self);
 
@@ -22,7 +21,7 @@ pub(crate) trait Contender {
 
     fn load(&mut self);
 
-    /// Says where the loaded graph is not the one that was saved.
+    /// Returns an error if the loaded graph differs from the saved one.
     fn check(&self) -> Result<(), String>;
 
     /// Frees what was loaded.

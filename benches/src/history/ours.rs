@@ -1,4 +1,4 @@
-//! The same with this library: commands by hand, and fields of a world.
+//! The contenders of this library: hand-written commands, and fields of a world.
 
 use std::marker::PhantomData;
 
@@ -39,7 +39,7 @@ impl Command<Document> for Set {
     }
 
     fn merge(&mut self, next: &Self) -> Result<Merge> {
-        // What it holds is what was there before both.
+        // This command holds the value from before both.
         Ok(if next.object == self.object { Merge::Yes } else { Merge::No })
     }
 }

@@ -32,7 +32,7 @@ impl undo::Edit for Set {
     }
 
     fn merge(&mut self, next: Self) -> Merged<Self> {
-        // What it holds is what was there before both.
+        // This command holds the value from before both.
         if next.object == self.object { Merged::Yes } else { Merged::No(next) }
     }
 }

@@ -1,4 +1,4 @@
-//! What all contenders do.
+//! The work that all contenders do.
 
 use persist::{Component, Persist};
 
@@ -23,7 +23,7 @@ pub(crate) fn transform(object: usize) -> Transform {
     Transform { x: -1.0 - object as f32, y: 0.0, z: 0.0 }
 }
 
-/// What a hand-written command is for, where the target is no world.
+/// The target of hand-written commands, which is no world.
 pub(crate) struct Document {
     pub(crate) objects: Vec<Transform>,
 }
@@ -34,25 +34,25 @@ impl Document {
     }
 }
 
-/// Something that sets a field of objects, takes that back and does it again. Settings of a drag become one entry,
-/// in all of them.
+/// A contender that sets a field of objects, undoes that and redoes it. Settings of a drag become one entry, in all of
+/// them.
 pub(crate) trait Subject {
-    /// Forgets all that was done.
+    /// Clears the history.
     fn clear(&mut self);
 
     /// Sets the field of an object to another value than it has.
     fn set(&mut self, object: usize, x: f32);
 
-    /// Takes the last entry back; false if there is none.
+    /// Undoes the last entry; false if there is none.
     fn undo(&mut self) -> bool;
 
-    /// Does the next entry again; false if there is none.
+    /// Redoes the next entry; false if there is none.
     fn redo(&mut self) -> bool;
 
     /// The field of an object.
     fn x(&self, object: usize) -> f32;
 
-    /// How many entries there are, undone ones included.
+    /// Number of entries, including undone ones.
     fn entries(&self) -> usize;
 
     /// Bytes of the entries, by the contender's own count.
@@ -87,11 +87,11 @@ pub(crate) trait Subject {
     }
 }
 
-/// Lets a contender do all once, and looks at what came of it.
+/// Runs a contender once, and checks the result.
 ///
 /// # Panics
 ///
-/// If it is not what it should be.
+/// Panics if the result is wrong.
 pub(crate) fn check(name: &str, subject: &mut dyn Subject) {
     subject.apply_all();
     assert_eq!(subject.entries(), EDITS, "{name}: nothing is merged");

@@ -13,10 +13,10 @@ const TOP: f64 = 106.0;
 const ROW: f64 = 46.0;
 /// The length of a bar of ratio 1, and the highest ratio that is drawn in full.
 const UNIT: f64 = 46.0;
-const MOST: f64 = 2.5;
+const MAX: f64 = 2.5;
 
-/// Every colour is of middle brightness, so that it can be read on white and on black: the reader's ground shows
-/// through, and what a page says of it need not be what the system says.
+/// Every colour has a medium brightness, so that it can be read on white and on black. The background of the reader's
+/// page shows through, and its colour may differ from the one of the system.
 const STYLE: &str = "\
 text { font: 12px system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif; fill: #737b85 }
 .strong { font-weight: 600; font-size: 13px }
@@ -36,7 +36,7 @@ const NOTES: [&str; 2] = [
 /// The longest line of the foot, in letters.
 const LINE: usize = 130;
 
-/// The picture as SVG. What was not measured is left out.
+/// The picture as SVG. Jobs that were not measured are left out.
 pub(crate) fn draw(figures: &Figures) -> String {
     let mut picture = Picture::default();
     picture.head();
@@ -97,7 +97,7 @@ impl Picture {
         }
     }
 
-    /// The axes lie over the bars, of which the one at 1 cuts no number.
+    /// Draws the axes over the bars. The axis at 1 crosses no number.
     fn lines(&mut self, foot: f64) {
         for (x, _) in PANELS {
             for (ratio, class) in [(0.0, "line"), (1.0, "one")] {
@@ -133,21 +133,21 @@ impl Picture {
     }
 
     fn pair(&mut self, x: f64, y: f64, measured: &Measured<'_>, what: &str) {
-        let Measured { alone, whole, best, rival } = measured;
-        let length = |time: f64| UNIT * (time / best).min(MOST);
-        let longest = whole.unwrap_or(*alone);
+        let Measured { bare, whole, best, rival } = measured;
+        let length = |time: f64| UNIT * (time / best).min(MAX);
+        let longest = whole.unwrap_or(*bare);
         self.bar(x, y, length(longest), 15.0, if whole.is_some() { "added" } else { "ours" });
         if whole.is_some() {
-            self.bar(x, y, length(*alone), 15.0, "ours");
+            self.bar(x, y, length(*bare), 15.0, "ours");
         }
-        if longest / best > MOST {
-            let x = x + UNIT * MOST + 3.0;
+        if longest / best > MAX {
+            let x = x + UNIT * MAX + 3.0;
             let arrow = format!(r#"<path class="cut" d="M{x:.1} {:.1}l5 5.5l-5 5.5"/>"#, y + 2.0);
             self.elements.push(arrow);
         }
         // After the line at 1, and after the arrow of a bar that is cut.
-        let end = x + length(longest).max(UNIT) + if longest / best > MOST { 16.0 } else { 6.0 };
-        let ours = format!("{what}{}, {}", millis(*alone), numbers(measured));
+        let end = x + length(longest).max(UNIT) + if longest / best > MAX { 16.0 } else { 6.0 };
+        let ours = format!("{what}{}, {}", millis(*bare), numbers(measured));
         self.text(end, y + 12.0, "strong", &ours);
         self.bar(x, y + 19.0, UNIT, 11.0, "rival");
         self.text(x + UNIT + 6.0, y + 29.0, "", &format!("{rival} {}", millis(*best)));
@@ -184,9 +184,9 @@ impl Picture {
 
 /// The ratio to the rival, and in brackets that of the whole save.
 fn numbers(measured: &Measured<'_>) -> String {
-    let Measured { alone, whole, best, .. } = measured;
-    let alone = ratio(alone / best);
-    whole.map_or(alone.clone(), |whole| format!("{alone} ({})", ratio(whole / best)))
+    let Measured { bare, whole, best, .. } = measured;
+    let bare = ratio(bare / best);
+    whole.map_or(bare.clone(), |whole| format!("{bare} ({})", ratio(whole / best)))
 }
 
 fn ratio(ratio: f64) -> String {

@@ -1,11 +1,11 @@
-//! What the benchmarks measured, as it stands in `figures.csv`.
+//! The figures of the benchmarks, as stored in `figures.csv`.
 
 use std::fmt;
 
 /// All figures, and under which conditions each section was measured.
 #[derive(Default)]
 pub(crate) struct Figures {
-    /// What stands in comments: a section, then its date, rounds, machine and compiler, divided by bars.
+    /// The lines of comments: a section, then its date, rounds, machine and compiler, divided by bars.
     conditions: Vec<String>,
     rows: Vec<Row>,
 }
@@ -22,12 +22,12 @@ pub(crate) struct Row {
     pub(crate) spread: Option<f64>,
 }
 
-/// What a row is to the others of its table.
+/// The role of a row in its table.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Role {
     Ours,
     Rival,
-    /// Nothing that does the work can be faster.
+    /// A lower bound: nothing that does the work can be faster.
     Floor,
 }
 
@@ -56,7 +56,7 @@ impl Figures {
         self.rows.push(row);
     }
 
-    /// Replaces what was measured of a section, at its place.
+    /// Replaces the figures of a section, at its place.
     pub(crate) fn replace(&mut self, section: &str, condition: String, others: Self) {
         let is_condition = |line: &String| section_of(line, '|') == section;
         let at = self.conditions.iter().position(is_condition).unwrap_or(self.conditions.len());

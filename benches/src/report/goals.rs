@@ -1,4 +1,4 @@
-//! What was to be reached, beside what is.
+//! The goals, next to the figures that are reached.
 
 use super::figures::Figures;
 use super::tables::number;
@@ -30,7 +30,7 @@ impl Measure {
     }
 }
 
-/// A difference that counts as none.
+/// A ratio up to which a goal counts as reached.
 const TIE: f64 = 1.1;
 
 const SAVE: &str = "graph: save, ns per object";
@@ -98,8 +98,8 @@ macro_rules! values {
 }
 
 const fn first(set: &'static str) -> (Measure, f64) {
-    let kept = (ENCODE, "persist, whole save", set);
-    (Measure::Ratio((ENCODE, "persist, first save", set), kept), 1.3)
+    let later = (ENCODE, "persist, whole save", set);
+    (Measure::Ratio((ENCODE, "persist, first save", set), later), 1.3)
 }
 
 const VALUES: &[Goal] = &[
@@ -123,7 +123,7 @@ const VALUES: &[Goal] = &[
     },
 ];
 
-/// What of a game is compared with postcard.
+/// A goal of the data set `game`, as a ratio to postcard.
 macro_rules! game {
     ($name:literal: $table:literal, $row:literal, $goal:literal) => {
         Goal {

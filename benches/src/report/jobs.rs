@@ -1,4 +1,4 @@
-//! What is drawn: jobs of a game, and where their figures are.
+//! The jobs of a game that are drawn, and the places of their figures.
 
 use super::figures::Figures;
 
@@ -18,17 +18,17 @@ pub(super) struct Step {
     set: &'static str,
     /// Milliseconds of one unit of the table.
     unit: f64,
-    /// With schema, header and checksums, where that is measured apart.
+    /// The row with schema, header and checksums, if that is measured separately.
     whole: Option<&'static str>,
-    /// What it is, if not what the head of the column says.
+    /// The label, if it differs from the head of the column.
     pub(super) what: &'static str,
 }
 
 /// Milliseconds.
 pub(super) struct Measured<'f> {
-    pub(super) alone: f64,
+    pub(super) bare: f64,
     pub(super) whole: Option<f64>,
-    /// Of the fastest rival.
+    /// The time of the fastest rival.
     pub(super) best: f64,
     pub(super) rival: &'f str,
 }
@@ -41,7 +41,7 @@ impl Step {
         let rival = figures.best(self.table, self.set);
         let rival = rival.ok_or(format!("\"{}\" has no rival of {}", self.table, self.set))?;
         Ok(Measured {
-            alone: get(OURS)?,
+            bare: get(OURS)?,
             whole: self.whole.map(get).transpose()?,
             best: rival.figure * self.unit,
             rival: &rival.name,
@@ -50,7 +50,7 @@ impl Step {
 }
 
 impl Job {
-    /// What the data are, and how large the save is.
+    /// Describes the data, and the size of the save.
     pub(super) fn detail(&self, figures: &Figures) -> Result<String, String> {
         let Some((table, set, unit)) = self.size else { return Ok(self.detail.to_owned()) };
         let whole = figures.get(table, "persist, whole save", set);

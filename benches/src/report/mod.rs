@@ -1,6 +1,6 @@
-//! What a reader sees of the figures: the tables of a page, and the picture.
+//! The output for readers: the tables of the pages, and the picture.
 //!
-//! It needs the standard library alone, so that the library's own tests can make both too and compare.
+//! It needs the standard library alone, so that the library's own tests can build both and compare.
 
 mod chart;
 mod figures;
@@ -17,11 +17,11 @@ pub(crate) use figures::{Figures, Role, Row};
 pub(crate) use page::fill;
 
 /// Lines of at most that many letters, that end at commas.
-fn wrapped(text: &str, most: usize) -> Vec<String> {
+fn wrapped(text: &str, max: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for part in text.split_inclusive(", ") {
         match lines.last_mut() {
-            Some(line) if line.len() + part.len() <= most => line.push_str(part),
+            Some(line) if line.len() + part.len() <= max => line.push_str(part),
             _ => lines.push(part.to_owned()),
         }
     }

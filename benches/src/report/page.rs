@@ -1,4 +1,4 @@
-//! The page: its prose is written by hand, what stands between its marks comes from the figures.
+//! The pages: their prose is written by hand, and the tables between the marks come from the figures.
 
 use super::figures::Figures;
 use super::{goals, tables, wrapped};
@@ -6,7 +6,7 @@ use super::{goals, tables, wrapped};
 const START: &str = "<!-- figures: ";
 const END: &str = "<!-- end of figures -->";
 
-/// The page with each of its tables made anew, or what it asks for that was not measured.
+/// Returns the page with its tables rebuilt from the figures, or an error that names a table that does not exist.
 pub(crate) fn fill(page: &str, figures: &Figures) -> Result<String, String> {
     let (mut filled, mut rest) = (String::new(), page);
     while let Some((before, after)) = rest.split_once(START) {

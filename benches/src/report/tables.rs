@@ -4,7 +4,7 @@ use super::figures::{Figures, Role};
 
 /// A table as Markdown.
 struct Table {
-    /// What the page calls it, and the first cell.
+    /// The name in the marks of the page; `title` is the first cell.
     name: &'static str,
     title: &'static str,
     cells: Cells,
@@ -22,7 +22,7 @@ enum Cells {
     },
 }
 
-/// What a figure is divided by.
+/// The figure that another one is divided by.
 enum Base {
     BestRival,
     /// Another contender.

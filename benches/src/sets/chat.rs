@@ -1,4 +1,4 @@
-//! A chat in many languages: text of which most letters take two to four bytes, and enums that carry data.
+//! A chat in many languages: text whose letters mostly take two to four bytes, and enums that carry data.
 
 use persist::Persist;
 use rand::Rng;

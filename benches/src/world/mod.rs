@@ -41,11 +41,12 @@ pub(crate) struct Health {
     pub(crate) most: u32,
 }
 
-/// What objects are called where the library has no names.
+/// The name of an object as a component, for hecs, which has no names.
 #[derive(Serialize, Deserialize, Clone, Debug, PartialEq)]
 pub(crate) struct Name(pub(crate) String);
 
-/// glibc puts off the work of small frees until the next large request: whoever has freed them pays for it.
+/// glibc defers the work of small frees until the next large request. This makes the contender that freed the memory
+/// pay for it.
 fn settle_frees() {
     drop(black_box(Vec::<u8>::with_capacity(1 << 20)));
 }

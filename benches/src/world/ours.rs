@@ -1,4 +1,4 @@
-//! The same with this library.
+//! The contenders of this library.
 
 use persist::{Saves, World};
 

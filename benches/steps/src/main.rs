@@ -1,8 +1,8 @@
-//! Loads what has a long list, for `callgrind` to count the instructions: `persist-steps NAME LENGTH`.
+//! Loads files with a long list, for `callgrind` to count the instructions: `persist-steps NAME LENGTH`.
 //!
-//! Without a name it shows all: lists that a file can lengthen, and what reads them. `.ci/steps` runs each at two lengths
-//! and compares: a list that is searched once for each of its elements takes 16 times as many instructions at four times
-//! the length. [`measured`] is what is counted; what comes before it makes the file.
+//! Without a name it prints all rows: the lists that a file can lengthen, and the code that reads them. `.ci/steps`
+//! runs each at two lengths and compares: a list that is searched once for each of its elements takes 16 times as many
+//! instructions at four times the length. [`measured`] is what is counted; the code before it makes the file.
 
 #[path = "../../../tests/support/forge.rs"]
 #[allow(dead_code, unused_imports, unreachable_pub, reason = "the tests use the rest")]
@@ -31,7 +31,7 @@ fn measured(run: impl FnOnce()) {
     run();
 }
 
-/// Makes a file with a list of this length, and measures what reads it.
+/// Makes a file with a list of this length, and measures the code that reads it.
 type Row = fn(usize);
 
 const ROWS: [(&str, Row); 38] = [

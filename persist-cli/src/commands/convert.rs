@@ -17,21 +17,21 @@ use crate::output::Out;
 /// Compress or decompress a save, or turn it into JSON, RON or text and back, without loss
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// A save, what this command made of one, or `-` for standard input.
+    /// A save, a text that this command wrote, or `-` for standard input.
     file: PathBuf,
-    /// Where to write; standard output if it is left out, or `-`.
+    /// The file to write; standard output if it is left out, or `-`.
     #[arg(short, long, value_name = "NEW")]
     output: Option<PathBuf>,
-    /// What to write; by the ending of NEW if it is left out: .json, .ron, .txt, else a save.
+    /// The form to write; by the ending of NEW if it is left out: .json, .ron, .txt, else a save.
     #[arg(long, value_enum)]
     to: Option<Form>,
-    /// What FILE is, unless its beginning or its ending shows that.
+    /// The form of FILE, unless its beginning or its ending shows that.
     #[arg(long, value_enum)]
     from: Option<Form>,
     /// From 1, fast, to 22, small, for zstd; 3 by default.
     #[arg(long, value_parser = clap::value_parser!(i32).range(1..=22))]
     level: Option<i32>,
-    /// Replace NEW if it is there.
+    /// Replace NEW if it exists.
     #[arg(long, requires = "output")]
     force: bool,
 }
@@ -53,7 +53,7 @@ enum Form {
 }
 
 impl Form {
-    /// What a file has by its ending.
+    /// Returns the form that the ending of a file stands for.
     fn of(path: &Path) -> Option<Self> {
         match &*path.extension()?.to_str()?.to_lowercase() {
             "json" => Some(Self::Json),
@@ -164,7 +164,7 @@ fn document(input: &Input, from: Option<Form>) -> Result<Document> {
     })
 }
 
-/// Reads a text whose form nobody says.
+/// Reads a text whose form is not given: JSON, RON or the text of a value.
 fn any(text: &str) -> Result<Value, String> {
     let found = json(text).or_else(|error| ron(text).or_else(|_| text.parse()).map_err(|_| error));
     found.map_err(|error| {

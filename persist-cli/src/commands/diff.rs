@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     Ok(Outcome::found(is_different && !args.git))
 }
 
-/// The save of a file; `None` for what git gives for no file.
+/// Reads the save of a file. Returns `None` for the empty device that git passes where there is no file.
 fn read(path: &Path) -> Result<Option<Document>> {
     let input = Input::read(path)?;
     if input.bytes.is_empty() && (path == Path::new("/dev/null") || path == Path::new("nul")) {
@@ -118,7 +118,7 @@ pub(super) fn print_change(change: &Change<'_>, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// What of a class differs.
+/// Numbers of objects and fields of a class that differ.
 #[derive(Default)]
 struct Count {
     added: u64,

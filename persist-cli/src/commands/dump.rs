@@ -23,7 +23,7 @@ use crate::values::parts;
 pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
-    /// What to show; everything if it is left out.
+    /// The path of the values to show; everything if it is left out.
     path: Option<String>,
     /// Show values down to this level.
     #[arg(long, value_name = "LEVELS")]
@@ -87,11 +87,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     Ok(Outcome::found(!is_found))
 }
 
-/// Prints what is shown next.
+/// Prints the path and class of the value that follows.
 fn title(found: &Found<'_>, entry: &Entry, out: &mut Out) -> Result<()> {
     let label = if found.label.is_empty() { "." } else { &*found.label };
     write!(out, "{}", out.styled(NAME, label))?;
-    if found.way.is_empty() {
+    if found.hops.is_empty() {
         let is_held = entry.holder() != "_";
         let held = if is_held { format!(" in {}", entry.holder()) } else { String::new() };
         let kept = if entry.is_kept() { " has kept" } else { "" };
@@ -101,13 +101,13 @@ fn title(found: &Found<'_>, entry: &Entry, out: &mut Out) -> Result<()> {
     Ok(writeln!(out)?)
 }
 
-/// Adds the objects that references in what was found lead to, and so on.
+/// Adds the objects that the found values refer to, directly and indirectly.
 fn follow<'d>(found: &mut Vec<Found<'d>>, save: &'d Document) {
     let mut places = std::collections::HashMap::new();
     for (place, entry) in save.entries().enumerate().filter(|(_, entry)| !entry.is_kept()) {
         places.insert(entry.id(), place);
     }
-    let is_whole = |found: &&Found<'_>| found.way.is_empty();
+    let is_whole = |found: &&Found<'_>| found.hops.is_empty();
     let mut seen: HashSet<usize> = found.iter().filter(is_whole).map(|it| it.entry).collect();
     let objects = all(save);
     let mut at = 0;
@@ -143,7 +143,7 @@ struct Dump<'d> {
     matches: Vec<Match<'d>>,
 }
 
-/// What the header of a save says.
+/// The header of a save, in the JSON of a dump.
 #[derive(Serialize)]
 pub(super) struct Head<'d> {
     format: u16,
@@ -161,7 +161,7 @@ pub(super) fn head(header: &Header) -> Head<'_> {
     }
 }
 
-/// What a path leads to.
+/// A value that a path leads to, as JSON.
 #[derive(Serialize)]
 pub(super) struct Match<'d> {
     path: &'d str,
@@ -178,7 +178,7 @@ pub(super) struct Match<'d> {
 
 impl<'d> Match<'d> {
     pub(super) fn of(found: &'d Found<'_>, entry: &'d Entry, is_raw: bool) -> Self {
-        let is_whole = found.way.is_empty();
+        let is_whole = found.hops.is_empty();
         Self {
             path: if found.label.is_empty() { "." } else { &found.label },
             id: entry.id().get(),

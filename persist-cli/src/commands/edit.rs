@@ -63,19 +63,19 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     // The game may have saved while the editor was open, or its session have written to a journal.
     let is_same = fs::read(file).is_ok_and(|now| now == input.bytes);
     if !is_same {
-        let kept = path.keep().map_err(|error| failed(error.error))?;
+        let text_file = path.keep().map_err(|error| failed(error.error))?;
         return Err(Failure::new(format!(
             "{} changed meanwhile and stays as it is now; the text is kept in {}",
             input.name,
-            kept.display()
+            text_file.display()
         )));
     }
     let written = may_change(file, args.force)
         .and_then(|()| write_changes(changes, &mut save, Some(file), out));
     // If only standard output failed, the text is in the save.
     if written.as_ref().is_err_and(|failure| !matches!(failure, Failure::Io(_))) {
-        let kept = path.keep().map_err(|error| failed(error.error))?;
-        crate::output::note(format_args!("the text is kept in {}", kept.display()));
+        let text_file = path.keep().map_err(|error| failed(error.error))?;
+        crate::output::note(format_args!("the text is kept in {}", text_file.display()));
     }
     written
 }
@@ -88,18 +88,18 @@ fn write_text(value: &Value) -> io::Result<tempfile::TempPath> {
     Ok(text.into_temp_path())
 }
 
-/// Keeps what was typed, and says why it is not in the save.
+/// Keeps the typed text, and returns the reason why it is not in the save.
 fn keep(path: tempfile::TempPath, what: &str) -> Failure {
     match path.keep() {
-        Ok(kept) => Failure::new(format!(
+        Ok(text_file) => Failure::new(format!(
             "{what}; the save is as it was, the text is kept in {}",
-            kept.display()
+            text_file.display()
         )),
         Err(error) => failed(error.error),
     }
 }
 
-/// An error about that file.
+/// Returns a failure about the temporary file.
 #[expect(clippy::needless_pass_by_value, reason = "as `map_err` calls it")]
 fn failed(error: io::Error) -> Failure {
     Failure::new(format!("cannot edit a temporary file: {error}; the save is as it was"))
@@ -122,7 +122,7 @@ fn open_editor(editor: &str, path: &std::path::Path) -> Result<(), String> {
     }
 }
 
-/// What runs an editor, with its arguments, quotes and variables: the shell, as git does.
+/// Runs an editor through the shell, as git does, so that its arguments, quotes and variables work.
 #[cfg(unix)]
 fn command(editor: &str) -> Command {
     let mut command = Command::new("sh");
@@ -130,7 +130,7 @@ fn command(editor: &str) -> Command {
     command
 }
 
-/// What runs an editor: the name of a program, which may have spaces if it is in quotes, and arguments.
+/// Runs an editor by the name of a program, which may have spaces if it is in quotes, and its arguments.
 #[cfg(not(unix))]
 fn command(editor: &str) -> Command {
     let quoted = editor.strip_prefix('"').and_then(|rest| rest.split_once('"'));

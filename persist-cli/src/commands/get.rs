@@ -22,7 +22,7 @@ use crate::path::Path;
 pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
-    /// What to show.
+    /// The path of the values to show.
     path: String,
     /// Print texts without quotes and escapes.
     #[arg(short, long)]
@@ -45,36 +45,36 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     Ok(Outcome::found(!is_found))
 }
 
-/// What a path leads to, which may be too much to have it all in memory.
+/// The values that a path leads to. They may be too many to hold all in memory.
 struct Matches<'d> {
     path: &'d Path,
     save: &'d Document,
-    /// Whether there was something when it was printed.
+    /// Whether a value was found while printing.
     is_found: Cell<bool>,
 }
 
 impl<'d> Matches<'d> {
-    /// Calls with each value until one fails.
-    fn each<E>(&self, mut meet: impl FnMut(Found<'d>) -> Result<(), E>) -> Result<Result<(), E>> {
+    /// Calls `visit` with each value until one fails.
+    fn each<E>(&self, mut visit: impl FnMut(Found<'d>) -> Result<(), E>) -> Result<Result<(), E>> {
         let mut result = Ok(());
         self.path.each(self.save, |found| {
             self.is_found.set(true);
-            result = meet(found);
+            result = visit(found);
             result.is_ok()
         })?;
         Ok(result)
     }
 
     fn print(&self, is_raw: bool, out: &mut Out) -> Result<()> {
-        // One alone is printed without its path, and on several lines.
+        // A single value is printed without its path, and on several lines.
         let mut first = None;
-        let mut is_alone = true;
+        let mut is_single = true;
         self.each(|found| {
-            if is_alone && first.is_none() {
+            if is_single && first.is_none() {
                 first = Some(found);
                 return Ok(());
             }
-            is_alone = false;
+            is_single = false;
             if let Some(first) = first.take() {
                 print(&first, is_raw, false, out)?;
             }
@@ -95,18 +95,18 @@ impl Serialize for Matches<'_> {
     }
 }
 
-fn print(found: &Found<'_>, is_raw: bool, is_alone: bool, out: &mut Out) -> Result<()> {
-    if !is_alone && !is_raw {
+fn print(found: &Found<'_>, is_raw: bool, is_single: bool, out: &mut Out) -> Result<()> {
+    if !is_single && !is_raw {
         write!(out, "{} = ", out.styled(NAME, &found.label))?;
     }
     match &*found.value {
-        // For a program as it is, for a terminal without what steers that.
+        // A program gets the text as it is. For a terminal, control characters are escaped.
         Value::Text(text) if is_raw && !io::stdout().is_terminal() => {
             out.write_all(text.as_bytes())?;
             writeln!(out)?;
         }
         Value::Text(text) if is_raw => writeln!(out, "{text}")?,
-        value if is_alone => writeln!(out, "{value:#}")?,
+        value if is_single => writeln!(out, "{value:#}")?,
         value => writeln!(out, "{value}")?,
     }
     Ok(())

@@ -17,7 +17,7 @@ use crate::output::{DIM, HEADING, NAME, Out, WARNING};
 /// Show the objects of a save and their references.
 ///
 /// The text is a tree from each object that the program added, and from each that nothing refers to. An object is
-/// expanded where it is met first. Cycles and unreferenced objects follow.
+/// expanded at its first place. Cycles and unreferenced objects follow.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// A save, or `-` for standard input.
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let start = match &args.from {
         Some(path) => {
             let found = find(&save, path, false)?;
-            let at = |found: &Found<'_>| objects.at(save.entries().nth(found.entry)?, &found.way);
+            let at = |found: &Found<'_>| objects.at(save.entries().nth(found.entry)?, &found.hops);
             found.first().and_then(at)
         }
         None => None,
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// What of a graph is shown.
+/// The part of a graph that is shown.
 struct View<'o, 'd> {
     objects: &'o Objects<'d>,
     outgoing: Vec<std::ops::Range<usize>>,
@@ -91,7 +91,8 @@ struct Edge {
 }
 
 impl View<'_, '_> {
-    /// Where trees begin: at the start, or at what the program added, at what nothing leads to, and at whatever is left.
+    /// Returns the objects where trees begin: the start; or the objects that the program added, the unreferenced ones,
+    /// and the rest.
     fn starts(&self) -> Vec<usize> {
         if let Some(start) = self.start {
             return vec![start];
@@ -107,15 +108,15 @@ impl View<'_, '_> {
         let Some(start) = self.start else {
             return (0..self.objects.objects.len()).collect();
         };
-        let mut is_met = vec![false; self.objects.objects.len()];
-        is_met[start] = true;
+        let mut is_seen = vec![false; self.objects.objects.len()];
+        is_seen[start] = true;
         let mut level = vec![start];
         let mut steps = 0;
         while !level.is_empty() && self.depth.is_none_or(|depth| steps < depth) {
             let mut next = Vec::new();
             for object in level {
                 for reference in self.held(object) {
-                    if !std::mem::replace(&mut is_met[reference.to], true) {
+                    if !std::mem::replace(&mut is_seen[reference.to], true) {
                         next.push(reference.to);
                     }
                 }
@@ -123,7 +124,7 @@ impl View<'_, '_> {
             level = next;
             steps += 1;
         }
-        (0..is_met.len()).filter(|object| is_met[*object]).collect()
+        (0..is_seen.len()).filter(|object| is_seen[*object]).collect()
     }
 
     /// The references that an object holds.
@@ -197,23 +198,23 @@ impl View<'_, '_> {
         writeln!(out, "\n{}", out.styled(HEADING, format_args!("cycles: {}", cycles.len())))?;
         for cycle in &cycles {
             let paths: Vec<_> =
-                cycle.iter().take(MOST).map(|object| self.objects.path(*object)).collect();
-            let rest = if cycle.len() > MOST { ", .." } else { "" };
+                cycle.iter().take(MAX_SHOWN).map(|object| self.objects.path(*object)).collect();
+            let rest = if cycle.len() > MAX_SHOWN { ", .." } else { "" };
             writeln!(out, "{} objects: {}{rest}", cycle.len(), paths.join(", "))?;
         }
         let unreferenced = self.objects.unreferenced();
         let heading = format!("unreferenced objects: {}", unreferenced.len());
         writeln!(out, "\n{}", out.styled(HEADING, heading))?;
-        for object in unreferenced.iter().take(MOST) {
+        for object in unreferenced.iter().take(MAX_SHOWN) {
             writeln!(out, "{}", self.object(*object, out))?;
         }
-        if unreferenced.len() > MOST {
-            writeln!(out, "and {} more; `--json` lists all", unreferenced.len() - MOST)?;
+        if unreferenced.len() > MAX_SHOWN {
+            writeln!(out, "and {} more; `--json` lists all", unreferenced.len() - MAX_SHOWN)?;
         }
         Ok(())
     }
 
-    /// Prints an object and what it leads to. The stack is a list: chains may be as long as the save.
+    /// Prints an object and its targets. The stack is a list, since chains may be as long as the save.
     fn tree(&self, start: usize, states: &mut [State], out: &mut Out) -> Result<()> {
         let depth = self.depth.unwrap_or(TEXT_DEPTH);
         let mut open: Vec<(usize, std::slice::Iter<'_, Reference>)> = Vec::new();
@@ -244,7 +245,7 @@ impl View<'_, '_> {
                 State::Printed => writeln!(out, " {}", out.styled(DIM, "(shown above)"))?,
                 State::New => {
                     writeln!(out)?;
-                    // What is cut here comes whole in a tree of its own.
+                    // An object that is cut here begins a whole tree of its own later.
                     if open.len() < depth {
                         states[to] = State::Open;
                         open.push((to, self.held(to).iter()));
@@ -266,20 +267,20 @@ impl View<'_, '_> {
     }
 }
 
-/// How deep the trees of the text are unless a depth is given: their width grows with it.
+/// Levels of the trees of the text unless a depth is given. The width of a tree grows with its depth.
 const TEXT_DEPTH: usize = 8;
 
-/// Whether an object was printed with what it leads to.
+/// Whether an object was printed with its targets.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     New,
-    /// It is on the way from the start.
+    /// The object is an ancestor of the current one.
     Open,
     Printed,
 }
 
-/// Objects that a line, and a list, shows.
-const MOST: usize = 20;
+/// Objects that a line or a list shows at most.
+const MAX_SHOWN: usize = 20;
 
 /// A string of DOT.
 fn quoted(text: &str) -> String {

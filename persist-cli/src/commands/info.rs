@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::{Input, unread};
+use crate::input::{Input, failure_json};
 use crate::output::{
     BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes, is_same_file, note, write_file,
 };
@@ -35,7 +35,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             Err(failure) => {
                 is_unread = true;
                 out.failed(&failure)?;
-                shown.push(unread(file, &failure));
+                shown.push(failure_json(file, &failure));
                 continue;
             }
         };
@@ -62,7 +62,7 @@ struct Info<'i> {
     file: &'i str,
     bytes: u64,
     damage: Option<String>,
-    /// What could be repaired of a damaged save.
+    /// The objects of a damaged save that could be repaired.
     salvage: Option<Rescue>,
     format: Option<u16>,
     application: Option<String>,
@@ -203,8 +203,8 @@ fn beside(file: &Path) -> Vec<Beside> {
     found
 }
 
-/// How many journals of a folder are looked at.
-const MOST_JOURNALS: usize = 16;
+/// Journals of a folder that are read at most.
+const MAX_JOURNALS: usize = 16;
 
 /// The journals in the folder that follow a save, and those of its name.
 fn journals(file: &Path) -> Vec<Journal> {
@@ -223,11 +223,11 @@ fn journals(file: &Path) -> Vec<Journal> {
     let named = named.map(|name| folder.map_or_else(|| name.clone().into(), |it| it.join(&name)));
     let mut paths: Vec<PathBuf> = named.filter(is_journal).collect();
     paths.sort();
-    // One of its name may belong to it, whatever it follows.
+    // A journal with the name of the save may belong to it, whichever save it follows.
     let is_own = |path: &Path| path.file_stem() == file.file_stem();
     paths.sort_by_key(|path| !is_own(path));
     let mut found = Vec::new();
-    for path in paths.iter().take(MOST_JOURNALS) {
+    for path in paths.iter().take(MAX_JOURNALS) {
         let session = Session::<World>::with(Saves::new(), History::new(1));
         let journal = match session.inspect(file, path) {
             Ok(Some(info)) if info.follows_save || is_own(path) => of_info(path, &info),
@@ -264,7 +264,7 @@ pub(super) fn write_over(file: &Path, bytes: &[u8], is_forced: bool) -> Result<(
     keep_unsaved(file, is_forced)?;
     let lost = unsaved(file, None);
     write_file(file, bytes, is_forced)?;
-    // What is as it was before is followed as before.
+    // If the new bytes equal the old ones, the journal still follows the save, and nothing is lost.
     if let Some((journal, changes)) = lost.filter(|_| unsaved(file, None).is_none()) {
         note(format_args!("lost: {changes} of {journal}"));
     }

@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", requires = "output")]
     to: Option<usize>,
 
-    /// Where to write that save; one that is there stays as a backup.
+    /// The file to write that save to; an existing save stays as a backup.
     #[arg(short, long, value_name = "NEW", requires = "to")]
     output: Option<PathBuf>,
 
@@ -97,7 +97,7 @@ impl Save {
     }
 }
 
-/// Writes the save as it was after an event; exit code 1 if it is that before it.
+/// Writes the save as it was after an event. The exit code is 1 if only the state before that event could be reached.
 fn write_state(
     args: &Args,
     listing: &JournalListing,
@@ -249,7 +249,7 @@ fn print(name: &str, listing: &JournalListing, save: &Option<Save>, out: &mut Ou
     Ok(())
 }
 
-/// What happened, in a word or some.
+/// Describes an event in a few words.
 pub(crate) fn what(what: Occurrence) -> String {
     match what {
         Occurrence::Entry => "entry".into(),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::verify::files_of;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::{Input, unread};
+use crate::input::{Input, failure_json};
 use crate::output::{BAD, DIM, GOOD, NAME, Out, WARNING};
 
 /// Compare saves with the released versions of a program in its lock
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let (mut shown, mut read, mut bad, mut unread_files) = (Vec::new(), 0, 0, failures.len());
     for (folder, failure) in failures {
         out.failed(&failure)?;
-        shown.push(unread(&folder, &failure));
+        shown.push(failure_json(&folder, &failure));
     }
     for file in &files {
         let input = match Input::read(file) {
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             Err(failure) => {
                 unread_files += 1;
                 out.failed(&failure)?;
-                shown.push(unread(file, &failure));
+                shown.push(failure_json(file, &failure));
                 continue;
             }
         };

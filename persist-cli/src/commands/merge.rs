@@ -28,10 +28,10 @@ pub(crate) struct Args {
     ours: PathBuf,
     /// Their save.
     theirs: PathBuf,
-    /// Where to write the merged save.
+    /// The file to write the merged save to.
     #[arg(short, long, value_name = "NEW")]
     output: Option<PathBuf>,
-    /// Replace that file if it is there.
+    /// Replace that file if it exists.
     #[arg(long, requires = "output")]
     force: bool,
     /// Take our value where both changed one.
@@ -59,12 +59,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let conflicts = merge.conflicts;
     let is_written = conflicts.is_empty() || prefer.is_some();
     if is_written {
-        // Also what fits together field by field may not be a save: an object that one side removed, the other may refer
-        // to.
-        let apart = |error: String| Failure::new(format!("the sides do not fit together: {error}"));
-        let merged = merged.map_err(|error| apart(error.to_string()))?;
-        world::check(&merged).map_err(|error| apart(error.to_string()))?;
-        let save = merged.to_vec().map_err(|error| apart(error.to_string()))?;
+        // A merge without conflicts may still be no save: one side may refer to an object that the other removed.
+        let unfit = |error: String| Failure::new(format!("the sides do not fit together: {error}"));
+        let merged = merged.map_err(|error| unfit(error.to_string()))?;
+        world::check(&merged).map_err(|error| unfit(error.to_string()))?;
+        let save = merged.to_vec().map_err(|error| unfit(error.to_string()))?;
         if let Some(file) = &args.output {
             write_over(file, &save, args.force)?;
             out.note_done(format!("the merged save is written to {}", file.display()));
@@ -74,7 +73,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     Ok(Outcome::found(!is_written))
 }
 
-/// The merged save, or why it is none.
+/// Returns the merged save, or the reason why there is none.
 ///
 /// The values of a save take some thirty times its bytes. So those of one save are in memory at a time, and the others
 /// as texts.
@@ -105,8 +104,8 @@ fn merged(
     let head = head(merge, sides)?;
 
     let theirs: HashMap<&Key, &Text> = changed.iter().map(|(key, text)| (key, text)).collect();
-    // Of both, an iterator over what only they have asks when that over ours is at its end.
-    let (met, merge) = (RefCell::new(HashSet::new()), RefCell::new(merge));
+    // The iterators over the objects that only the others have start when the one over ours has ended.
+    let (visited, merge) = (RefCell::new(HashSet::new()), RefCell::new(merge));
     let failed = Cell::new(None);
     let own = objects.filter_map(|mut object| {
         let key = key(&object)?;
@@ -114,13 +113,13 @@ fn merged(
             return Some(object);
         }
         let sides = [base.get(&key), theirs.get(&key).copied()];
-        met.borrow_mut().insert(key.clone());
+        visited.borrow_mut().insert(key.clone());
         let ours = put_value(&mut object, Value::Unit);
         let value = merge_object(&mut merge.borrow_mut(), &key, sides, ours);
         put_value(&mut object, noted(value, &failed)??);
         Some(object)
     });
-    let added = changed.iter().filter(|(key, _)| !met.borrow().contains(key));
+    let added = changed.iter().filter(|(key, _)| !visited.borrow().contains(key));
     let added = added.filter_map(|(key, theirs)| {
         let mut object = noted(theirs.head.parse(), &failed)?;
         let sides = [base.get(key), Some(theirs)];
@@ -132,7 +131,7 @@ fn merged(
     Ok(failed.take().map_or(merged, Err))
 }
 
-/// What was read, or nothing and a note why.
+/// Returns the value. After an error it returns `None`, and stores the error in `failed`.
 fn noted<T>(read: persist::Result<T>, failed: &Cell<Option<persist::Error>>) -> Option<T> {
     read.map_err(|error| failed.set(Some(error))).ok()
 }
@@ -140,9 +139,9 @@ fn noted<T>(read: persist::Result<T>, failed: &Cell<Option<persist::Error>>) -> 
 /// An object as text, which takes a tenth of the memory.
 #[derive(PartialEq)]
 struct Text {
-    /// All but its value.
+    /// Everything of the object except its value.
     head: String,
-    /// Its value, without the objects of the world that it is, if it is one.
+    /// The value of the object. If it is a world, the objects of the world are in `members` instead.
     value: String,
     members: HashMap<u64, String>,
 }
@@ -160,7 +159,7 @@ impl Text {
         self.members.get(&id).map(|text| text.parse())
     }
 
-    /// All of its value.
+    /// Returns the whole value.
     fn whole(&self) -> persist::Result<Value> {
         let mut value = self.value.parse()?;
         let mut ids: Vec<u64> = self.members.keys().copied().collect();
@@ -188,7 +187,7 @@ fn put_members(world: &mut Value, members: Vec<Value>) {
     }
 }
 
-/// The merged value of an object, of which the others are texts.
+/// Merges the value of an object. The base and their side are texts.
 fn merge_object(
     merge: &mut Merge,
     (id, ..): &Key,
@@ -215,7 +214,7 @@ fn merge_object(
     Ok(merge.value(&at, [base.as_ref(), theirs.as_ref()], ours))
 }
 
-/// All of a save but its objects.
+/// Everything of a save except its objects.
 struct Whole(Vec<(Value, Value)>);
 
 impl Whole {
@@ -232,14 +231,14 @@ impl Whole {
     }
 }
 
-/// What is known of an object: its id, whether it is what was kept of one, and its class.
+/// The key of an entry: its id, whether it is unknown data of an object, and its class.
 type Key = (u64, bool, String);
 
 fn key(object: &Value) -> Option<Key> {
     let (id, class) = (part(object, "id")?.as_u64()?, part(object, "class")?.as_text()?);
-    let is_kept =
+    let is_unknown =
         part(object, "holder").is_none() && part(object, "added")?.as_bool() == Some(false);
-    Some((id, is_kept, class.to_owned()))
+    Some((id, is_unknown, class.to_owned()))
 }
 
 fn part<'v>(object: &'v Value, name: &str) -> Option<&'v Value> {
@@ -247,7 +246,7 @@ fn part<'v>(object: &'v Value, name: &str) -> Option<&'v Value> {
     entries.iter().find(|(key, _)| key.as_text() == Some(name)).map(|(_, value)| value)
 }
 
-/// Puts a value in the place of that of an object, which comes back.
+/// Replaces the value of an object, and returns the old one.
 fn put_value(object: &mut Value, new: Value) -> Option<Value> {
     let Value::Map(entries) = object else { return None };
     let (_, value) = entries.iter_mut().find(|(key, _)| key.as_text() == Some("value"))?;
@@ -268,7 +267,7 @@ fn are_of_one_program(sides: [&Whole; 3]) -> Result<()> {
     let classes = sides.map(|side| -> HashSet<String> {
         let classes = side.get("classes").and_then(|classes| classes.as_seq()).unwrap_or_default();
         let names = classes.iter().filter_map(Value::as_text).map(name_in);
-        // Those of the library are in saves of any program.
+        // Classes of the library are in saves of any program.
         names.filter(|name| !name.starts_with("persist.")).collect()
     });
     let [base, ours, theirs] = &classes;
@@ -282,7 +281,7 @@ fn are_of_one_program(sides: [&Whole; 3]) -> Result<()> {
     ))
 }
 
-/// All of the merged save but its objects.
+/// Merges everything of the saves except their objects.
 fn head(merge: &mut Merge, sides: [&Whole; 3]) -> Result<Vec<(Value, Value)>> {
     let [base, ours, theirs] = sides;
     let mut merged: Vec<(&str, Value)> = vec![("save", 1_u32.into())];
@@ -320,7 +319,7 @@ fn saved_at(info: &Value) -> Option<(i64, u64)> {
     Some((time.get("seconds")?.as_i64()?, time.get("nanoseconds")?.as_u64()?))
 }
 
-/// Our classes, and those that only they have.
+/// Returns our classes, and the classes that only they have.
 fn classes(sides: [&Whole; 2]) -> Result<Value> {
     let (mut all, mut known) = (Vec::new(), HashMap::new());
     for side in sides {

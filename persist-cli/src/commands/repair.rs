@@ -20,10 +20,11 @@ use crate::output::{GOOD, NAME, Out, WARNING, bytes, is_same_file, write_file};
 pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
-    /// Where to write what is whole.
+    /// The file to write the whole objects to.
     #[arg(short, long, value_name = "NEW")]
     output: Option<PathBuf>,
-    /// Replace that file if it is there; with `--in-place`, repair even if it is write-protected or a journal has unsaved changes.
+    /// Replace that file if it exists; with `--in-place`, repair even if it is write-protected or a journal has unsaved
+    /// changes.
     #[arg(long)]
     force: bool,
     /// Replace the damaged save, which is kept as `FILE.damaged`.
@@ -58,13 +59,13 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             "{new} is the save itself; `--in-place` replaces it and keeps the damaged one"
         )));
     }
-    let mut kept = None;
+    let mut damaged_copy = None;
     match (&args.output, &input.path) {
         (Some(new), _) => write_over(new, &document.to_vec()?, args.force)?,
         (None, Some(file)) => {
             may_change(file, args.force)?;
             // A save makes a backup of the old one, and a damaged one would push out a good one.
-            kept = Some(keep(file, &input.bytes)?);
+            damaged_copy = Some(keep(file, &input.bytes)?);
             document.save(file)?;
         }
         (None, None) => return Err(Failure::new("standard input has no place; give `-o NEW`")),
@@ -80,7 +81,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         let shown = Shown {
             damaged: true,
             written,
-            kept: kept.map(|path| path.display().to_string()),
+            kept: damaged_copy.map(|path| path.display().to_string()),
             objects: salvage.objects,
             classes: classes(&document),
             lost_roots: has_lost_roots(&document),
@@ -95,8 +96,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         return Ok(outcome);
     }
     print(&salvage, &document, out)?;
-    if let Some(kept) = kept {
-        writeln!(out, "the damaged save is kept as {}", out.styled(NAME, kept.display()))?;
+    if let Some(copy) = damaged_copy {
+        writeln!(out, "the damaged save is kept as {}", out.styled(NAME, copy.display()))?;
     }
     if let Some(written) = written {
         writeln!(out, "{} {}", out.styled(GOOD, "written to"), out.styled(NAME, written))?;
@@ -167,7 +168,7 @@ fn keep(file: &Path, bytes: &[u8]) -> Result<PathBuf> {
         name.push(if number == 1 { ".damaged".into() } else { format!(".damaged{number}") });
         let path = PathBuf::from(name);
         match std::fs::read(&path) {
-            Ok(kept) if kept == bytes => return Ok(path),
+            Ok(copy) if copy == bytes => return Ok(path),
             Ok(_) => {}
             Err(_) if path.symlink_metadata().is_ok() => {}
             Err(_) => return write_file(&path, bytes, false).map(|()| path),

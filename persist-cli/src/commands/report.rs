@@ -18,11 +18,11 @@ pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
 
-    /// Where to write the page; to standard output by default.
+    /// The file to write the page to; standard output by default.
     #[arg(short, long, value_name = "PAGE", conflicts_with = "json")]
     output: Option<PathBuf>,
 
-    /// Replace that page if it is there.
+    /// Replace that page if it exists.
     #[arg(long, requires = "output")]
     force: bool,
 
@@ -30,7 +30,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "OTHER")]
     diff: Option<PathBuf>,
 
-    /// Which objects of the two saves are the same: those with one id, or those of a class with one name.
+    /// How objects are paired: by id, or by name (their class and their field `name`).
     #[arg(long, value_enum, default_value = "id", requires = "diff")]
     by: By,
 

@@ -166,16 +166,16 @@ impl<'c> Class<'c> {
 /// A kind as JSON: its name, or an object with `kind` and what belongs to it.
 fn kind(of: &KindSchema) -> Json {
     use KindSchema as K;
-    let around = |name: &str, parts: Vec<&KindSchema>| {
+    let container = |name: &str, parts: Vec<&KindSchema>| {
         let parts: Vec<Json> = parts.into_iter().map(kind).collect();
         serde_json::json!({ "kind": name, "of": parts })
     };
     match of {
-        K::Option(part) => around("option", vec![part]),
-        K::List(part) => around("list", vec![part]),
-        K::Set(part) => around("set", vec![part]),
-        K::Map(parts) => around("map", parts.iter().collect()),
-        K::Tuple(parts) => around("tuple", parts.iter().collect()),
+        K::Option(part) => container("option", vec![part]),
+        K::List(part) => container("list", vec![part]),
+        K::Set(part) => container("set", vec![part]),
+        K::Map(parts) => container("map", parts.iter().collect()),
+        K::Tuple(parts) => container("tuple", parts.iter().collect()),
         K::Array(part, len) => {
             serde_json::json!({ "kind": "array", "of": [kind(part)], "length": len })
         }

@@ -28,7 +28,7 @@ use crate::world;
 pub(crate) struct Args {
     /// A save.
     file: PathBuf,
-    /// What to change.
+    /// The path of the value to change.
     path: String,
     /// The new value, as `dump` shows it; numbers need no types, texts no quotes.
     #[arg(allow_hyphen_values = true)]
@@ -110,7 +110,7 @@ pub(super) fn find<'d>(
 pub(super) struct Change {
     label: String,
     entry: usize,
-    way: Vec<Hop>,
+    hops: Vec<Hop>,
     old: Value,
     new: Value,
 }
@@ -118,7 +118,7 @@ pub(super) struct Change {
 impl Change {
     pub(super) fn of(found: &Found<'_>, new: Value) -> Self {
         let (label, old) = (found.label.clone(), found.value.clone().into_owned());
-        Self { label, entry: found.entry, way: found.way.clone(), old, new }
+        Self { label, entry: found.entry, hops: found.hops.clone(), old, new }
     }
 }
 
@@ -143,20 +143,20 @@ pub(super) fn write_changes(
     }
     for (place, entry) in save.entries_mut().enumerate() {
         for change in by_entry.remove(&place).unwrap_or_default() {
-            if !replace(&mut entry.value, &change.way, change.new.clone()) {
+            if !replace(&mut entry.value, &change.hops, change.new.clone()) {
                 let (label, new) = (&change.label, short(&change.new));
                 return Err(Failure::new(format!("{new} cannot be at {label}")));
             }
         }
     }
-    // With what is wrong the file stays as it is.
+    // If the changed save is wrong, the file stays as it is.
     let written = Document::from_slice(&save.to_vec()?)?;
     world::check(&written)?;
-    // What was typed has the kinds of the save now.
+    // The typed values now have the kinds of the save.
     let entries: Vec<&Entry> = written.entries().collect();
     for change in &mut changes {
         let entry = entries.get(change.entry);
-        if let Some(new) = entry.and_then(|entry| part(&entry.value, &change.way)) {
+        if let Some(new) = entry.and_then(|entry| part(&entry.value, &change.hops)) {
             change.new = new.clone();
         }
     }

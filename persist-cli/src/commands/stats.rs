@@ -17,7 +17,7 @@ pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
 
-    /// How deep to show fields in fields.
+    /// Levels of fields in fields to show.
     #[arg(long, value_name = "LEVELS", default_value_t = 2)]
     depth: usize,
 

@@ -10,7 +10,7 @@ use persist::{Error, ErrorKind};
 use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::{progress, size_of, stream, unread};
+use crate::input::{failure_json, progress, size_of, stream};
 use crate::output::{BAD, DIM, GOOD, NAME, Out, bytes};
 
 /// Check every checksum, value and reference of saves; exit code 1 if one is damaged
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let (mut checked, mut damaged, mut unread_files) = (Vec::new(), 0, failures.len());
     for (folder, failure) in failures {
         out.failed(&failure)?;
-        checked.push(unread(&folder, &failure));
+        checked.push(failure_json(&folder, &failure));
     }
     let bar = progress(size_of(&files));
     for file in &files {
@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             Err(failure) => {
                 unread_files += 1;
                 out.failed(&failure)?;
-                checked.push(unread(file, &failure));
+                checked.push(failure_json(file, &failure));
                 continue;
             }
         };
@@ -70,33 +70,33 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     Ok(if unread_files > 0 { Outcome::Unread } else { Outcome::found(damaged > 0) })
 }
 
-/// The files that were given and those in the folders that were given, and what of the folders cannot be read.
+/// Returns the given files and the files of the given folders, and a failure for each folder that cannot be read.
 pub(super) fn files_of(paths: &[PathBuf]) -> (Vec<PathBuf>, Vec<(PathBuf, Failure)>) {
-    let (mut files, mut unread) = (Vec::new(), Vec::new());
+    let (mut files, mut failure_json) = (Vec::new(), Vec::new());
     for path in paths {
         if path.is_dir() {
-            unread.extend(saves_in(path, &mut files));
+            failure_json.extend(saves_in(path, &mut files));
         } else {
             files.push(path.clone());
         }
     }
-    (files, unread)
+    (files, failure_json)
 }
 
-/// Adds the saves of a folder and of those in it: the files that begin as one, or are named as one. What cannot be
-/// read of the folders comes back.
+/// Adds the saves of a folder and its subfolders: the files that begin like a save, or have the name of one. Returns a
+/// failure for each folder that cannot be read.
 fn saves_in(folder: &Path, found: &mut Vec<PathBuf>) -> Vec<(PathBuf, Failure)> {
-    let mut unread = Vec::new();
+    let mut failure_json = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
         let mut inside = Vec::new();
-        let mut look = || -> io::Result<()> {
+        let mut search = || -> io::Result<()> {
             for entry in fs::read_dir(&folder)? {
                 let entry = entry?;
                 let (path, kind) = (entry.path(), entry.file_type()?);
                 if kind.is_dir() {
                     folders.push(path);
-                // What a link leads to may be the folder itself. A broken one with the name of a save is a lost save.
+                // The target of a link may be the folder itself. A broken link with the name of a save is a lost save.
                 } else if (kind.is_file() || kind.is_symlink() && !path.is_dir()) && is_save(&path)
                 {
                     inside.push(path);
@@ -104,15 +104,15 @@ fn saves_in(folder: &Path, found: &mut Vec<PathBuf>) -> Vec<(PathBuf, Failure)> 
             }
             Ok(())
         };
-        if let Err(error) = look() {
+        if let Err(error) = search() {
             let failure = Failure::new(format!("cannot read {}: {error}", folder.display()));
-            unread.push((folder, failure));
+            failure_json.push((folder, failure));
         }
         inside.sort();
         found.append(&mut inside);
         folders.sort_by(|a, b| b.cmp(a));
     }
-    unread
+    failure_json
 }
 
 fn is_save(path: &Path) -> bool {
@@ -126,7 +126,7 @@ fn is_save(path: &Path) -> bool {
     is_named || path.is_file() && is_begun()
 }
 
-/// What was found out about a save.
+/// The result of the check of a save.
 #[derive(Serialize)]
 struct Found {
     file: String,

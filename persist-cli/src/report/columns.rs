@@ -15,7 +15,7 @@ pub(crate) struct Column {
     values: Vec<Json>,
 }
 
-/// What the values of a column are.
+/// The form of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 enum Form {
@@ -68,7 +68,7 @@ pub(crate) fn columns(
     names.iter().enumerate().map(column).collect()
 }
 
-/// What an option holds.
+/// Returns the value in nested options, if there is one.
 fn inside(mut value: &Value) -> Option<&Value> {
     loop {
         match value {
@@ -80,8 +80,8 @@ fn inside(mut value: &Value) -> Option<&Value> {
 
 /// The beginning of a text that is too long for a cell of a table.
 fn cut(text: &str) -> &str {
-    const MOST: usize = 4000;
-    match text.char_indices().nth(MOST) {
+    const MAX: usize = 4000;
+    match text.char_indices().nth(MAX) {
         Some((end, _)) => &text[..end],
         None => text,
     }

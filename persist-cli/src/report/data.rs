@@ -226,7 +226,7 @@ impl Save {
             classes,
             objects: columns,
             references,
-            usage: Bytes::of(&usage.whole, usage.whole.bytes / LEAST_PART, LEVELS),
+            usage: Bytes::of(&usage.whole, usage.whole.bytes / SMALLEST_SHARE, LEVELS),
             cycles: objects.cycles(),
             unreferenced: objects.unreferenced(),
             tables,
@@ -234,28 +234,28 @@ impl Save {
     }
 }
 
-/// A name as a string, cut where nobody reads on.
+/// Adds a name to the strings, cut after 200 characters.
 fn name(name: &str, pool: &mut Pool) -> i64 {
-    const MOST: usize = 200;
-    let name = name.char_indices().nth(MOST).map_or(name, |(end, _)| &name[..end]);
+    const MAX: usize = 200;
+    let name = name.char_indices().nth(MAX).map_or(name, |(end, _)| &name[..end]);
     if name.is_empty() { -1 } else { i64::try_from(pool.string(name)).unwrap_or(-1) }
 }
 
-/// Parts of a save with less than its bytes by this are not shown on their own.
-const LEAST_PART: u64 = 5000;
+/// Parts with less than the bytes of the save divided by this number are not shown on their own.
+const SMALLEST_SHARE: u64 = 5000;
 /// Levels of fields in fields: a class that holds itself may have hundreds.
 const LEVELS: u32 = 16;
 
 impl Bytes {
-    /// The larger parts of a tree. What is left of the bytes are counts, tags, and small parts.
-    fn of(usage: &Usage, least: u64, levels: u32) -> Self {
-        let parts = usage.parts.iter().filter(|part| levels > 0 && part.bytes > least);
+    /// Returns the larger parts of a tree. The remaining bytes are counts, tags, and small parts.
+    fn of(usage: &Usage, min: u64, levels: u32) -> Self {
+        let parts = usage.parts.iter().filter(|part| levels > 0 && part.bytes > min);
         Self {
             name: usage.name.clone(),
             kind: usage.kind.clone(),
             count: usage.count,
             bytes: usage.bytes,
-            parts: parts.map(|part| Self::of(part, least, levels - 1)).collect(),
+            parts: parts.map(|part| Self::of(part, min, levels - 1)).collect(),
         }
     }
 }
@@ -269,7 +269,7 @@ impl Class {
             let part = usage.parts.iter().find(|part| part.name == field.name);
             field.bytes = part.map_or(field.bytes, |part| part.bytes);
         }
-        // Those of a world are of its objects, too.
+        // The bytes of a world include those of its objects, so the fields are summed instead.
         self.bytes = self.fields.iter().map(|field| field.bytes).sum();
     }
 }

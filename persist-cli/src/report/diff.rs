@@ -1,4 +1,4 @@
-//! What differs between two saves.
+//! The differences between two saves, for the page.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::compare::By;
 use crate::objects::{Object, Objects};
 
-/// The objects that differ. Those of the first save are in `a`, those of the second in `b`.
+/// The objects that differ. Objects of the first save are in `a`, those of the second in `b`.
 #[derive(Serialize)]
 pub(crate) struct Diff {
     /// Classes and fields, which `fields` counts.
@@ -55,7 +55,7 @@ impl Diff {
             diff.a.push(place);
             diff.b.push(other);
         }
-        diff.added = (0..b.objects.len()).filter(|place| !pairs.is_met[*place]).collect();
+        diff.added = (0..b.objects.len()).filter(|place| !pairs.is_seen[*place]).collect();
         diff
     }
 }
@@ -67,14 +67,14 @@ struct Pairs<'o, 'd> {
     /// For each object of `a` that of `b`.
     others: Vec<Option<usize>>,
     /// The objects of `b` that are others.
-    is_met: Vec<bool>,
+    is_seen: Vec<bool>,
 }
 
 impl<'o, 'd> Pairs<'o, 'd> {
     /// Pairs by a name that no other object of the class has, if asked for, and what is left by id.
     fn of(a: &'o Objects<'d>, b: &'o Objects<'d>, by: By) -> Self {
         let others = vec![None; a.objects.len()];
-        let mut this = Self { a, b, others, is_met: vec![false; b.objects.len()] };
+        let mut this = Self { a, b, others, is_seen: vec![false; b.objects.len()] };
         if by == By::Name {
             this.pair(
                 |objects| unique(objects, |object| (object.class, object.name)),
@@ -98,7 +98,8 @@ impl<'o, 'd> Pairs<'o, 'd> {
         for (key, place) in keys(&self.a.objects) {
             let Some(place) = place.filter(|place| self.others[*place].is_none()) else { continue };
             let Some(Some(other)) = known.get(&key) else { continue };
-            if has_key(&self.a.objects[place]) && !std::mem::replace(&mut self.is_met[*other], true)
+            if has_key(&self.a.objects[place])
+                && !std::mem::replace(&mut self.is_seen[*other], true)
             {
                 self.others[place] = Some(*other);
             }
@@ -115,8 +116,8 @@ impl<'o, 'd> Pairs<'o, 'd> {
         old.keys().chain(new.keys()).filter(|key| !is_same(key)).copied().collect()
     }
 
-    /// Whether two values of objects are the same, references by what they lead to. Their parts are a list, however deep
-    /// they are.
+    /// Returns whether two values of objects are equal. References are compared by their targets. Their parts are a
+    /// list, however deep they are.
     fn is_same(&self, (a, old): (usize, &Value), (b, new): (usize, &Value)) -> bool {
         let mut open = vec![(old, new)];
         while let Some((old, new)) = open.pop() {

@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::commands::journal::{short, what};
 use crate::exit::{Failure, Result};
 
-/// What the page shows of a journal.
+/// The data of a journal that the page shows.
 #[derive(Serialize)]
 pub(crate) struct Timeline {
     file: String,
@@ -28,7 +28,7 @@ struct Event {
 
 #[derive(Default, Serialize)]
 struct Step {
-    /// How many commands it is in.
+    /// The number of commands that contain the step.
     level: usize,
     change: String,
     object: Option<u64>,

@@ -25,7 +25,7 @@ const STYLE_TAG: &str = "<link rel=\"stylesheet\" href=\"style.css\">";
 const SCRIPT_TAG: &str = "<script type=\"module\" src=\"main.js\"></script>";
 
 /// More data than this is not one string of a browser.
-const MOST_DATA: usize = 400 << 20;
+const MAX_DATA: usize = 400 << 20;
 
 /// Makes the page.
 pub(crate) fn page(mut report: Report) -> Result<String> {
@@ -39,10 +39,10 @@ pub(crate) fn page(mut report: Report) -> Result<String> {
         }
     }
     add_data(&mut data, "report", &report)?;
-    if data.len() > MOST_DATA {
-        let (size, most) = (bytes(data.len() as u64), bytes(MOST_DATA as u64));
+    if data.len() > MAX_DATA {
+        let (size, max) = (bytes(data.len() as u64), bytes(MAX_DATA as u64));
         return Err(Failure::new(format!(
-            "the page would have {size} of data, browsers open at most {most}; look at parts with `persist dump`"
+            "the page would have {size} of data, browsers open at most {max}; look at parts with `persist dump`"
         )));
     }
     // Nothing runs, shows or connects but what is in this file: a save that smuggled in markup would still do nothing.

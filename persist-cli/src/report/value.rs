@@ -8,13 +8,13 @@ use super::data::Pool;
 use crate::objects::Objects;
 
 /// Parts of a list or map, and bytes, that the page gets.
-const MOST_PARTS: usize = 400;
+const MAX_PARTS: usize = 400;
 /// Characters of a text.
-const MOST_TEXT: usize = 4000;
+const MAX_TEXT: usize = 4000;
 /// Levels of a value: a page shows no more, and a browser draws them by recursion.
-const MOST_LEVELS: u32 = 40;
+const MAX_LEVELS: u32 = 40;
 /// The largest integer up to which a double has all.
-const MOST_EXACT: i128 = 1 << 53;
+const MAX_EXACT: i128 = 1 << 53;
 
 /// Encodes values of a save.
 pub(crate) struct Encoder<'o, 'd> {
@@ -24,16 +24,16 @@ pub(crate) struct Encoder<'o, 'd> {
 impl Encoder<'_, '_> {
     /// A value of an object.
     pub(crate) fn value(&self, object: usize, value: &Value, pool: &mut Pool) -> Json {
-        self.nested(object, value, pool, MOST_LEVELS)
+        self.nested(object, value, pool, MAX_LEVELS)
     }
 
     fn nested(&self, object: usize, value: &Value, pool: &mut Pool, levels: u32) -> Json {
         let Some(levels) = levels.checked_sub(1) else { return json!({ "deep": true }) };
         let mut list = |values: &[Value]| {
-            let parts = values.iter().take(MOST_PARTS);
+            let parts = values.iter().take(MAX_PARTS);
             let parts = parts.map(|value| self.nested(object, value, pool, levels)).collect();
             let parts = Json::Array(parts);
-            if values.len() > MOST_PARTS { json!({ "l": parts, "n": values.len() }) } else { parts }
+            if values.len() > MAX_PARTS { json!({ "l": parts, "n": values.len() }) } else { parts }
         };
         match value {
             Value::Unit => Json::Null,
@@ -55,13 +55,13 @@ impl Encoder<'_, '_> {
             // By its text: the same digits as a program shows, not those of the double next to it.
             Value::F32(value) => float(&value.to_string()),
             Value::F64(value) => float(&value.to_string()),
-            Value::Text(text) => match text.char_indices().nth(MOST_TEXT) {
+            Value::Text(text) => match text.char_indices().nth(MAX_TEXT) {
                 Some((end, _)) => json!({ "t": text[..end], "n": text.chars().count() }),
                 None => Json::from(text.as_str()),
             },
             Value::Bytes(bytes) => {
                 let hex: String =
-                    bytes.iter().take(MOST_PARTS).map(|byte| format!("{byte:02x}")).collect();
+                    bytes.iter().take(MAX_PARTS).map(|byte| format!("{byte:02x}")).collect();
                 json!({ "x": hex, "n": bytes.len() })
             }
             Value::Option(None) => Json::Null,
@@ -70,13 +70,13 @@ impl Encoder<'_, '_> {
             Value::Map(entries) => {
                 let parts: Vec<_> = entries
                     .iter()
-                    .take(MOST_PARTS)
+                    .take(MAX_PARTS)
                     .map(|(key, value)| {
                         let key = self.nested(object, key, pool, levels);
                         (key, self.nested(object, value, pool, levels))
                     })
                     .collect();
-                if entries.len() > MOST_PARTS {
+                if entries.len() > MAX_PARTS {
                     json!({ "m": parts, "n": entries.len() })
                 } else {
                     json!({ "m": parts })
@@ -119,7 +119,7 @@ fn reference(target: Option<usize>) -> Json {
 /// An integer, as text if a double does not hold it.
 pub(crate) fn integer(value: i128) -> Json {
     match i64::try_from(value) {
-        Ok(exact) if value.abs() <= MOST_EXACT => Json::from(exact),
+        Ok(exact) if value.abs() <= MAX_EXACT => Json::from(exact),
         _ => json!({ "d": value.to_string() }),
     }
 }

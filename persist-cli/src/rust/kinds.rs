@@ -1,4 +1,4 @@
-//! What kinds hold, and what the types of classes must be able to do for that.
+//! The classes that kinds hold, and the traits that their types need for that.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use persist::save::{ClassSchema, Form, KindSchema};
 
 use crate::components::components;
 
-/// What a type must be able to do in the place where it stands.
+/// The traits that a type needs at its place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Needs {
     /// It is a key of a map or an element of a set.
@@ -30,8 +30,8 @@ impl Needs {
 
 /// The pointer and the cell that hold an object; the cell is empty if there is none.
 pub(super) fn parts_of(holder: &Holder, weak: bool) -> (String, String) {
-    let around = holder.around(weak, "");
-    let mut parts = around.trim_end_matches('>').split('<').map(str::to_owned);
+    let written = holder.around(weak, "");
+    let mut parts = written.trim_end_matches('>').split('<').map(str::to_owned);
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
 }
 
@@ -80,38 +80,39 @@ fn parts(kind: &KindSchema) -> &[KindSchema] {
     }
 }
 
-/// Calls with a kind and all in it. A save nests them 64 deep at the most.
-pub(super) fn each<'k>(kind: &'k KindSchema, meet: &mut dyn FnMut(&'k KindSchema)) {
-    meet(kind);
-    parts(kind).iter().for_each(|part| each(part, meet));
+/// Calls `visit` with a kind and all kinds in it. A save nests at most 64 of them.
+pub(super) fn each<'k>(kind: &'k KindSchema, visit: &mut dyn FnMut(&'k KindSchema)) {
+    visit(kind);
+    parts(kind).iter().for_each(|part| each(part, visit));
 }
 
-/// Calls with the classes whose values lie in those of a kind itself; not in options, if those do not count.
-pub(super) fn held(kind: &KindSchema, without_options: bool, meet: &mut dyn FnMut(usize)) {
+/// Calls `visit` with the classes whose values lie directly in the values of a kind. `without_options` excludes those
+/// in options.
+pub(super) fn held(kind: &KindSchema, without_options: bool, visit: &mut dyn FnMut(usize)) {
     match kind {
-        KindSchema::Class(class) => meet(*class),
+        KindSchema::Class(class) => visit(*class),
         KindSchema::Option(_) if without_options => {}
         KindSchema::Option(_) | KindSchema::Array(..) | KindSchema::Tuple(_) => {
-            parts(kind).iter().for_each(|part| held(part, without_options, meet));
+            parts(kind).iter().for_each(|part| held(part, without_options, visit));
         }
         _ => {}
     }
 }
 
-/// Calls with the classes that a kind mentions, and what they must be able to do if the kind must do that.
-pub(super) fn mentions(kind: &KindSchema, needs: Needs, meet: &mut dyn FnMut(usize, Needs)) {
+/// Calls `visit` with the classes that a kind mentions, and the needs that they inherit from the kind.
+pub(super) fn mentions(kind: &KindSchema, needs: Needs, visit: &mut dyn FnMut(usize, Needs)) {
     match kind {
-        KindSchema::Class(class) => meet(*class, needs),
+        KindSchema::Class(class) => visit(*class, needs),
         KindSchema::Reference { holder, class, .. } => {
             let copy = parts_of(holder, false).1 == "Cell";
-            meet(*class, Needs { key: false, copy, ..needs });
+            visit(*class, Needs { key: false, copy, ..needs });
         }
-        KindSchema::Set(part) => mentions(part, Needs { key: true, ..needs }, meet),
+        KindSchema::Set(part) => mentions(part, Needs { key: true, ..needs }, visit),
         KindSchema::Map(parts) => {
-            mentions(&parts[0], Needs { key: true, ..needs }, meet);
-            mentions(&parts[1], needs, meet);
+            mentions(&parts[0], Needs { key: true, ..needs }, visit);
+            mentions(&parts[1], needs, visit);
         }
-        kind => parts(kind).iter().for_each(|part| mentions(part, needs, meet)),
+        kind => parts(kind).iter().for_each(|part| mentions(part, needs, visit)),
     }
 }
 

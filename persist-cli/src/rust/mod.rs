@@ -26,21 +26,21 @@ const LONGEST: usize = 1000;
 /// Levels of a type, below which the compiler has trouble.
 const DEEPEST: usize = 32;
 
-/// Elements of arrays in a type: larger ones have no place in memory.
-const MOST_ELEMENTS: usize = 1 << 24;
+/// Elements of arrays in a type. Larger arrays do not fit into memory.
+const MAX_ELEMENTS: usize = 1 << 24;
 
 /// Parts of a tuple that can be saved.
-const MOST_PARTS: usize = 12;
+const MAX_PARTS: usize = 12;
 
 /// Rust types that load a save, as far as it shows them.
 pub(crate) fn types(save: &Document) -> String {
     let types = Types::of(save);
     let mut text = String::from("use persist::Persist;\n");
-    let mut foreign = Vec::new();
+    let mut unavailable = Vec::new();
     for (class, schema) in types.classes.iter().enumerate() {
         match types.names.get(&class) {
             Some(name) => types.class(class, schema, name, &mut text),
-            None => foreign.push(&schema.name),
+            None => unavailable.push(&schema.name),
         }
     }
     types.traits(&mut text);
@@ -50,9 +50,9 @@ pub(crate) fn types(save: &Document) -> String {
             text.push_str(&KEY.replace("FLOAT", float).replace("NAME", bits));
         }
     }
-    if !foreign.is_empty() {
+    if !unavailable.is_empty() {
         text.push_str("\n// Of the library, or of types that stand for themselves:\n");
-        for name in foreign {
+        for name in unavailable {
             line(&mut text, format_args!("// {}", escape::line(name)));
         }
     }
@@ -101,7 +101,7 @@ fn line(text: &mut String, line: std::fmt::Arguments<'_>) {
 /// The types of a save, each with a name of its own.
 struct Types<'d> {
     classes: &'d [ClassSchema],
-    /// Those that are written out.
+    /// The names of the classes that are written out.
     names: HashMap<usize, String>,
     /// The strongly connected components that classes hold one another in.
     cycles: Vec<usize>,
@@ -140,7 +140,7 @@ impl<'d> Types<'d> {
             }
         }
         let (mut traits, mut arenas) = (BTreeMap::new(), BTreeMap::new());
-        // Those of worlds have traits of the library.
+        // Classes of the library are skipped: components and resources have traits of the library.
         let own = classes.iter().filter(|class| !class.name.starts_with("persist."));
         for kind in own.flat_map(kinds) {
             each(kind, &mut |kind| match kind {
@@ -174,7 +174,7 @@ impl<'d> Types<'d> {
         types
     }
 
-    /// Finds what each class must be able to do, for all that it is held by.
+    /// Finds the needs of each class, from all places that hold it.
     fn find_needs(&mut self, resources: &HashSet<&str>) {
         let mut open: Vec<(usize, Needs)> = Vec::new();
         for (class, schema) in self.classes.iter().enumerate() {
@@ -182,11 +182,11 @@ impl<'d> Types<'d> {
             let send = self.components.contains(name) || resources.contains(name);
             open.push((class, Needs { send, ..Needs::default() }));
         }
-        let mut is_met = vec![false; self.classes.len()];
+        let mut is_seen = vec![false; self.classes.len()];
         while let Some((class, needs)) = open.pop() {
             let Some(schema) = self.classes.get(class) else { continue };
             let all = self.needs[class].and(needs);
-            if std::mem::replace(&mut is_met[class], true) && all == self.needs[class] {
+            if std::mem::replace(&mut is_seen[class], true) && all == self.needs[class] {
                 continue;
             }
             self.needs[class] = all;
@@ -259,11 +259,11 @@ impl<'d> Types<'d> {
         let named = || variants.iter().enumerate().filter(|(_, it)| !it.name.is_empty());
         let holds = |kind: &KindSchema, all: bool| {
             let mut is_held = false;
-            let mut meet = |other| is_held |= self.cycles.get(other) == self.cycles.get(class);
+            let mut visit = |other| is_held |= self.cycles.get(other) == self.cycles.get(class);
             if all {
-                mentions(kind, Needs::default(), &mut |it, _| meet(it));
+                mentions(kind, Needs::default(), &mut |it, _| visit(it));
             } else {
-                held(kind, true, &mut meet);
+                held(kind, true, &mut visit);
             }
             is_held
         };
@@ -290,7 +290,7 @@ impl<'d> Types<'d> {
             .iter()
             .map(|field| {
                 let mut attributes = Vec::new();
-                // A number that stands twice is none.
+                // A duplicate number is left out.
                 attributes.extend(
                     field.id.filter(|id| numbers.insert(*id)).map(|id| format!("id = {id}")),
                 );
@@ -384,7 +384,7 @@ impl<'d> Types<'d> {
         }
     }
 
-    /// The type of a kind; `None` if none is able to do what it must.
+    /// Returns the type of a kind, or `None` if no type meets the needs of the place.
     fn kind(&self, kind: &KindSchema, place: Place, depth: usize) -> Option<String> {
         use KindSchema as K;
         if depth > DEEPEST {
@@ -394,22 +394,23 @@ impl<'d> Types<'d> {
         let of = |kind: &KindSchema, place: Place| self.kind(kind, place, depth + 1);
         let inner = |kind: &KindSchema| of(kind, place);
         let as_key = Place { needs: Needs { key: true, ..place.needs }, ..place };
-        // What is in a list may be of the class itself.
-        let apart = |place: Place| Place { class: None, ..place };
+        // The elements of a list may have the class itself as their type.
+        let in_list = |place: Place| Place { class: None, ..place };
         let text = match kind {
             K::Option(part) => format!("Option<{}>", inner(part)?),
-            K::List(part) if !copy => format!("Vec<{}>", of(part, apart(place))?),
+            K::List(part) if !copy => format!("Vec<{}>", of(part, in_list(place))?),
             K::Set(part) if !copy => {
                 let set = if key { "BTreeSet" } else { "HashSet" };
-                format!("std::collections::{set}<{}>", of(part, apart(as_key))?)
+                format!("std::collections::{set}<{}>", of(part, in_list(as_key))?)
             }
             K::Map(parts) if !copy => {
                 let map = if key { "BTreeMap" } else { "HashMap" };
-                let (name, value) = (of(&parts[0], apart(as_key))?, of(&parts[1], apart(place))?);
+                let (name, value) =
+                    (of(&parts[0], in_list(as_key))?, of(&parts[1], in_list(place))?);
                 format!("std::collections::{map}<{name}, {value}>")
             }
-            K::Array(part, len) if *len <= MOST_ELEMENTS => format!("[{}; {len}]", inner(part)?),
-            K::Tuple(parts) if parts.len() <= MOST_PARTS => {
+            K::Array(part, len) if *len <= MAX_ELEMENTS => format!("[{}; {len}]", inner(part)?),
+            K::Tuple(parts) if parts.len() <= MAX_PARTS => {
                 let parts = parts.iter().map(inner).collect::<Option<Vec<_>>>()?;
                 format!("({}{})", parts.join(", "), if parts.len() == 1 { "," } else { "" })
             }

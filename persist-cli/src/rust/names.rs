@@ -1,31 +1,31 @@
-//! Names that Rust takes.
+//! Names that are valid in Rust.
 
 use std::collections::{HashMap, HashSet};
 
-/// Names that types of the program would hide from the code here.
-const TAKEN: [&str; 11] = [
+/// Names that the written code uses, so that types of the program must not hide them.
+const RESERVED: [&str; 11] = [
     "Box", "F32", "F64", "HashMap", "Option", "Persist", "Result", "Self", "Some", "String", "Vec",
 ];
 
-/// Names of types, of fields or of variants, each another.
+/// Names of types, of fields or of variants, all different.
 #[derive(Default)]
 pub(super) struct FreeNames {
-    taken: HashSet<String>,
+    used: HashSet<String>,
     /// The last numbers that were tried: a hostile save has many names that become one.
     numbers: HashMap<String, u32>,
 }
 
 impl FreeNames {
-    /// For types, beside those of the code around them.
+    /// Returns the names for types, without those that the written code uses itself.
     pub(super) fn of_types() -> Self {
-        Self { taken: TAKEN.map(str::to_owned).into(), ..Self::default() }
+        Self { used: RESERVED.map(str::to_owned).into(), ..Self::default() }
     }
 
-    /// A name that Rust takes, and that nothing else has.
+    /// Returns a name that is valid in Rust and not used yet.
     pub(super) fn find(&mut self, name: &str, is_type: bool) -> String {
         let mut known = identifier(name, is_type);
         let base = known.trim_start_matches("r#").to_owned();
-        while !self.taken.insert(known.clone()) {
+        while !self.used.insert(known.clone()) {
             let number = self.numbers.entry(base.clone()).or_insert(1);
             *number += 1;
             known = format!("{base}{number}");
@@ -34,7 +34,7 @@ impl FreeNames {
     }
 }
 
-/// A name that Rust takes; that of a type begins with a capital letter.
+/// Returns a valid Rust name. The name of a type begins with a capital letter.
 fn identifier(name: &str, is_type: bool) -> String {
     const KEYWORDS: [&str; 48] = [
         "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do",

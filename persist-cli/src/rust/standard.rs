@@ -64,7 +64,7 @@ impl Known {
     }
 }
 
-/// Those classes, and where their types are.
+/// Returns the classes of the standard library without parameters, and the paths of their types.
 pub(super) fn known_classes() -> &'static [(Known, &'static str)] {
     static KNOWN: OnceLock<Vec<(Known, &'static str)>> = OnceLock::new();
     KNOWN.get_or_init(|| {
