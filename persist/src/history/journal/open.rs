@@ -206,7 +206,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         history.journal = Some(Box::new(Journal::new(writer, support, &target, told)));
         history.count_all_held(&target);
         history.trim();
-        if history.listeners.are_there {
+        if history.listeners.are_present {
             history.listeners.reported = history.values();
         }
         history.end(&mut target);
