@@ -1,9 +1,9 @@
 //! The entries of a history: their steps, labels and sizes, and how a following edit merges into one.
 //!
-//! An edit merges step by step. A step that sets a field may also merge into an earlier step of the same object. Steps of
-//! other objects in between do not matter, since settings of different objects do not depend on each other. [`Order`]
-//! finds these steps, so that a drag of a thousand objects does not compare each move with a thousand steps. Any other
-//! step merges into the last one alone.
+//! An edit merges step by step. A step that sets a field may also merge into an earlier step of the same object. Steps
+//! of other objects in between do not matter, since settings of different objects do not depend on each other.
+//! [`Order`] finds these steps, so that a drag of a thousand objects does not compare each move with a thousand steps.
+//! Any other step merges into the last one alone.
 
 use std::mem;
 
@@ -135,7 +135,7 @@ impl<T: 'static> UndoEntry<T> {
     }
 
     /// Puts back steps that were read from a file.
-    pub(super) fn bring_back(&mut self, steps: Steps<T>) {
+    pub(super) fn restore_steps(&mut self, steps: Steps<T>) {
         self.steps = steps;
         self.rare.iter_mut().for_each(|rare| rare.away = None);
     }

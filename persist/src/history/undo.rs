@@ -86,7 +86,7 @@ impl<T: 'static> History<T> {
     /// Undoes the current entry, or redoes the next one. Returns false if there is none.
     pub(super) fn run_next(&mut self, target: &mut T, direction: Direction) -> Result<bool> {
         let Some(index) = self.ring.toward(direction) else { return Ok(false) };
-        if let Err(error) = spill::bring_back(self, index, target) {
+        if let Err(error) = spill::load_entry(self, index, target) {
             self.failed = Some(direction);
             return Err(error);
         }
