@@ -364,8 +364,8 @@ pub trait Command<T: 'static = World>: Any + Movable {
 
     /// Returns true if the command has no effect, or no longer has one.
     ///
-    /// It is called before the command is applied, which is then skipped. It is called again after each undo and redo,
-    /// and the entry is then dropped.
+    /// If it returns true before the command is applied, the command is skipped. It is called again after each undo and
+    /// redo; if it then returns true, the entry is dropped.
     fn is_obsolete(&self) -> bool {
         false
     }

@@ -255,7 +255,7 @@ impl Histories {
 
 impl fmt::Debug for Histories {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A listener may be running with the group locked by another thread, and print it.
+        // Printing must not wait for another thread that has the group locked.
         let group = self.group.try_lock();
         let histories = group.as_ref().map(|group| group.members.len()).ok();
         f.debug_struct("Histories").field("histories", &histories).finish_non_exhaustive()

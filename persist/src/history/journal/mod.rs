@@ -38,6 +38,9 @@
 //! 4. It flushes the file if the [`Flush`] policy says so. Only then does the call return to the program.
 //! 5. If any of this fails, the bytes are cut off, the history rolls the edit back, and the program receives the error.
 //!
+//! Any other event, such as an undo or the begin of a transaction, is one frame without steps ([`Journal::record`]).
+//! Evicted entries are recorded ahead of the next event.
+//!
 //! At a save, the new journal is written as another file, the save is replaced, and the new journal is renamed over the
 //! old one. Whenever this is interrupted, one journal follows the save that is there, by the digest in its header.
 //!
