@@ -239,6 +239,23 @@ impl<'e, T: 'static> Edit<'e, T> {
 
     /// Runs a part of an edit. If the part fails or panics, only the part is rolled back.
     ///
+    /// ```
+    /// use persist::{Error, ErrorKind, History, World};
+    ///
+    /// let (mut world, mut history) = (World::new(), History::new(100));
+    /// history.edit(&mut world, "Build", |edit| {
+    ///     let house = edit.spawn("House")?;
+    ///     let chimney = edit.part(|edit| {
+    ///         edit.spawn_in(house, "Chimney")?;
+    ///         Err::<(), _>(Error::new(ErrorKind::Refused, "not enough bricks"))
+    ///     });
+    ///     assert!(chimney.is_err());
+    ///     Ok(())
+    /// })?;
+    /// assert!(world.find("House").is_some() && world.find("Chimney").is_none());
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns the error of the part. The edit may continue.

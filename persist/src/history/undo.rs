@@ -47,6 +47,20 @@ impl<T: 'static> History<T> {
 
     /// Undoes or redoes until `position` entries are applied.
     ///
+    /// ```
+    /// use persist::{History, World};
+    ///
+    /// let (mut world, mut history) = (World::new(), History::new(100));
+    /// for name in ["House", "Barn", "Mill"] {
+    ///     history.edit(&mut world, "Build", |edit| edit.spawn(name))?;
+    /// }
+    /// history.go_to(&mut world, 1)?;
+    /// assert!(world.find("House").is_some() && world.find("Barn").is_none());
+    /// history.go_to(&mut world, 3)?;
+    /// assert!(world.find("Mill").is_some());
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns [`ErrorKind::NotFound`] if there are fewer entries; nothing is undone or redone then. If an entry fails,
