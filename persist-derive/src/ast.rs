@@ -1,6 +1,6 @@
-//! A type or trait as the macros see it: names resolved, attributes in their places.
+//! A type or trait as the macros see it: names resolved, attributes assigned to what they describe.
 //!
-//! Types, paths and expressions stay syn's, but are only passed on from here.
+//! Types, paths and expressions stay syn's. From here on they are only passed through.
 
 use proc_macro2::{Span, TokenStream};
 use quote::ToTokens;
@@ -9,7 +9,7 @@ use syn::{
     Expr, ExprPath, Generics, Ident, ItemTrait, Member, Path, Type, TypeParamBound, WherePredicate,
 };
 
-/// Something the user gave in an attribute, and where.
+/// A value that the user gave in an attribute, with its span.
 pub struct Given<T> {
     pub span: Span,
     pub value: T,
@@ -21,17 +21,17 @@ pub struct Input {
     pub generics: Generics,
     /// Name of the class: `class`, or the identifier.
     pub name: String,
-    /// The class is named with all type parameters, also with those whose values are not stored.
+    /// The name of the class has all type parameters, also those whose values are not stored.
     pub name_markers: Option<Given<()>>,
     pub id: Option<Given<u64>>,
     pub version: Option<Given<u32>>,
-    /// The lowest version that may read what this one writes.
+    /// The lowest version that may read values of this one.
     pub since: Option<Given<u32>>,
     pub aliases: Vec<Given<String>>,
-    /// Names of fields or variants that older saves hold and that are gone for good.
+    /// Names of removed fields or variants that older saves may still hold.
     pub removed: Vec<Given<String>>,
     pub transparent: Option<Given<()>>,
-    /// The type that it is stored as, by `From` and `TryFrom`.
+    /// The type that values are stored as, by `From` and `TryFrom`.
     pub via: Option<Given<Adapter>>,
     /// The memory of a value is its encoding.
     pub pod: Option<Given<()>>,
@@ -41,23 +41,23 @@ pub struct Input {
     pub compact: Option<Given<()>>,
     pub krate: Option<Given<Path>>,
     pub bound: Option<Given<Vec<WherePredicate>>>,
-    /// Where fields that have no default of their own get it from, if given.
+    /// The source of defaults for fields that have none of their own.
     pub default: Option<Given<DefaultValue>>,
-    /// Where the empty value comes from, if given.
+    /// The source of the empty value.
     pub empty: Option<Given<DefaultValue>>,
-    /// The struct as which these parts of it are saved.
+    /// The struct that these parts are saved as.
     pub save_as: Option<Given<Type>>,
     pub hooks: Hooks,
-    /// How older records are brought to the version.
+    /// The functions that migrate older records to the current version.
     pub migration: Option<Given<Vec<Step>>>,
     /// The attributes that change or refuse values.
     pub code: Vec<String>,
     /// Attributes that need field records: class, id, ..., with their names.
     pub class_only: Vec<Given<&'static str>>,
     pub packed: Option<Span>,
-    /// What serde's attributes on it say.
+    /// The items of serde's attributes on it.
     pub serde: Vec<Given<SerdeItem>>,
-    /// What serde's attributes on it and its fields say is meant to be otherwise here.
+    /// Differences from serde's attributes, on it and its fields, are intended.
     pub ignore_serde: Option<Given<()>>,
     pub body: Body,
 }
@@ -83,11 +83,11 @@ pub struct Hooks {
     pub before_save: Option<Given<ExprPath>>,
     pub after_load: Option<Given<ExprPath>>,
     pub validate: Option<Given<ExprPath>>,
-    /// The type of the context that they, and `migrate`, get as well.
+    /// The type of the context that the hooks and `migrate` get.
     pub context: Option<Given<Type>>,
 }
 
-/// What becomes of values of an older type of a field.
+/// How values of an older type of a field are converted.
 pub struct Convert {
     /// The version of the class that stored them.
     pub from: Option<Given<u32>>,
@@ -95,13 +95,13 @@ pub struct Convert {
 }
 
 pub enum ConvertHow {
-    /// A function takes them.
+    /// A function converts them.
     Function(ExprPath),
-    /// They are taken as they are.
+    /// They are converted without a function, from this type.
     Same(Type),
 }
 
-/// From one version to the next.
+/// A migration from one version to the next.
 pub struct Step {
     pub from: Given<u32>,
     pub function: ExprPath,
@@ -120,14 +120,14 @@ pub struct Variant {
     pub chosen: Option<Given<()>>,
     /// `#[default]` of `derive(Default)`.
     pub std_default: bool,
-    /// Names of fields of it that are gone for good.
+    /// Names of removed fields that older saves may still hold.
     pub removed: Vec<Given<String>>,
     /// It stands for stored variants that the enum does not have.
     pub other: Option<Given<()>>,
     pub fields: Fields,
 }
 
-/// All fields, the skipped too.
+/// All fields, including skipped ones.
 pub struct Fields(pub Vec<Field>);
 
 pub struct Field {
@@ -137,38 +137,38 @@ pub struct Field {
     pub name: Given<String>,
     pub aliases: Vec<Given<String>>,
     pub ty: Type,
-    /// Name and type, or type alone, as they stand in the source.
+    /// Name and type as in the source. For a tuple field, the type alone.
     pub written: String,
-    /// The attributes that make values of it.
+    /// The attributes that change or refuse its values.
     pub code: Vec<String>,
     pub store: Store,
-    /// Its first attribute.
+    /// The span of its first attribute.
     pub attribute: Option<Span>,
-    /// Its attributes by their names.
+    /// The names and spans of its attributes.
     pub given: Vec<Given<&'static str>>,
-    /// What serde's attributes on it say.
+    /// The items of serde's attributes on it.
     pub serde: Vec<Given<SerdeItem>>,
     pub default: Option<Given<DefaultValue>>,
-    /// Its default is that of the same field of the struct's `default`.
+    /// Its default is the same field in the struct's `default`.
     pub inherits: bool,
-    /// What a load fills, if that is given.
+    /// The value that a load starts with, if one is given.
     pub empty: Option<Given<DefaultValue>>,
     pub id: Option<Given<u32>>,
-    /// From older types of the field.
+    /// Conversions from older types of the field.
     pub convert: Option<Given<Vec<Convert>>>,
     /// It holds stored fields that the struct or variant does not have.
     pub unknown: Option<Given<()>>,
-    /// Its integers take as few bytes as they need, since it or the type says so.
+    /// Its integers take as few bytes as they need, because of its own attribute or the type's.
     pub is_compact: bool,
-    /// What returns a value that the field may have, for the samples of a lock.
+    /// A function that returns a possible value, for the samples of a lock.
     pub sample: Option<Given<ExprPath>>,
-    /// Elements of it that cannot be loaded are skipped.
+    /// Elements that cannot be loaded are skipped.
     pub skip_failed: Option<Given<()>>,
     /// How editors show it.
     pub hints: Hints,
 }
 
-/// How an editor is to show a field.
+/// How editors show a field.
 pub struct Hints {
     pub label: Option<Given<String>>,
     pub help: Option<Given<String>>,
@@ -178,13 +178,13 @@ pub struct Hints {
     pub color: Option<Given<()>>,
 }
 
-/// The numbers that an editor offers: each end as an expression, and its value if it is a literal.
+/// The range of numbers that an editor offers. Each end is an expression, with its value if it is a literal.
 pub struct ValueRange {
     pub start: Option<(Expr, Option<f64>)>,
     pub end: Option<(Expr, Option<f64>)>,
 }
 
-/// How a field's value gets into the bytes.
+/// How a field is stored.
 pub enum Store {
     /// Not at all.
     Skip,
@@ -194,40 +194,40 @@ pub enum Store {
     With(Given<Adapter>),
 }
 
-/// How a value is stored as another type. Its span is that of what the attribute says.
+/// How a value is stored as another type. Its span is that of the attribute's value.
 pub struct Adapter {
     /// The attribute.
     pub name: &'static str,
     pub shape: Shape,
 }
 
-/// What stands in `with = "..."` and its like.
+/// The value of `with = "..."` and similar attributes.
 pub enum Shape {
     /// `_`: as it is.
     Same,
     Module(Module),
     /// Through a type that implements `With`.
     By(Box<Type>),
-    /// As what serde says of it.
+    /// As serde would store it.
     Serde,
     /// As this type, by `From` and `TryFrom`.
     Via(Box<Type>),
-    /// A container of the standard library, and how its parts are stored.
+    /// A container of the standard library, and how its elements are stored.
     Lift(Container, Vec<Shape>),
 }
 
 pub struct Module {
     pub path: Path,
-    /// `with_iter`: it stores items one by one.
+    /// `with_iter`: the module stores items one by one.
     pub iter: bool,
-    /// Which of the modules of the type it is.
+    /// The index of this module among those of the type.
     pub index: usize,
-    /// The type of the context that its functions get as well.
+    /// The type of the context that its functions get.
     pub context: Option<Box<Type>>,
 }
 
 pub enum Container {
-    /// Such as `Vec`, without its arguments.
+    /// A type such as `Vec`, without its arguments.
     Path(Path),
     Tuple,
     /// `[m]`.
@@ -238,8 +238,8 @@ pub enum DefaultValue {
     /// `Default::default()`.
     Std,
     Expr(Box<Expr>),
-    /// What the function of this path returns. On a field that holds text, a single word may be meant as a text: those
-    /// are counted.
+    /// A function whose result is used. On a text field, a single word may be meant as a text. `text` counts such
+    /// fields.
     Function {
         path: Box<ExprPath>,
         text: Option<usize>,
@@ -253,7 +253,7 @@ impl Hooks {
 }
 
 impl Input {
-    /// The structs' or variants' fields, each with the variant's index.
+    /// The fields of the struct, or of all variants.
     pub fn all_fields(&self) -> impl Iterator<Item = &Field> {
         self.body.rows().into_iter().flat_map(|fields| &fields.0)
     }
@@ -268,7 +268,7 @@ impl Body {
         }
     }
 
-    /// The struct's or the variants' fields.
+    /// The fields of the struct, or of all variants.
     pub fn fields_mut(&mut self) -> impl Iterator<Item = &mut Field> {
         let bodies: Vec<&mut Fields> = match self {
             Self::Struct(fields) => vec![fields],
@@ -279,19 +279,19 @@ impl Body {
 }
 
 impl Fields {
-    /// The fields with a record, in the order of their indices.
+    /// The stored fields, in the order of their indices.
     pub fn stored(&self) -> impl Iterator<Item = &Field> {
         self.0.iter().filter(|field| field.is_stored())
     }
 }
 
 impl Field {
-    /// Makes it compact, as its type says, if it is stored as its own type.
+    /// Makes it compact because its type is, if it is stored as its own type.
     pub fn compact(&mut self) {
         self.is_compact |= matches!(self.store, Store::Plain) && self.unknown.is_none();
     }
 
-    /// Where the attribute of a name stands, if it does.
+    /// The span of an attribute, if the field has it.
     pub fn given(&self, name: &str) -> Option<Span> {
         self.given.iter().find(|given| given.value == name).map(|given| given.span)
     }
@@ -304,7 +304,7 @@ impl Field {
         }
     }
 
-    /// Where it is declared.
+    /// The span of its declaration.
     pub fn span(&self) -> Span {
         match &self.member {
             Member::Named(name) => name.span(),
@@ -312,14 +312,14 @@ impl Field {
         }
     }
 
-    /// True if it has a record.
+    /// True if it is stored.
     pub fn is_stored(&self) -> bool {
         !matches!(self.store, Store::Skip)
     }
 
-    /// True if a save without the field is fine with a missing value.
+    /// True if it has a value when a save does not have the field.
     pub fn has_default(&self) -> bool {
-        // Where nothing unknown was stored, nothing is kept.
+        // An `Unknown` field is empty then, and an `Option` is `None`.
         let is_given = self.default.is_some() || self.inherits;
         is_given || self.unknown.is_some() || is_option(&self.ty)
     }
@@ -327,9 +327,9 @@ impl Field {
 
 /// The type of a field in a struct with `save_as`.
 pub enum PartType<'t> {
-    /// One of the type of the field in its place, or a reference to one.
+    /// The type of the field in its place, or a reference to it.
     Value(&'t Type, bool),
-    /// A slice of these, in place of a `Vec`.
+    /// A slice of this type, in place of a `Vec`.
     Items(&'t Type),
     /// A `&str` in place of a `String`.
     Text,
@@ -362,7 +362,7 @@ impl Adapter {
     }
 }
 
-/// True for `param: Persist`, by whatever path.
+/// True for `param: Persist`, written with any path.
 pub fn is_persist(predicate: &WherePredicate, param: &Ident) -> bool {
     let WherePredicate::Type(predicate) = predicate else { return false };
     let Type::Path(bounded) = ungroup(&predicate.bounded_ty) else { return false };
@@ -375,7 +375,7 @@ pub fn is_persist(predicate: &WherePredicate, param: &Ident) -> bool {
         })
 }
 
-/// The type without the invisible parentheses of `macro_rules!`, or visible ones.
+/// The type without visible parentheses, and without the invisible ones of `macro_rules!`.
 pub fn ungroup(mut ty: &Type) -> &Type {
     loop {
         ty = match ty {
@@ -386,8 +386,9 @@ pub fn ungroup(mut ty: &Type) -> &Type {
     }
 }
 
-/// True for what is written as `Option<..>`, `std::option::Option<..>` or the
-/// same in `core`: all that a derive can know.
+/// True for a type that is written as `Option<..>`, `std::option::Option<..>` or `core::option::Option<..>`.
+///
+/// A derive only sees the tokens, so it cannot recognize an alias.
 fn is_option(ty: &Type) -> bool {
     let Type::Path(path) = ungroup(ty) else { return false };
     if path.qself.is_some() {
@@ -399,7 +400,7 @@ fn is_option(ty: &Type) -> bool {
     matches!(names[..], ["Option"] | ["std" | "core", "option", "Option"])
 }
 
-/// True if `ident` stands anywhere in `tokens`.
+/// True if `ident` occurs anywhere in `tokens`.
 pub fn mentions(tokens: impl ToTokens, ident: &Ident) -> bool {
     fn search(tokens: TokenStream, ident: &Ident) -> bool {
         tokens.into_iter().any(|token| match token {
@@ -411,7 +412,7 @@ pub fn mentions(tokens: impl ToTokens, ident: &Ident) -> bool {
     search(tokens.into_token_stream(), ident)
 }
 
-/// Index of the variant that an empty value has; `None` if the user must say.
+/// Index of the variant of an empty value. `None` if the user has to choose one.
 pub fn empty_variant(ident: &Ident, variants: &[Variant]) -> Option<usize> {
     let this = Ident::new("Self", Span::call_site());
     let flat = |variant: &Variant| {

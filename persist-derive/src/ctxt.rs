@@ -1,11 +1,11 @@
-//! Collects the mistakes of a type, so that all are reported at once.
+//! Collects the mistakes in a type, so that all are reported at once.
 
 use std::cell::RefCell;
 use std::fmt::Display;
 
 use proc_macro2::Span;
 
-/// The mistakes so far. It must be [`finish`](Ctxt::finish)ed.
+/// The mistakes so far. It must be [`finish`](Ctxt::finish)ed, or its drop panics.
 pub struct Ctxt {
     errors: RefCell<Option<Vec<syn::Error>>>,
 }
@@ -15,24 +15,24 @@ impl Ctxt {
         Self { errors: RefCell::new(Some(Vec::new())) }
     }
 
-    /// Notes a mistake at `span`.
+    /// Adds a mistake at `span`.
     pub fn error(&self, span: Span, message: impl Display) {
         self.push(syn::Error::new(span, message));
     }
 
-    /// Notes a mistake over all of `tokens`.
+    /// Adds a mistake that spans all of `tokens`.
     pub fn error_over(&self, tokens: impl quote::ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(tokens, message));
     }
 
-    /// Notes a mistake that syn found.
+    /// Adds a mistake that syn found.
     pub fn push(&self, error: syn::Error) {
         if let Some(errors) = self.errors.borrow_mut().as_mut() {
             errors.push(error);
         }
     }
 
-    /// All mistakes, in the order in which they were found.
+    /// Returns all mistakes, in the order in which they were found.
     pub fn finish(self) -> Result<(), Vec<syn::Error>> {
         match self.errors.take() {
             Some(errors) if !errors.is_empty() => Err(errors),

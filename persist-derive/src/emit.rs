@@ -1,6 +1,6 @@
-//! How code is written: `emit!` is `quote!` with hygienic local variables.
+//! Defines `emit!`, which is `quote!` with hygienic local variables.
 
-/// `quote!`, but its local variables are invisible to the user's expressions.
+/// Like `quote!`, but expressions of the user cannot see its local variables.
 macro_rules! emit {
     ($($tokens:tt)*) => {
         ::quote::quote_spanned!(::proc_macro2::Span::mixed_site()=> $($tokens)*)

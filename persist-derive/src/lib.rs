@@ -1,10 +1,8 @@
-//! The macros of the `persist` crate, which re-exports them: `#[derive(persist::Persist)]`
-//! and `#[persist::dynamic]`.
+//! The macros of the `persist` crate, which re-exports them: `#[derive(persist::Persist)]` and `#[persist::dynamic]`.
 //!
-//! Parse, check, expand: `parse` turns a type into the plain data of `ast`
-//! and collects every mistake on the way, `check` adds those that lie in
-//! combinations, `expand` writes the code. Whatever `persist` does with a
-//! class at run time goes through the tables and methods written here.
+//! A macro runs in three steps. `parse` turns a type into the plain data of `ast`, and collects every mistake on the
+//! way. `check` adds mistakes in combinations of attributes. `expand` writes the code: tables and methods, through
+//! which `persist` does everything with a class at run time.
 
 #![forbid(unsafe_code)]
 #![expect(
@@ -23,7 +21,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-/// Implements `Persist` and `Reflect`; documented at `persist::Persist`, whose examples need that crate.
+/// Implements `Persist` and `Reflect`. See `persist::Persist` for the documentation, whose examples need that crate.
 #[proc_macro_derive(Persist, attributes(persist))]
 pub fn derive_persist(input: proc_macro::TokenStream) -> proc_macro::TokenStream {
     derive(input.into()).into()
@@ -49,7 +47,7 @@ fn try_derive(
     Ok(input.as_ref().map(expand::expand).unwrap_or_default())
 }
 
-/// Makes the trait objects of a trait fit for saves; documented at `persist::dynamic`.
+/// Makes it possible to save trait objects of a trait. See `persist::dynamic` for the documentation.
 #[proc_macro_attribute]
 pub fn dynamic(
     options: proc_macro::TokenStream,
@@ -60,8 +58,10 @@ pub fn dynamic(
     code.into()
 }
 
-/// The code and the mistakes. In spite of a mistake there is a trait, and if it is one
-/// in the options alone, its trait objects can be saved: it is the only error then.
+/// Returns the code and the mistakes.
+///
+/// The trait itself is emitted in spite of mistakes. If only the options have mistakes, its trait objects can be saved
+/// as well, so that no further errors follow from them.
 fn dynamic_trait(
     options: proc_macro2::TokenStream,
     item: proc_macro2::TokenStream,
@@ -72,14 +72,14 @@ fn dynamic_trait(
     (input.as_ref().map_or(item, expand::expand_trait), errors)
 }
 
-/// What `persist::__dynamic!` calls; not for programs.
+/// The macro that `persist::__dynamic!` calls. It is not for programs.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __at_one_place(tokens: proc_macro::TokenStream) -> proc_macro::TokenStream {
     expand::at_one_place(tokens.into()).into()
 }
 
-/// Calls the function in `default = "path"`; not for programs.
+/// Calls the function in `default = "path"`. It is not for programs.
 #[doc(hidden)]
 #[proc_macro]
 pub fn __call(path: proc_macro::TokenStream) -> proc_macro::TokenStream {

@@ -1,4 +1,4 @@
-//! Rules between the attributes that bring older saves to the program's types.
+//! Rules for the attributes that migrate older saves to the program's types.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use crate::ctxt::Ctxt;
 
 /// Notes every mistake.
 pub fn check(cx: &Ctxt, input: &Input) {
-    // What a transparent type has none of is said elsewhere.
+    // The check of transparent types reports attributes that they cannot have.
     if input.transparent.is_some() {
         return;
     }
@@ -39,7 +39,7 @@ pub fn check(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// Every version before the class's own has its step.
+/// Each version before the current one needs a step.
 fn migration(cx: &Ctxt, input: &Input) {
     let Some(Given { span, value: steps }) = &input.migration else { return };
     let version = input.version.as_ref().map_or(1, |given| given.value);
@@ -65,7 +65,7 @@ fn migration(cx: &Ctxt, input: &Input) {
             };
             cx.error(span, message);
         } else {
-            // One that is further down is out of order, not missing.
+            // A step that comes later in the list is out of order, not missing.
             let given = |version| steps.iter().any(|step| step.from.value == version);
             if from > next && !given(next) {
                 cx.error(span, missing(next));
@@ -85,7 +85,7 @@ fn missing(from: u32) -> String {
     )
 }
 
-/// One variant catches all, and keeps them in one field or not at all.
+/// Only one variant may be `other`, and it keeps the unknown variant in one field or not at all.
 fn others(cx: &Ctxt, variants: &[Variant]) {
     let mut found = false;
     for variant in variants {
@@ -104,7 +104,7 @@ fn others(cx: &Ctxt, variants: &[Variant]) {
     }
 }
 
-/// The fields of a struct or variant.
+/// Checks the fields of a struct or variant.
 fn each(cx: &Ctxt, fields: &Fields, version: u32) {
     let mut found = false;
     for field in &fields.0 {
@@ -118,16 +118,16 @@ fn each(cx: &Ctxt, fields: &Fields, version: u32) {
     }
 }
 
-/// What is gone for good is not there.
+/// A removed name must not be in use.
 fn removed_fields(cx: &Ctxt, removed: &[Given<String>], fields: &Fields) {
     let live = fields.stored().map(|field| (&field.name.value, &field.aliases));
-    gone(cx, "field", removed, &live.collect::<Vec<_>>());
+    used(cx, "field", removed, &live.collect::<Vec<_>>());
 }
 
-/// Values of a variant that is gone for good become the `other` variant.
+/// A removed variant name must not be in use. Its values become the `other` variant, so there must be one.
 fn removed_variants(cx: &Ctxt, removed: &[Given<String>], variants: &[Variant]) {
     let live = variants.iter().map(|variant| (&variant.name.value, &variant.aliases));
-    gone(cx, "variant", removed, &live.collect::<Vec<_>>());
+    used(cx, "variant", removed, &live.collect::<Vec<_>>());
     if variants.iter().all(|variant| variant.other.is_none())
         && let Some(Given { span, value }) = removed.first()
     {
@@ -135,20 +135,21 @@ fn removed_variants(cx: &Ctxt, removed: &[Given<String>], variants: &[Variant]) 
     }
 }
 
-fn gone(cx: &Ctxt, what: &str, removed: &[Given<String>], live: &[(&String, &Vec<Given<String>>)]) {
+/// Reports removed names that are in use, and duplicates.
+fn used(cx: &Ctxt, what: &str, removed: &[Given<String>], live: &[(&String, &Vec<Given<String>>)]) {
     for (i, Given { span, value }) in removed.iter().enumerate() {
         let is_live = live.iter().any(|(name, aliases)| {
             *name == value || aliases.iter().any(|alias| alias.value == *value)
         });
         if is_live {
             cx.error(*span, format!("a {what} has the name \"{value}\", so it is not removed; remove `removed`, or the {what}'s name or `alias`"));
-        } else if removed[..i].iter().any(|before| before.value == *value) {
+        } else if removed[..i].iter().any(|other| other.value == *value) {
             cx.error(*span, format!("\"{value}\" is removed here twice; remove one"));
         }
     }
 }
 
-/// A number in a save must lead to one field.
+/// A number in a save must belong to one field.
 fn ids(cx: &Ctxt, fields: &Fields) {
     let mut owners = HashMap::new();
     for field in &fields.0 {
@@ -177,7 +178,7 @@ fn convert(cx: &Ctxt, field: &Field, version: u32) {
     }
 }
 
-/// What is unknown is kept as it is.
+/// Unknown data is stored unchanged, so its field cannot be stored as another type.
 fn unknown(cx: &Ctxt, field: &Field) {
     if field.unknown.is_none() || field.given("skip").is_some() {
         return;

@@ -1,4 +1,4 @@
-//! Rules between attributes, and what cannot be saved at all.
+//! Rules for combinations of attributes, and for types that cannot be saved at all.
 
 mod evolution;
 mod save_as;
@@ -15,8 +15,8 @@ use crate::ast::{
 };
 use crate::ctxt::Ctxt;
 
-/// Most variants whose tag fits into two bytes.
-const MOST_VARIANTS: usize = 1 << 16;
+/// The maximum number of variants whose tag fits in two bytes.
+const MAX_VARIANTS: usize = 1 << 16;
 
 /// Notes every mistake.
 pub fn check(cx: &Ctxt, input: &Input) {
@@ -27,7 +27,7 @@ pub fn check(cx: &Ctxt, input: &Input) {
     borrowing(cx, input);
     serde::check(cx, input);
     if is_of_bitflags(input) {
-        // Whatever else is wrong with it is wrong with the code of that macro.
+        // All other mistakes are in the code of that macro.
         let ident = &input.ident;
         cx.error(ident.span(), format!("a derive inside `bitflags!` gets the `InternalBitFlags` of that macro, not the integer; remove `Persist` there and write `persist::bitflags!({ident}: u32);` after it, with their integer"));
         return;
@@ -66,7 +66,7 @@ pub fn check(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// Versions are counted from 1; a class that never had one is in its first.
+/// Versions are counted from 1. A class without a version has version 1.
 fn version(cx: &Ctxt, input: &Input) {
     if let Some(Given { span, value: 0 }) = input.version {
         cx.error(span, "versions begin at 1, which is also the version of a type without one");
@@ -85,7 +85,7 @@ fn version(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// True for what `bitflags!` of version 2 makes of flags: a struct around `<Flags as PublicFlags>::Internal`.
+/// True for the struct around `<Flags as PublicFlags>::Internal` that `bitflags!` of version 2 generates.
 fn is_of_bitflags(input: &Input) -> bool {
     input.all_fields().any(|field| match ungroup(&field.ty) {
         Type::Path(path) => {
@@ -97,8 +97,7 @@ fn is_of_bitflags(input: &Input) -> bool {
     })
 }
 
-/// The instances of a generic type are classes of their own, and one number
-/// cannot be that of several.
+/// Each instance of a generic type is a class, and one number cannot belong to several.
 fn id_of_generic(cx: &Ctxt, input: &Input) {
     let Some(Given { span, .. }) = input.id else { return };
     if input.generics.type_params().next().is_some()
@@ -108,7 +107,7 @@ fn id_of_generic(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// A marker shows in the class's name by its own name, which a type that can be saved has.
+/// A type parameter shows in the class's name by its own class name, so its type must be one that can be saved.
 fn name_markers(cx: &Ctxt, input: &Input) {
     let Some(Given { span, .. }) = input.name_markers else { return };
     if input.generics.type_params().next().is_none() {
@@ -123,7 +122,7 @@ fn name_markers(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// Fields are read and written by reference, which may not be unaligned.
+/// Fields are read and written by reference, and references must be aligned.
 fn packed(cx: &Ctxt, input: &Input) {
     if let Some(span) = input.packed {
         cx.error(
@@ -133,7 +132,7 @@ fn packed(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// A loaded value has nobody to borrow from.
+/// A loaded value has nothing to borrow from.
 fn borrowing(cx: &Ctxt, input: &Input) {
     for param in &input.generics.params {
         if let GenericParam::Lifetime(param) = param {
@@ -146,7 +145,7 @@ fn borrowing(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// A transparent type is its field: it has neither a record nor a moment of its own.
+/// A transparent type is stored as its field, so it has neither a record nor hooks of its own.
 fn transparent(cx: &Ctxt, input: &Input) {
     let Some(Given { span, .. }) = input.transparent else { return };
     for Given { span, value } in &input.class_only {
@@ -175,17 +174,17 @@ fn transparent(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// Only functions of the type's own get a context.
+/// A context is only passed to functions of the type itself.
 fn context(cx: &Ctxt, input: &Input) {
     let Some(Given { span, .. }) = &input.hooks.context else { return };
-    // What a type has none of that is saved as another one is said elsewhere.
+    // Types that are saved as another type cannot have a context, which is reported elsewhere.
     let is_other = input.transparent.is_some() || input.via.is_some();
     if !is_other && !input.hooks.any() && input.migration.is_none() {
         cx.error(*span, "`context` on a type is for its functions, and it has none; add `before_save`, `validate`, `after_load` or `migrate`, or remove `context`");
     }
 }
 
-/// A type with `via` is another type to a save: its own fields are not there.
+/// A type with `via` is stored as another type. Its own fields are not stored.
 fn via(cx: &Ctxt, input: &Input) {
     let transparent = input.transparent.as_ref().map(|given| ("transparent", given.span));
     let class_only = input.class_only.iter().map(|given| (given.value, given.span));
@@ -202,7 +201,7 @@ fn via(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// The memory of a value that is copied as it is holds the stored fields and nothing else.
+/// The memory of a `pod` value is copied as it is, so it must have the stored fields and nothing else.
 fn pod(cx: &Ctxt, input: &Input) {
     let Some(Given { span, .. }) = input.pod else { return };
     let Body::Struct(fields) = &input.body else {
@@ -225,7 +224,7 @@ fn pod(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// What says how a field is stored says it alone.
+/// Only one attribute may say how a field is stored.
 fn compact(cx: &Ctxt, input: &Input) {
     if let (Some(_), Some(given)) = (&input.pod, &input.compact) {
         cx.error(given.span, "a `pod` type is saved as it lies in memory, which is not compact; remove one of the two");
@@ -253,7 +252,7 @@ fn compact(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// A container has elements that can be skipped.
+/// Only the elements of a container can be skipped.
 fn skip_failed(cx: &Ctxt, input: &Input) {
     for field in input.all_fields() {
         let Some(Given { span, .. }) = field.skip_failed else { continue };
@@ -275,7 +274,7 @@ fn skip_failed(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// A default of the type is one for its fields.
+/// The default of a type is for its fields.
 fn container_default(cx: &Ctxt, input: &Input) {
     let Some(Given { span, .. }) = input.default else { return };
     let why = match &input.body {
@@ -299,14 +298,14 @@ fn container_default(cx: &Ctxt, input: &Input) {
     cx.error(span, why);
 }
 
-/// The empty value of an enum is a variant.
+/// The empty value of an enum is one of its variants.
 fn empty_of_enum(cx: &Ctxt, input: &Input) {
     if let (Some(Given { span, .. }), Body::Enum(_)) = (&input.empty, &input.body) {
         cx.error(*span, "the empty value of an enum is one of its variants; put `#[persist(empty)]` on that variant");
     }
 }
 
-/// Every value of an enum is a variant, and its tag has at most two bytes.
+/// An enum needs a variant to have a value, and its tag has at most two bytes.
 fn count(cx: &Ctxt, input: &Input, variants: &[Variant]) {
     if variants.is_empty() {
         cx.error(
@@ -314,18 +313,18 @@ fn count(cx: &Ctxt, input: &Input, variants: &[Variant]) {
             "an enum without variants has no value that could be saved; give it one",
         );
     }
-    if variants.len() > MOST_VARIANTS {
+    if variants.len() > MAX_VARIANTS {
         cx.error(
             input.ident.span(),
             format!(
-                "an enum of {} variants cannot be saved; {MOST_VARIANTS} is the most",
+                "an enum of {} variants cannot be saved; {MAX_VARIANTS} is the most",
                 variants.len()
             ),
         );
     }
 }
 
-/// A loader makes an empty value first, so there must be one.
+/// A load starts with an empty value, so an enum needs one.
 fn one_empty_variant(cx: &Ctxt, input: &Input, variants: &[Variant]) {
     let mut chosen = variants.iter().filter_map(|variant| variant.chosen.as_ref());
     let _first = chosen.next();
@@ -343,7 +342,7 @@ fn one_empty_variant(cx: &Ctxt, input: &Input, variants: &[Variant]) {
     }
 }
 
-/// What is not saved has no name in the save and needs no module.
+/// A field that is not saved has no name in the save and needs no module.
 fn skip(cx: &Ctxt, field: &Field) {
     if field.given("skip").is_none() {
         return;
@@ -373,7 +372,7 @@ fn skip(cx: &Ctxt, field: &Field) {
 /// The attributes that are for editors.
 const HINTS: [&str; 6] = ["label", "help", "range", "hidden", "read_only", "color"];
 
-/// A hint means something on what it is about.
+/// A hint must fit the type of its field.
 fn hints(cx: &Ctxt, field: &Field) {
     if field.given("skip").is_some() {
         for (name, span) in given(field, &HINTS) {
@@ -381,7 +380,7 @@ fn hints(cx: &Ctxt, field: &Field) {
         }
         return;
     }
-    // What a module stores is not known here.
+    // The types that a module stores are not known here.
     let Store::Plain = field.store else { return };
     let Type::Path(path) = ungroup(&field.ty) else { return };
     let Some(ty) = path.path.get_ident() else { return };
@@ -406,7 +405,8 @@ fn hints(cx: &Ctxt, field: &Field) {
     }
 }
 
-/// The attributes of these names that a field has, with their places; `with` stands for all that store it as another type.
+/// The attributes with these names that a field has, with their spans. `with` stands for all that store it as another
+/// type.
 fn given<'f>(
     field: &'f Field,
     names: &'f [&'static str],
@@ -426,7 +426,7 @@ fn variant_names(cx: &Ctxt, variants: &[Variant]) {
     unique(cx, "variants", variants.iter().map(|variant| (&variant.name, &variant.aliases)));
 }
 
-/// A name in a save must lead to one field or variant.
+/// A name in a save must belong to one field or variant.
 fn unique<'a>(
     cx: &Ctxt,
     what: &str,
@@ -444,7 +444,7 @@ fn unique<'a>(
                         format!("the name \"{text}\" is given here twice; remove one"),
                     );
                 }
-                // Names that were swapped look like this: no save says by a name which it means.
+                // Names that were swapped look like this: a save does not say which one it means by a name.
                 Some((_, was_alias)) if is_alias || was_alias => {
                     cx.error(
                         given.span,
@@ -463,7 +463,7 @@ fn unique<'a>(
     }
 }
 
-/// Types that no program can load, named before the compiler says so less plainly.
+/// Reports types that no program can load, in plainer words than the compiler's.
 fn storable(cx: &Ctxt, ty: &Type) {
     let why = match ty {
         Type::Reference(reference) => {
@@ -497,8 +497,9 @@ fn storable(cx: &Ctxt, ty: &Type) {
     cx.error_over(ty, format!("{why}, or mark the field `skip` or `with = module`"));
 }
 
-/// Std's types that pass on what they hold; in types of the user's own an
-/// argument may well be a mark that is never stored.
+/// Types of the standard library that store the values of their arguments.
+///
+/// In a type of the user, an argument may be a marker that is never stored.
 const HOLDERS: [&str; 13] = [
     "Option",
     "Vec",
@@ -531,7 +532,7 @@ fn is_unsized(ty: &Type) -> bool {
     }
 }
 
-/// The types inside that are stored for certain.
+/// The types in a type that are certainly stored.
 fn inside(ty: &Type) -> Vec<&Type> {
     match ty {
         Type::Tuple(tuple) => tuple.elems.iter().collect(),

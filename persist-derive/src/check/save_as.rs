@@ -1,4 +1,4 @@
-//! Parts of a struct with `save_as`: all else that can be said of a class is said of the struct itself.
+//! Rules for a struct with `save_as`. Most attributes belong on the struct that it is saved as.
 
 use quote::ToTokens as _;
 use syn::visit::{self, Visit};
@@ -55,7 +55,7 @@ fn parts(cx: &Ctxt, fields: &Fields, owned: &str) {
     }
 }
 
-/// Finds what is borrowed in a type.
+/// Finds the first borrow in a type.
 struct Borrows(Option<proc_macro2::TokenStream>);
 
 impl<'ast> Visit<'ast> for Borrows {
@@ -74,6 +74,6 @@ impl<'ast> Visit<'ast> for Borrows {
         }
     }
 
-    // The lifetimes of a function's arguments are its own.
+    // Lifetimes in a function type are those of its arguments.
     fn visit_type_bare_fn(&mut self, _: &'ast syn::TypeBareFn) {}
 }

@@ -1,23 +1,24 @@
-//! Attributes of serde beside the derive that would be lost without a word: each has one of ours with the same meaning.
+//! Reports attributes of serde beside the derive which would have no effect here, with the attribute that has the same
+//! meaning.
 
 use crate::ast::{Body, DefaultValue, Field, Given, Input, SerdeItem, Variant};
 use crate::ctxt::Ctxt;
 
 const MEANT: &str = "or `#[persist(ignore_serde)]` if the difference is meant";
 
-/// Notes every difference that the type does not say is meant.
+/// Notes every difference, unless the type says that it is intended.
 pub fn check(cx: &Ctxt, input: &Input) {
     if input.ignore_serde.is_some() {
         return;
     }
     of_type(cx, input);
-    // A type that is stored as another one has no fields in a save.
+    // A type that is stored as another type has no fields in a save.
     if input.via.is_some() {
         return;
     }
     let fields: Vec<&Field> = match &input.body {
         Body::Struct(fields) => fields.0.iter().collect(),
-        // What an `other` variant holds is ours alone.
+        // Serde has no counterpart for an `other` variant.
         Body::Enum(variants) => {
             let known = variants.iter().filter(|variant: &&Variant| variant.other.is_none());
             known.flat_map(|variant| &variant.fields.0).collect()
@@ -37,7 +38,7 @@ fn of_type(cx: &Ctxt, input: &Input) {
         let stored = value.value.as_deref().unwrap_or("Stored");
         cx.error(*span, format!("serde's `{name}` stores this type as another one, and `persist` would save its fields; write `#[persist(via = \"{stored}\")]`, {MEANT}"));
     }
-    // A missing `Option` is `None`, which that of the default need not be.
+    // A missing `Option` is `None`, which may differ from its value in the default.
     let is_missing =
         |field: &Field| field.default.is_none() && !field.inherits && field.unknown.is_none();
     if let (Some(Given { span, value }), Body::Struct(fields)) = (find(&["default"]), &input.body)
@@ -50,7 +51,7 @@ fn of_type(cx: &Ctxt, input: &Input) {
     }
 }
 
-/// The item of one of these names that a field has.
+/// The first item with one of these names that a field has.
 fn find<'f>(field: &'f Field, names: &[&str]) -> Option<&'f Given<SerdeItem>> {
     field.serde.iter().find(|item| names.contains(&&*item.value.name))
 }
@@ -78,7 +79,7 @@ fn default(cx: &Ctxt, input: &Input, field: &Field) {
     let Some(Given { span, value }) = find(field, &["default"]) else { return };
     let is_skipped = find(field, &["skip"]).is_some() && field.is_stored();
     let is_whole = input.transparent.is_some() && field.is_stored();
-    // A skipped field has its default by itself, a missing `Option` is `None`, and both have no function.
+    // A skipped field has its default without an attribute, and a missing `Option` is `None`. Neither has a function.
     let has_own = match (&value.value, &field.default) {
         (None, default) => default.is_some() || !field.is_stored() || field.has_default(),
         (Some(_), Some(Given { value: DefaultValue::Std, .. })) => false,

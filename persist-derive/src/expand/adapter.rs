@@ -1,4 +1,4 @@
-//! Fields that are stored as another type: the adapter type of each, and the code of its modules.
+//! Fields that are stored as another type: the adapter type of each field, and the code for its modules.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote_spanned};
@@ -10,14 +10,15 @@ use super::dynamic::moved;
 use super::tried;
 use crate::ast::{Adapter, Container, Given, Input, Module, Shape};
 
-/// `<A as Adapter<T>>`, where `A` says how a `T` is stored: it is one of `persist::__private::with`. All of it is at the
-/// place of the attribute.
+/// Emits `<A as Adapter<T>>`, where `A` is a type of `persist::__private::with` that stores a `T`.
+///
+/// All tokens have the span of the attribute.
 pub fn as_adapter(given: &Given<Adapter>, ty: &TokenStream) -> TokenStream {
     let adapter = of_shape(&given.value.shape);
     of_given(given, &adapter, ty)
 }
 
-/// That of a container whose elements are skipped if they cannot be loaded.
+/// Emits the adapter of a container whose elements are skipped if they cannot be loaded.
 pub fn as_skipping(given: &Given<Adapter>, ty: &TokenStream) -> TokenStream {
     let adapter = match &given.value.shape {
         Shape::Lift(container, parts) => of_container(
@@ -37,7 +38,7 @@ fn of_given(given: &Given<Adapter>, adapter: &TokenStream, ty: &TokenStream) -> 
     moved(emit! { <#adapter as _persist::with::Adapter<#ty>> }, span)
 }
 
-/// A call of a function of it, at the place of the attribute too.
+/// Emits a call of an adapter function, with the span of the attribute.
 pub fn call(
     given: &Given<Adapter>,
     ty: &TokenStream,
@@ -47,7 +48,7 @@ pub fn call(
     called(&as_adapter(given, ty), given.span, name, arguments)
 }
 
-/// A call of a function of an adapter, at this place.
+/// Emits a call of an adapter function, with this span.
 pub fn called(
     adapter: &TokenStream,
     span: Span,
@@ -82,8 +83,9 @@ fn of_container(container: &Container, parts: impl Iterator<Item = TokenStream>)
     }
 }
 
-/// A marker for the modules of a type, and what each stores and restores. It is written once for each module, so that
-/// whatever is wrong there is one error.
+/// Emits a marker for the modules of a type, with an implementation of storing and restoring for each.
+///
+/// Each module is called in one place only, so that a mistake in it is one error.
 pub fn modules(input: &Input, bounds: &Bounds) -> Option<TokenStream> {
     let mut impls = TokenStream::new();
     for field in input.all_fields() {
@@ -92,11 +94,11 @@ pub fn modules(input: &Input, bounds: &Bounds) -> Option<TokenStream> {
             of_modules(adapter, &adapter.value.shape, &ty, bounds, &mut impls);
         }
     }
-    // It is of this type alone, so that what a private module stores stays private.
+    // The marker belongs to this type alone, so that types of a private module stay private.
     (!impls.is_empty()).then(|| emit! { enum __With<const N: _persist::usize> {} #impls })
 }
 
-/// The modules in a shape, each with the type of what it stores: its part of the field's.
+/// Collects the modules in a shape, each with the type that it stores: a part of the field's type.
 fn of_modules(
     adapter: &Given<Adapter>,
     shape: &Shape,
@@ -121,7 +123,7 @@ fn of_modules(
     }
 }
 
-/// What a module stores and restores, at the place where the user named it.
+/// Emits the implementation for a module, with the span where the user named it.
 fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenStream {
     let Module { path, iter, index, context } = module;
     let span = path.span();
@@ -185,7 +187,7 @@ fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenSt
             ) -> _persist::Result<(), _persist::Fail> {
                 #of_load
                 let __stored = #get;
-                // As for `empty`: what the module does not have is found outside.
+                // Like in `empty`: a name that the module lacks is found outside.
                 let __placed = {
                     #[allow(unused_imports)]
                     use _persist::with::#default;
@@ -204,8 +206,10 @@ fn implementation(module: &Module, ty: &TokenStream, bounds: &Bounds) -> TokenSt
     )
 }
 
-/// What a module calls empty, or else `Default` does. A derive does not see what a module has, and rustc does: what comes
-/// by `*` in an inner block is found before what an outer block imports.
+/// Emits the empty value of a module's own `empty`, or that of `Default`.
+///
+/// A derive does not see which functions a module has, but rustc does: names that an inner block imports by `*` shadow
+/// those of the outer block.
 pub fn empty(module: &Module, ty: &Type) -> TokenStream {
     let path = &module.path;
     let span = ty.span().resolved_at(Span::mixed_site());
@@ -223,11 +227,12 @@ pub fn empty(module: &Module, ty: &Type) -> TokenStream {
     }
 }
 
-/// The types in a field that a lift stores as they are, as far as the field's type is written in its form: for what is
-/// asked of type parameters.
-pub fn kept_types<'t>(shape: &Shape, ty: &'t Type, kept: &mut Vec<&'t Type>) {
+/// Collects the types in a field that a lift stores as they are, for the bounds of type parameters.
+///
+/// It follows the field's type as far as the type is written in the form of the lift.
+pub fn plain_types<'t>(shape: &Shape, ty: &'t Type, plain: &mut Vec<&'t Type>) {
     let parts: Vec<&Type> = match (shape, crate::ast::ungroup(ty)) {
-        (Shape::Same, _) => return kept.push(ty),
+        (Shape::Same, _) => return plain.push(ty),
         (Shape::Lift(Container::Tuple, _), Type::Tuple(tuple)) => tuple.elems.iter().collect(),
         (Shape::Lift(Container::Items, _), Type::Array(array)) => vec![&array.elem],
         (Shape::Lift(Container::Path(_), _), Type::Path(path)) => {
@@ -242,6 +247,6 @@ pub fn kept_types<'t>(shape: &Shape, ty: &'t Type, kept: &mut Vec<&'t Type>) {
         _ => return,
     };
     if let Shape::Lift(_, shapes) = shape {
-        shapes.iter().zip(parts).for_each(|(shape, ty)| kept_types(shape, ty, kept));
+        shapes.iter().zip(parts).for_each(|(shape, ty)| plain_types(shape, ty, plain));
     }
 }

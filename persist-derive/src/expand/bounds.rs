@@ -1,11 +1,11 @@
-//! What is asked of type parameters, and how they show in a class's name.
+//! The bounds of type parameters, and how the parameters show in a class's name.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 use syn::visit::{self, Visit};
 use syn::{GenericParam, Generics, Ident, Type, TypeMacro, TypePath, WherePredicate, parse_quote};
 
-use super::adapter::kept_types;
+use super::adapter::plain_types;
 use crate::ast::{DefaultValue, Given, Input, Shape, Store, is_persist, mentions, ungroup};
 
 /// The generics of the impls.
@@ -22,7 +22,7 @@ impl Bounds {
             input.generics.type_params().map(|param| param.ident.clone()).collect();
         let mut usage = Usage { params: &params, used: Vec::new(), associated: Vec::new() };
         match &input.via {
-            // Its fields are not stored.
+            // A type with `via` does not store its own fields.
             Some(via) => {
                 if let Shape::Via(stored) = &via.value.shape {
                     usage.visit_type(stored);
@@ -34,7 +34,7 @@ impl Bounds {
                     match &field.store {
                         Store::Plain => stored.push(&field.ty),
                         Store::With(given) => {
-                            kept_types(&given.value.shape, &field.ty, &mut stored);
+                            plain_types(&given.value.shape, &field.ty, &mut stored);
                         }
                         Store::Skip => {}
                     }
@@ -51,7 +51,7 @@ impl Bounds {
             params.iter().map(|param| parse_quote! { #param: 'static }).collect();
         match &input.bound {
             Some(bound) => {
-                // Only the parameters that are bound so have a name to show.
+                // Only parameters with a `Persist` bound have a class name to show.
                 usage.used.retain(|param| {
                     bound.value.iter().any(|predicate| is_persist(predicate, param))
                 });
@@ -79,12 +79,12 @@ impl Bounds {
         Self { ident: input.ident.clone(), generics, arguments: arguments(input, &usage) }
     }
 
-    /// True if the type has parameters that are no lifetimes.
+    /// True if the type has parameters other than lifetimes.
     pub fn is_generic(&self) -> bool {
         self.generics.params.iter().any(|param| !matches!(param, GenericParam::Lifetime(_)))
     }
 
-    /// The type, in the body of a function or a constant.
+    /// The type, as written in the body of a function or a constant.
     pub fn type_in_body(&self) -> TokenStream {
         let ident = &self.ident;
         if self.is_generic() {
@@ -94,7 +94,7 @@ impl Bounds {
         emit! { #ident<#(#lifetimes),*> }
     }
 
-    /// `fn name(argument) { body }`, for the same parameters as an impl.
+    /// Emits `fn name(argument) { body }`, with the same parameters as an impl.
     pub fn function(
         &self,
         name: &TokenStream,
@@ -105,12 +105,12 @@ impl Bounds {
         emit! { fn #name #params (#argument) #clause { #body } }
     }
 
-    /// `impl trait_path for Type { items }`.
+    /// Emits `impl trait_path for Type { items }`.
     pub fn implement(&self, trait_path: &TokenStream, items: &TokenStream) -> TokenStream {
         self.implement_for(&TokenStream::new(), trait_path, items)
     }
 
-    /// `impl trait_path for &Type { items }`.
+    /// Emits `impl trait_path for &Type { items }`.
     pub fn implement_for_reference(
         &self,
         trait_path: &TokenStream,
@@ -136,8 +136,7 @@ impl Bounds {
     }
 }
 
-/// `F: Default` for the fields whose value may come from there, where it is not
-/// known without the parameters.
+/// Bounds `F: Default` for fields whose value may come from `Default`, if their type depends on parameters.
 fn defaults(input: &Input, params: &[Ident]) -> Vec<WherePredicate> {
     let mut predicates: Vec<WherePredicate> = Vec::new();
     for field in input.all_fields().filter(|_| input.via.is_none() && input.save_as.is_none()) {
@@ -153,7 +152,7 @@ fn defaults(input: &Input, params: &[Ident]) -> Vec<WherePredicate> {
             predicates.push(parse_quote! { #ty: _persist::Default });
         }
         if matches!(field.store, Store::With(_)) {
-            // `field_mut` hands the field out as `dyn Any`.
+            // `field_mut` returns the field as `dyn Any`.
             predicates.extend(usage.associated.iter().map(|ty| -> WherePredicate {
                 parse_quote! { #ty: 'static }
             }));
@@ -166,7 +165,7 @@ fn defaults(input: &Input, params: &[Ident]) -> Vec<WherePredicate> {
     predicates
 }
 
-/// In declaration order; a parameter that is stored only as `T::Item` shows as that.
+/// The `Argument`s in declaration order. A parameter that is only stored as `T::Item` shows as that type.
 fn arguments(input: &Input, usage: &Usage<'_>) -> Vec<TokenStream> {
     let named =
         |ty: TokenStream| emit! { _persist::Argument::Type(<#ty as _Persist>::persist_name) };
@@ -193,7 +192,7 @@ fn arguments(input: &Input, usage: &Usage<'_>) -> Vec<TokenStream> {
 /// Finds the type parameters in types.
 struct Usage<'a> {
     params: &'a [Ident],
-    /// The parameters that are used outside of a `PhantomData`.
+    /// The parameters that are used outside a `PhantomData`.
     used: Vec<Ident>,
     /// `T::Item` and `<T as Trait>::Item`.
     associated: Vec<TypePath>,
@@ -238,7 +237,7 @@ impl<'ast> Visit<'ast> for Usage<'_> {
         }
     }
 
-    // What a macro makes of its tokens is unknown; to ask too much is safe.
+    // The output of a macro is unknown. An unneeded bound is safe.
     fn visit_type_macro(&mut self, ty: &'ast TypeMacro) {
         for param in self.params {
             if mentions(&ty.mac.tokens, param) {

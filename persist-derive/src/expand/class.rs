@@ -1,4 +1,4 @@
-//! The tables: `CLASS`, `FIELDS`, `VARIANTS`, and what names and reaches them.
+//! The tables `CLASS`, `FIELDS` and `VARIANTS`, and the functions that name and reach fields.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote_spanned};
@@ -52,13 +52,13 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     let written = (!written.is_empty()).then(|| emit! { .written(&[#(#written),*]) });
     let code = code(input);
     let hooks = input.hooks.any().then(|| {
-        let before = input.hooks.before_save.is_some();
+        let before_save = input.hooks.before_save.is_some();
         let validate = input.hooks.validate.is_some();
         let after = input.hooks.after_load.is_some() || validate;
-        emit! { .hooks(#before, #after, #validate) }
+        emit! { .hooks(#before_save, #after, #validate) }
     });
     let migration = migration::expand(input);
-    // Empty fields are what a class without a word about it has.
+    // A class that does not say anything about its empty value has empty fields.
     let is_own = input.empty.is_some() || input.default.is_some();
     let prototype = match &input.body {
         _ if is_own => emit! { .prototype(_persist::Prototype::Own) },
@@ -77,7 +77,7 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     }
 }
 
-/// Sets what the attributes do to values: those of the class as 0, those of the stored fields from 1 on.
+/// Sets the code that attributes apply to values: that of the class at index 0, those of the stored fields from 1 on.
 fn code(input: &Input) -> Option<TokenStream> {
     let fields = input.all_fields().filter(|field| field.is_stored()).map(|field| &field.code);
     let each = [&input.code].into_iter().chain(fields).enumerate();
@@ -105,7 +105,7 @@ fn records(fields: &Fields, in_struct: bool, other: bool) -> TokenStream {
 fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let Field { member, ty, .. } = field;
     let name = &field.name.value;
-    // The offset of a variant's field cannot be asked for.
+    // Rust has no `offset_of!` for fields of a variant.
     let offset = if in_struct {
         emit! { Some(_persist::offset_of!(Self, #member)) }
     } else {
@@ -144,7 +144,7 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     let hints = hints(&field.hints);
     let skips = field.skip_failed.as_ref().map(|_| emit! { .skips_failed() });
     let new = if other || field.unknown.is_some() {
-        // What is no `Unknown` fails at the place of its type.
+        // A type other than `Unknown` fails with the span of that type.
         let span = ty.span().resolved_at(Span::mixed_site());
         quote_spanned! {span=> keeping::<#ty> }
     } else {
@@ -156,7 +156,7 @@ fn record(field: &Field, in_struct: bool, other: bool) -> TokenStream {
     }
 }
 
-/// True unless a type is made of types of the standard library alone, which are stored as themselves.
+/// False for a type that is composed of types of the standard library which are stored as themselves.
 fn may_have_code(ty: &Type) -> bool {
     const OWN: [&str; 31] = [
         "bool",
@@ -226,7 +226,7 @@ fn end(end: Option<&(Expr, Option<f64>)>, open: &TokenStream) -> TokenStream {
     }
 }
 
-/// The table of what the program calls the fields of a struct, for `field!`.
+/// Emits the table of the names that the program gives the fields of a struct, for `field!`.
 pub fn names(input: &Input, bounds: &Bounds) -> Option<TokenStream> {
     let Body::Struct(fields) = &input.body else { return None };
     let rows = fields.0.iter().map(|field| {
@@ -248,7 +248,7 @@ pub fn names(input: &Input, bounds: &Bounds) -> Option<TokenStream> {
     ))
 }
 
-/// `persist_kind`.
+/// Emits `persist_kind`.
 pub fn kind() -> TokenStream {
     emit! {
         fn persist_kind() -> _persist::Kind {

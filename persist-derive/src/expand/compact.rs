@@ -1,4 +1,4 @@
-//! Checks that `compact` and `skip_failed` do anything where they stand.
+//! Checks that `compact` and `skip_failed` have an effect on their field.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
@@ -7,7 +7,8 @@ use syn::spanned::Spanned as _;
 use super::stored;
 use crate::ast::Input;
 
-/// Has the compiler find out whether the fields have integers; those of a generic type are not known.
+/// Makes the compiler check that the fields have integers. The fields of a generic type are unknown, so it is not
+/// checked.
 pub fn check(input: &Input) -> Option<TokenStream> {
     if !input.generics.params.is_empty() {
         return None;

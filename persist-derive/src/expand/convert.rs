@@ -1,4 +1,4 @@
-//! `convert`: a field from a value of its older type.
+//! The attribute `convert`, which makes a field from a value of its older type.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, quote_spanned};
@@ -7,21 +7,21 @@ use syn::spanned::Spanned as _;
 
 use crate::ast::{Convert, ConvertHow, Field};
 
-/// What becomes of values of one older type.
+/// The conversion of values of one older type.
 pub struct Conversion {
     /// The version of the class that stored them.
     pub version: Option<u32>,
-    /// The function as the program names it; none takes them as they are.
+    /// The path of the function in the source. `None` if the value is converted without one.
     pub function: Option<String>,
-    /// The kind that is stored, a `KindFn`.
+    /// The kind that is stored, as a `KindFn`.
     pub kind: TokenStream,
-    /// Enters the classes of the older type.
+    /// Registers the classes of the older type.
     pub reach: TokenStream,
-    /// Reads an older value and writes the field, up to the arguments.
+    /// Reads an older value and writes the field. The arguments are missing.
     pub run: Option<TokenStream>,
 }
 
-/// The conversions of a field, in the order in which they are given.
+/// The conversions of a field, in the order of the attribute.
 pub fn conversions(field: &Field) -> impl Iterator<Item = Conversion> {
     let all = field.convert.as_ref().map_or(&[][..], |given| &given.value);
     all.iter().enumerate().map(move |(i, Convert { from, how })| match how {
@@ -51,8 +51,9 @@ pub fn conversions(field: &Field) -> impl Iterator<Item = Conversion> {
     })
 }
 
-/// The `FieldConversion` of a function, and of those that take what it returns, at the place where the user named the
-/// first. It is always made the same way, so that a wrong function is one error.
+/// Emits the `FieldConversion` of a function, and of the functions that take its result, with the span of the first.
+///
+/// It is emitted in one form only, so that a wrong function is one error.
 fn conversion<'f>(
     field: &Field,
     function: &ExprPath,

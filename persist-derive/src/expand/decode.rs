@@ -1,4 +1,4 @@
-//! Bytes to values.
+//! Emits the code that decodes values from bytes.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens as _, format_ident};
@@ -26,7 +26,7 @@ pub fn expand(input: &Input) -> TokenStream {
                 #fails
                 _Ok(#value)
             };
-            // With a field that an adapter stores it is never fixed.
+            // With a field that an adapter stores, the size is never fixed.
             let (body, fixed) = if fields.stored().any(|field| adapter_of(field).is_some()) {
                 (linear, None)
             } else {
@@ -109,7 +109,7 @@ fn unit_variant(variants: &[Variant]) -> TokenStream {
     }
 }
 
-/// Reads an enum, and one that is too large for the stack into a box.
+/// Emits the code that reads an enum, and the code that reads one too large for the stack into a box.
 fn variant(variants: &[Variant]) -> (TokenStream, TokenStream) {
     let tag = Tag::of(variants);
     let load = tag.load();
@@ -147,12 +147,12 @@ fn variant(variants: &[Variant]) -> (TokenStream, TokenStream) {
     (by_tag(&arms.collect::<Vec<_>>()), by_tag(&boxes.collect::<Vec<_>>()))
 }
 
-/// Where a field that is read leaves why it fails.
+/// Emits a local variable for the reason why a field fails.
 fn fails() -> TokenStream {
     emit! { let mut __fails = _persist::Fail::Value; }
 }
 
-/// Reads a stored field of a struct or variant.
+/// Emits the code that reads a stored field of a struct or variant.
 fn read(index: usize, field: &Field, row: usize) -> TokenStream {
     if let Some(value) = adapter_read(field, (row, index), "get", &emit! { __input }) {
         let value = tried(&value);
@@ -175,7 +175,8 @@ fn read(index: usize, field: &Field, row: usize) -> TokenStream {
     }
 }
 
-/// Reads a field that has the default of its struct if the save does not have it: an option.
+/// Emits the code that reads a field into an `Option`. If the save does not have the field, it is `None`, and the field
+/// keeps its value in the struct's default.
 fn read_if_stored(index: usize, field: &Field) -> TokenStream {
     let value = read(index, field, 0);
     match is_missing(index, field, 0) {
@@ -186,22 +187,23 @@ fn read_if_stored(index: usize, field: &Field) -> TokenStream {
     }
 }
 
-/// Whether the save does not have a field that is stored as another type: its default then stands in it as it is, since
-/// what stores the field may refuse it or make another value of it. `None` for all other fields.
+/// Emits a check that the save does not have a field which is stored as another type.
+///
+/// The default of such a field is used as it is: its adapter might refuse it or change it. `None` for all other fields.
 fn is_missing(index: usize, field: &Field, row: usize) -> Option<TokenStream> {
     (field.adapter().is_some() && field.has_default())
         .then(|| emit! { _persist::with::is_missing::<Self>(__input, #row, #index) })
 }
 
-/// How a stored field is read, by its index; an option of it if it may have the default of its struct.
+/// Emits how a stored field is read, by its index. With true, an `Option` of it, for a struct with a default.
 type ReadField<'r> = dyn Fn(usize, &Field, bool) -> TokenStream + 'r;
 
-/// True if a field of a struct with a default may be missing and then stands in that default as it is.
+/// True if a field of a struct with a default may be missing. The default then has its value.
 fn may_lack(field: &Field, container: Option<&TokenStream>) -> bool {
     container.is_some() && field.inherits && field.adapter().is_some()
 }
 
-/// A struct or variant of what is read for each stored field; the rest has its defaults.
+/// Emits a struct or variant with the value that is read for each stored field. All others have their defaults.
 fn construct(
     path: &TokenStream,
     fields: &Fields,
@@ -228,8 +230,9 @@ fn construct(
     build(path, values, container)
 }
 
-/// Like [`construct`], for a struct with fields that may be missing and then have those of its default: a value of that
-/// is made only if it takes one.
+/// Like [`construct`], for a struct with a default for fields that are missing.
+///
+/// The default is only evaluated if a field is missing.
 fn construct_in_steps(
     path: &TokenStream,
     fields: &Fields,
@@ -280,13 +283,14 @@ fn construct_in_steps(
     }
 }
 
-/// The box of a field while the others are read.
+/// The name of the box of a field while the other fields are read.
 pub fn boxed_local(index: usize) -> Ident {
     format_ident!("__boxed_{index}", span = Span::mixed_site())
 }
 
-/// Reads a struct or variant into a box: its fields are read into boxes of their own, and moved from there when no other
-/// value is to be read.
+/// Emits the code that reads a struct or variant into a box.
+///
+/// Each field is read into a box of its own, and moved from there once no other value is to be read.
 fn boxed(
     path: &TokenStream,
     fields: &Fields,
@@ -335,7 +339,7 @@ fn boxed(
     }
 }
 
-/// `__decode_boxed` with this body.
+/// Emits `__decode_boxed` with this body.
 fn decode_boxed(body: &TokenStream) -> TokenStream {
     emit! {
         #[inline]
@@ -348,7 +352,7 @@ fn decode_boxed(body: &TokenStream) -> TokenStream {
     }
 }
 
-/// `__decode_into` and `__keep_skipped` of a struct: fields that are not stored stay as they are.
+/// Emits `__decode_into` and `__keep_skipped` of a struct. Fields that are not stored keep their values.
 fn into(fields: &Fields, container: Option<&TokenStream>) -> TokenStream {
     let reads = fields.stored().enumerate().map(|(index, field)| {
         let (value, member) = (Access::Own.mutable(field), &field.member);
@@ -377,12 +381,12 @@ fn into(fields: &Fields, container: Option<&TokenStream>) -> TokenStream {
             None => get,
         }
     });
-    let kept = fields.0.iter().filter_map(|field| {
+    let skipped = fields.0.iter().filter_map(|field| {
         let member = &field.member;
         match &field.store {
             Store::Plain => {
-                let kept = emit! { __keep_skipped(&mut self.#member, &mut __old.#member) };
-                let keep = call(field, &kept);
+                let skipped = emit! { __keep_skipped(&mut self.#member, &mut __old.#member) };
+                let keep = call(field, &skipped);
                 Some(emit! { #keep; })
             }
             Store::Skip => Some(emit! { _persist::swap(&mut self.#member, &mut __old.#member); }),
@@ -392,7 +396,7 @@ fn into(fields: &Fields, container: Option<&TokenStream>) -> TokenStream {
     emit! {
         #[inline(never)]
         fn __keep_skipped(&mut self, __old: &mut Self) {
-            #(#kept)*
+            #(#skipped)*
         }
 
         #[inline(always)]

@@ -1,5 +1,5 @@
-//! A trait whose trait objects can be saved: a supertrait, and an invocation of
-//! `persist::__dynamic!` for each of its trait objects.
+//! A trait whose trait objects can be saved: it gets a supertrait, and an invocation of `persist::__dynamic!` for each
+//! of its trait objects.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::quote_spanned;
@@ -7,13 +7,13 @@ use quote::quote_spanned;
 use super::{import, library};
 use crate::ast::Trait;
 
-/// The trait with what stands beside it.
+/// Emits the trait and the code beside it.
 pub fn expand(input: &Trait) -> TokenStream {
     let (mut item, path) = (input.item.clone(), library(input.krate.as_ref()));
     item.supertraits.push(syn::parse_quote! { #path::__private::Dynamic });
     let import = import(input.krate.as_ref());
     let ident = &input.item.ident;
-    // All at one place; see `at_one_place`.
+    // All tokens have one span: see [`at_one_place`].
     let span = ident.span().resolved_at(Span::mixed_site());
     let marker = quote_spanned! {span=> _persist::std::marker };
     let objects = [
@@ -23,7 +23,7 @@ pub fn expand(input: &Trait) -> TokenStream {
     ];
     let invocations = objects.iter().map(|(markers, bounds)| {
         let name = format!("{}{markers}", input.name);
-        // The stand-in need not be fit for other threads.
+        // The stand-in may be unfit for other threads.
         let unknown = input.unknown.as_ref().filter(|_| markers.is_empty()).map(|given| {
             let ty = &given.value;
             emit! { , unknown #ty }
@@ -32,7 +32,7 @@ pub fn expand(input: &Trait) -> TokenStream {
     });
     emit! {
         #item
-        // As above the code of the derive.
+        // A deprecated trait is used in this code as well, so the lint is silenced, as for the derive.
         #[allow(deprecated)]
         const _: () = {
             #import
@@ -41,9 +41,10 @@ pub fn expand(input: &Trait) -> TokenStream {
     }
 }
 
-/// Moves all tokens to the place of what stands in the parentheses before them. What is
-/// wrong with a trait is wrong wherever its trait object is named, and rustc leaves out an
-/// error that it has already shown at the same place.
+/// Gives all tokens the span of the tokens in the parentheses before them.
+///
+/// A mistake in a trait is an error wherever its trait object is named. Rustc shows an error only once for each span,
+/// so that the user sees one.
 pub fn at_one_place(tokens: TokenStream) -> TokenStream {
     let mut tokens = tokens.into_iter();
     match tokens.next().and_then(place) {
@@ -52,7 +53,7 @@ pub fn at_one_place(tokens: TokenStream) -> TokenStream {
     }
 }
 
-/// The place of the first token that is not in a group.
+/// The span of the first token that is not in a group.
 fn place(token: TokenTree) -> Option<Span> {
     match token {
         TokenTree::Group(group) => place(group.stream().into_iter().next()?),

@@ -1,4 +1,4 @@
-//! Values to bytes.
+//! Emits the code that encodes values as bytes.
 
 use proc_macro2::TokenStream;
 
@@ -82,7 +82,7 @@ fn of_enum(variants: &[Variant]) -> (TokenStream, Option<TokenStream>) {
     (head, tail)
 }
 
-/// Writes the fields of a variant one after the other.
+/// Emits the code that writes the fields of a variant in order.
 fn fields(fields: &Fields, variant: usize) -> TokenStream {
     let variant = row::nth(variant);
     let writes = fields.stored().enumerate().map(|(index, field)| {

@@ -1,4 +1,4 @@
-//! The path by index: the variant, and one field of a value.
+//! Access by index: the variant of a value, and each of its fields.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
@@ -31,7 +31,7 @@ pub fn expand(input: &Input) -> TokenStream {
     }
 }
 
-/// `persist_variant` of an enum; a struct has the trait's.
+/// Emits `persist_variant` of an enum. A struct uses the default of the trait.
 fn variant(input: &Input) -> Option<TokenStream> {
     let Body::Enum(variants) = &input.body else { return None };
     let arms = variants.iter().enumerate().map(|(index, variant)| {
@@ -45,7 +45,7 @@ fn variant(input: &Input) -> Option<TokenStream> {
     })
 }
 
-/// A match that makes something of the field of index `__field`, or `None`.
+/// Emits a match that applies `value` to the field with index `__field`, or returns `None`.
 fn select(input: &Input, value: fn(Access, &Field) -> TokenStream) -> TokenStream {
     let mut arms = TokenStream::new();
     let on = match &input.body {
@@ -79,7 +79,7 @@ fn select(input: &Input, value: fn(Access, &Field) -> TokenStream) -> TokenStrea
     }
 }
 
-/// The call that writes a value of a field.
+/// Emits the call that writes the value of a field.
 fn write(field: &Field, value: &TokenStream) -> TokenStream {
     adapter_call(field, "put", value).unwrap_or_else(|| {
         let stored = stored(&field.ty);
@@ -87,7 +87,8 @@ fn write(field: &Field, value: &TokenStream) -> TokenStream {
     })
 }
 
-/// `persist_make_field`, where a field has a default, a `sample` or a `convert`; the trait knows what to do else.
+/// Emits `persist_make_field` for fields with a default, a `sample` or a `convert`. The trait has a default for all
+/// others.
 fn make(input: &Input) -> Option<TokenStream> {
     let mut arms = TokenStream::new();
     let container = container_default(input);

@@ -1,4 +1,4 @@
-//! `Class::migration`: the functions that bring older records to the version.
+//! Emits `Class::migration`: the functions that migrate older records to the current version.
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote_spanned;
@@ -16,8 +16,8 @@ pub fn expand(input: &Input) -> Option<TokenStream> {
     Some(emit! { .migration(const { &[#(#steps),*] }) })
 }
 
-/// A `Migrate` of a function that may return nothing; at the place where the user named
-/// it, so that errors point there.
+/// Emits a `Migrate` for a function that may return nothing, with the span where the user named it, so that errors
+/// point there.
 fn wrapped(input: &Input, function: &ExprPath) -> TokenStream {
     let span = function.span().resolved_at(Span::mixed_site());
     let context = input.hooks.context.as_ref().map(|Given { value: context, .. }| {

@@ -1,8 +1,7 @@
-//! Writes the code, one emission per file.
+//! Writes the code of a type, each part in a file of its own.
 //!
-//! Everything stands inside one `const _`, reaches `persist` and `std` by
-//! absolute paths and names every trait in full, so that nothing the user has
-//! shadowed can get in between.
+//! All code is inside one `const _`. It reaches `persist` and `std` by absolute paths, and names each trait in full, so
+//! that names of the user cannot shadow what it uses.
 
 mod adapter;
 mod bounds;
@@ -29,7 +28,7 @@ use self::bounds::Bounds;
 pub use self::dynamic::{at_one_place, expand as expand_trait};
 use crate::ast::{self, Body, DefaultValue, Field, Fields, Given, Input, Shape, Store, Variant};
 
-/// The impls of a type without mistakes.
+/// Emits the impls of a type without mistakes.
 pub fn expand(input: &Input) -> TokenStream {
     let import = import(input.krate.as_ref());
     let bounds = Bounds::of(input);
@@ -48,7 +47,7 @@ pub fn expand(input: &Input) -> TokenStream {
     let modules = adapter::modules(input, &bounds);
     let texts = texts(input);
     emit! {
-        // Of the lints only this one looks into the code of a derive.
+        // No other lint looks into the code of a derive.
         #[allow(deprecated)]
         const _: () = {
             #import
@@ -59,9 +58,11 @@ pub fn expand(input: &Input) -> TokenStream {
     }
 }
 
-/// Imports what generated code needs of the library: all of it as `_persist`, and by short names what stands in each
-/// field's code, since rustc takes as long for the words of an expansion as for what they mean. Not by `extern crate`:
-/// rustc would name the library so in its errors.
+/// Emits the imports of generated code.
+///
+/// The whole library is `_persist`. The items that the code of each field uses have short names, since rustc takes as
+/// long for the tokens of an expansion as for their meaning. It is not an `extern crate`: rustc would use its name in
+/// errors.
 fn import(krate: Option<&Given<Path>>) -> TokenStream {
     let path = library(krate);
     emit! {
@@ -74,7 +75,7 @@ fn library(krate: Option<&Given<Path>>) -> TokenStream {
     krate.map_or_else(|| emit! { ::persist }, |path| path.value.to_token_stream())
 }
 
-/// A type with field records.
+/// Emits the impls of a type with field records.
 fn class(input: &Input, bounds: &Bounds) -> TokenStream {
     let rows = row::expand(input, bounds);
     let consts = row::consts(input);
@@ -121,7 +122,8 @@ fn prototype(input: &Input) -> TokenStream {
     emit! { #empty #boxed }
 }
 
-/// `__empty_boxed` of a struct: its fields are made in boxes of their own, and moved from there, as [`decode`] does it.
+/// Emits `__empty_boxed` of a struct. Its fields are made in boxes of their own and moved from there, like in
+/// [`decode`].
 fn empty_boxed(fields: &Fields, container: Option<&TokenStream>) -> Option<TokenStream> {
     let mut locals = Vec::new();
     let values = fields.0.iter().enumerate().map(|(index, field)| {
@@ -158,30 +160,30 @@ fn persist_empty(result: &TokenStream) -> TokenStream {
     }
 }
 
-/// Makes the type a component without methods.
+/// Emits the impl of a component without methods.
 fn component(input: &Input, bounds: &Bounds) -> Option<TokenStream> {
     let given = input.component.as_ref()?;
     let implementation = bounds.implement(&emit! { _persist::Component }, &TokenStream::new());
     let ident = &input.ident;
     let span = given.span.resolved_at(Span::mixed_site());
-    // The bound of a function says what to use in place of an `Rc`; that of a trait does not.
+    // This function's bound has a message that says what to use in place of an `Rc`. The bound of the trait has none.
     let check = input.generics.params.is_empty().then(|| {
         quote_spanned! {span=> const _: fn() = _persist::movable::<#ident>; }
     });
     Some(emit! { #implementation #check })
 }
 
-/// Says that the type may stand behind a shared pointer.
+/// Emits the impl that lets shared pointers point to the type.
 fn pointee(bounds: &Bounds) -> TokenStream {
     bounds.implement(&emit! { _persist::Pointee }, &emit! { type As = Self; })
 }
 
-/// The value that fields of a struct inherit their defaults from, if there is one.
+/// Emits the value that fields of a struct inherit their defaults from, if there is one.
 fn container_default(input: &Input) -> Option<TokenStream> {
     input.default.as_ref().map(whole_value)
 }
 
-/// A value of the type itself; that of `Default` is at the place where the user asked for it.
+/// Emits a value of the type itself. A call of `Default` has the span of the attribute.
 fn whole_value(given: &Given<DefaultValue>) -> TokenStream {
     let value = default_value(&given.value, &emit! { Self });
     match given.value {
@@ -190,8 +192,9 @@ fn whole_value(given: &Given<DefaultValue>) -> TokenStream {
     }
 }
 
-/// A struct or variant of the value of each field. A field without one keeps that of `container`: it is assigned to
-/// rather than taken apart, since nothing can be moved out of a type that implements `Drop`.
+/// Emits a struct or variant with the value of each field. A field without one keeps its value in `container`.
+///
+/// The fields of `container` are assigned, since a type that implements `Drop` cannot be taken apart.
 fn build<'f>(
     path: &TokenStream,
     values: impl Iterator<Item = (&'f Field, Option<TokenStream>)>,
@@ -213,12 +216,12 @@ fn build<'f>(
     }
 }
 
-/// An empty struct or variant.
+/// Emits an empty struct or variant.
 fn empty(path: &TokenStream, fields: &Fields, container: Option<&TokenStream>) -> TokenStream {
     build(path, fields.0.iter().map(|field| (field, empty_value(field))), container)
 }
 
-/// What a field has in an empty value; `None` if it inherits that.
+/// Emits the empty value of a field. `None` if the field inherits it.
 fn empty_value(field: &Field) -> Option<TokenStream> {
     if let Some(stored) = own_empty(field) {
         return Some(tried(&emit! { #stored::persist_empty(__prototypes) }));
@@ -243,9 +246,10 @@ fn own_empty(field: &Field) -> Option<TokenStream> {
     is_own.then(|| stored(&field.ty).to_token_stream())
 }
 
-/// The functions for strings that may be meant as texts. Each calls the user's function at one place, by a macro: an
-/// error of rustc that lies in the code of a macro names it, and the name of this one says what to write for a text.
-/// Nobody else can say so, as only rustc knows whether there is such a function.
+/// Emits functions for defaults in strings that may be meant as texts.
+///
+/// Each calls the user's function in one place, through a macro. If there is no such function, rustc's error names the
+/// macro it is in, and the name of this macro says how to write a text. Only rustc knows whether the function exists.
 fn texts(input: &Input) -> TokenStream {
     let mut functions = TokenStream::new();
     for field in input.all_fields() {
@@ -266,7 +270,7 @@ fn text_function(index: usize) -> Ident {
     Ident::new(&format!("__text_{index}"), Span::mixed_site())
 }
 
-/// A call of a function, with its name and the call in the code of a macro; see [`texts`].
+/// Emits a call of a function, as if the tokens came from a macro: see [`texts`].
 pub fn call_of_string(path: TokenStream) -> TokenStream {
     let mut place = Span::mixed_site();
     let tokens = path.into_iter().map(|mut token| {
@@ -278,14 +282,13 @@ pub fn call_of_string(path: TokenStream) -> TokenStream {
     quote_spanned! {place=> #path() }
 }
 
-/// What a field has when nothing is stored for it, unless it [inherits](Field::inherits) that.
+/// Emits the value of a field that is not in a save, unless the field [inherits](Field::inherits) it.
 fn field_default(field: &Field) -> TokenStream {
     let ty = &field.ty;
     match &field.default {
         Some(given) => default_value(&given.value, &ty.to_token_stream()),
-        // A missing `Option` is `None`, and a missing `Unknown` empty, which is what their
-        // prototypes are. Asked this way it compiles for a type that the user has named
-        // `Option` too. Only `encode_default` asks for it.
+        // A missing `Option` is `None`, and a missing `Unknown` is empty. Their prototypes have these values. This form
+        // also compiles for a type of the user that is named `Option`. Only `encode_default` uses it.
         None if field.has_default() && matches!(field.store, Store::Plain) => {
             let stored = stored(ty);
             emit! {
@@ -313,8 +316,10 @@ fn default_value(value: &DefaultValue, ty: &TokenStream) -> TokenStream {
     }
 }
 
-/// A call of a function that `Persist` has for a field, all of it at the place of the field's type: what is not `Persist`
-/// fails there in each call, and rustc leaves out an error that it has already shown at the same place.
+/// Emits a call of a function of `Persist` for a field, with the span of the field's type.
+///
+/// If the type is not `Persist`, each call is an error. Rustc shows an error only once for each span, so that the user
+/// sees one.
 fn call(field: &Field, call: &TokenStream) -> TokenStream {
     let stored = stored(&field.ty);
     let span = field.ty.span().resolved_at(Span::mixed_site());
@@ -322,7 +327,7 @@ fn call(field: &Field, call: &TokenStream) -> TokenStream {
     quote_spanned! {span=> #stored::#call }
 }
 
-/// `<A as Adapter<T>>` of a field that an adapter stores: as another type, or in its compact form.
+/// Emits `<A as Adapter<T>>` for a field that is stored as another type or in its compact form.
 fn adapter_of(field: &Field) -> Option<TokenStream> {
     let ty = &field.ty;
     if field.is_compact {
@@ -340,8 +345,10 @@ fn adapter_of(field: &Field) -> Option<TokenStream> {
     })
 }
 
-/// A call of a function that the adapter of a field has, all of it at the place of the attribute: an adapter that does
-/// not fit the field fails there in each call, and rustc leaves out an error that it has already shown at the same place.
+/// Emits a call of a function of a field's adapter, with the span of the attribute.
+///
+/// If the adapter does not fit the field, each call is an error. Rustc shows an error only once for each span, so that
+/// the user sees one.
 fn adapter_call(field: &Field, name: &str, arguments: &TokenStream) -> Option<TokenStream> {
     if let Some(given) = field.adapter().filter(|_| field.skip_failed.is_none()) {
         return Some(adapter::call(given, &field.ty.to_token_stream(), name, arguments));
@@ -355,7 +362,7 @@ fn adapter_call(field: &Field, name: &str, arguments: &TokenStream) -> Option<To
     Some(dynamic::moved(emit! { #adapter::#name(#arguments) }, span))
 }
 
-/// A call of a function by which the adapter of a field reads it, a field of this index in this row.
+/// Emits a call that reads a field by its adapter. The field has this index in this row.
 fn adapter_read(
     field: &Field,
     (row, index): (usize, usize),
@@ -370,7 +377,7 @@ fn adapter_read(
     Some(emit! { __input.in_skipping_field(#place, |__input| #read) })
 }
 
-/// A call of the function that writes or reads a field of a row.
+/// Emits a call of the function that writes or reads a field of a row.
 fn row_call(
     field: &Field,
     name: &str,
@@ -381,7 +388,7 @@ fn row_call(
     call(field, &emit! { #name::<#place>(#arguments) })
 }
 
-/// `#result?` without the traits of `?`, for which rustc compiles a function for each type.
+/// Emits `#result?` without the traits of `?`, for which rustc would compile a function for each type.
 fn tried(result: &TokenStream) -> TokenStream {
     emit! {
         match #result {
@@ -391,24 +398,24 @@ fn tried(result: &TokenStream) -> TokenStream {
     }
 }
 
-/// `#result?;` of what has no value, likewise.
+/// Emits `#result?;` for a result without a value, in the same way.
 fn passed(result: &TokenStream) -> TokenStream {
     emit! { if let _Err(__error) = #result { return _Err(__error); } }
 }
 
-/// `<F as Persist>`, at the place of `F`, so that errors point there.
+/// Emits `<F as Persist>` with the span of `F`, so that errors point there.
 fn stored(ty: &Type) -> TokenStream {
     let span = ty.span().resolved_at(Span::mixed_site());
     quote_spanned! {span=> <#ty as _Persist> }
 }
 
-/// A pattern or constructor of a variant; braces fit every sort of it.
+/// Emits a path of a variant for a pattern or an expression. With braces, it fits every form of variant.
 fn path(variant: &Variant) -> TokenStream {
     let ident = &variant.ident;
     emit! { Self::#ident }
 }
 
-/// A pattern that puts the stored fields into their local variables.
+/// Emits a pattern that binds the stored fields to their local variables.
 fn pattern(variant: &Variant) -> TokenStream {
     let path = path(variant);
     let members = variant.fields.stored().map(|field| &field.member);
@@ -416,12 +423,12 @@ fn pattern(variant: &Variant) -> TokenStream {
     emit! { #path { #(#members: #locals,)* .. } }
 }
 
-/// How the code at hand gets at a field.
+/// How the generated code reaches a field.
 #[derive(Clone, Copy)]
 enum Access {
-    /// Through `self`, in a struct.
+    /// By `self`, in a struct.
     Own,
-    /// Through the reference that a pattern has put into its local variable.
+    /// By the reference in its local variable, which a pattern has bound.
     Matched,
 }
 

@@ -1,4 +1,4 @@
-//! A type whose memory is its encoding: what is checked, and the items that copy it as one block.
+//! A type whose memory is its encoding: the checks, and the items that copy a value as one block.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
@@ -7,7 +7,7 @@ use syn::spanned::Spanned as _;
 use super::stored;
 use crate::ast::{Body, Input};
 
-/// The items of `Persist` that say so, and code lists.
+/// Emits the items of `Persist` for such a type, and for lists of it.
 pub fn items(input: &Input) -> Option<TokenStream> {
     let (_, Body::Struct(fields)) = (input.pod.as_ref()?, &input.body) else { return None };
     let ident = &input.ident;
@@ -59,7 +59,7 @@ pub fn items(input: &Input) -> Option<TokenStream> {
     })
 }
 
-/// Says that it is plain bytes, and has the compiler check it where nothing uses it yet.
+/// Emits the impl for plain bytes, and a constant that makes the compiler check it even if nothing uses it yet.
 pub fn block_impl(input: &Input) -> Option<TokenStream> {
     let given = input.pod.as_ref()?;
     let ident = &input.ident;
@@ -72,7 +72,7 @@ pub fn block_impl(input: &Input) -> Option<TokenStream> {
     })
 }
 
-/// What a value of the type does first where memory has the byte order of the format.
+/// Emits the fast path of a function, for machines whose memory has the byte order of the format.
 pub fn block(input: &Input, name: &str, arguments: &TokenStream) -> Option<TokenStream> {
     input.pod.as_ref()?;
     let function = Ident::new(name, Span::mixed_site());

@@ -1,4 +1,4 @@
-//! The rows: what the stored fields of the struct or of each variant are, and the consts that follow.
+//! The rows: the stored fields of a struct or of each variant, and the constants that follow from them.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::ToTokens as _;
@@ -7,7 +7,7 @@ use super::bounds::Bounds;
 use super::{adapter_of, stored};
 use crate::ast::{Body, Fields, Input, Variant};
 
-/// A `Row` for the struct, or for each variant that stores anything.
+/// Emits a `Row` for a struct, or for each variant that has stored fields.
 pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     let row = |index: usize, fields: &Fields| {
         let index = nth(index);
@@ -29,13 +29,13 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     rows.filter(|(_, fields)| is_row(fields)).map(|(index, fields)| row(index, fields)).collect()
 }
 
-/// The layout of a struct or a variant.
+/// Emits the layout of a struct or a variant.
 pub fn layout(index: usize) -> TokenStream {
     let index = nth(index);
     emit! { <Self as _persist::Row<#index>>::LAYOUT }
 }
 
-/// The type that stands for an index; those that the library has no short name for are spelt out.
+/// Emits the type that stands for an index. Indices above 63 have no short name in the library.
 pub fn nth(index: usize) -> TokenStream {
     if index < 64 {
         Ident::new(&format!("_{index}"), Span::mixed_site()).into_token_stream()
@@ -44,7 +44,7 @@ pub fn nth(index: usize) -> TokenStream {
     }
 }
 
-/// The table of every row, by the index of the variant.
+/// Emits the table of all rows, by the index of the variant.
 pub fn all(input: &Input) -> TokenStream {
     let part = |index: usize| {
         let index = nth(index);
@@ -64,7 +64,7 @@ pub fn all(input: &Input) -> TokenStream {
     emit! { const __ROWS: &'static [&'static [_persist::FieldCodec]] = &[#(#parts),*]; }
 }
 
-/// The variants that have anything to store, with their indices.
+/// The variants that have stored fields, with their indices.
 pub fn with_fields(variants: &[Variant]) -> impl Iterator<Item = (usize, &Variant)> {
     variants.iter().enumerate().filter(|(_, variant)| stores(variant))
 }
@@ -87,7 +87,7 @@ impl Tag {
         if self.wide { 2 } else { 1 }
     }
 
-    /// The tag of a variant; there are at most as many as it has values.
+    /// The tag of a variant. There are at most as many variants as values.
     pub fn literal(&self, index: usize) -> Literal {
         match u8::try_from(index) {
             Ok(index) if !self.wide => Literal::u8_suffixed(index),
@@ -95,7 +95,7 @@ impl Tag {
         }
     }
 
-    /// Writes a tag into `__head`.
+    /// Emits the code that writes a tag into `__head`.
     pub fn store(&self, tag: &TokenStream) -> TokenStream {
         if self.wide {
             emit! { __head.copy_from_slice(&(#tag).to_le_bytes()); }
@@ -104,7 +104,7 @@ impl Tag {
         }
     }
 
-    /// The tag in `__head`.
+    /// Emits the code that reads the tag in `__head`.
     pub fn load(&self) -> TokenStream {
         if self.wide {
             emit! { _persist::u16::from_le_bytes([__head[0], __head[1]]) }
@@ -114,7 +114,7 @@ impl Tag {
     }
 }
 
-/// The hidden consts of `Persist`.
+/// Emits the hidden constants of `Persist`.
 pub fn consts(input: &Input) -> TokenStream {
     let hooks = input.hooks.any();
     let (head, fixed, min, leaf, cost) = match &input.body {
@@ -125,7 +125,7 @@ pub fn consts(input: &Input) -> TokenStream {
                 emit! { #layout.fixed },
                 emit! { #layout.min },
                 emit! { #layout.leaf },
-                // As one block it costs what a number does.
+                // A value that is copied as one block costs as much as a number.
                 if input.pod.is_some() {
                     emit! { 1 }
                 } else {

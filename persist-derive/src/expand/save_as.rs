@@ -16,7 +16,7 @@ pub fn expand(input: &Input, fields: &Fields, owned: &Given<Type>, bounds: &Boun
     });
     let types = types(fields, &owned.value, bounds);
     let checks = checks(input, fields, owned, bounds);
-    // What a generic struct is saved as is only known where it is saved.
+    // The owned type of a generic struct is only known where a value is saved.
     let (inside, outside) = if bounds.is_generic() {
         (emit! { #(const { #checks })* }, TokenStream::new())
     } else {
@@ -60,7 +60,7 @@ pub fn expand(input: &Input, fields: &Fields, owned: &Given<Type>, bounds: &Boun
     emit! { #types #outside #implementation #content }
 }
 
-/// The `Part` of a field, at the place of its type.
+/// Emits the `Part` of a field, with the span of its type.
 fn part(field: &Field) -> TokenStream {
     let member = &field.member;
     let span = place(&field.ty);
@@ -72,7 +72,7 @@ fn part(field: &Field) -> TokenStream {
     }
 }
 
-/// The place of a type; of a reference that of its target, since a place has only the first word of a type.
+/// The span of a type. For a reference, the span of its target, since a span has only the first token of a type.
 fn place(ty: &Type) -> Span {
     let target = match ungroup(ty) {
         Type::Reference(reference) => &reference.elem,
@@ -81,7 +81,7 @@ fn place(ty: &Type) -> Span {
     target.span().resolved_at(Span::mixed_site())
 }
 
-/// A function that is never called: it has the compiler compare the type of each part with that of the field.
+/// Emits a function that is never called. It makes the compiler compare the type of each part with that of the field.
 fn types(fields: &Fields, owned: &Type, bounds: &Bounds) -> TokenStream {
     let checks = fields.stored().map(|field| {
         let member = &field.member;
@@ -96,7 +96,7 @@ fn types(fields: &Fields, owned: &Type, bounds: &Bounds) -> TokenStream {
     bounds.function(&emit! { __same_types }, &emit! { __owned: &#owned }, &emit! { #(#checks)* })
 }
 
-/// The bodies of constants that compare the parts with the fields of the owned class.
+/// Emits constants that compare the parts with the fields of the owned class.
 fn checks(
     input: &Input,
     fields: &Fields,
@@ -104,7 +104,7 @@ fn checks(
     bounds: &Bounds,
 ) -> Vec<TokenStream> {
     let name = written(&owned.value);
-    // All of them ask the impl, so that an owned type which is no struct is one error, that of the impl.
+    // All of them go through the impl. If the owned type is not a struct, only the impl is an error.
     let parts = bounds.type_in_body();
     let parts = emit! { <#parts as _persist::SaveAs> };
     let right = |index: usize, span: Span| {

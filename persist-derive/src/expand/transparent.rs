@@ -1,4 +1,4 @@
-//! A type that is stored as its one field, or by `via` as another type: without a class of its own.
+//! A type without a class of its own: it is stored as its one field, or by `via` as another type.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, quote_spanned};
@@ -10,7 +10,7 @@ use super::{
 use crate::ast::{Adapter, Field, Fields, Given, Input, Shape, Store};
 
 pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
-    // The check has found exactly one.
+    // The check has made sure that there is exactly one.
     let Some(inner) = fields.stored().next() else { return TokenStream::new() };
     let stored = stored(&inner.ty);
     let member = &inner.member;
@@ -128,7 +128,7 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
     emit! { #persist #names #pointee }
 }
 
-/// A type with `via`.
+/// Emits the impls of a type with `via`.
 pub fn expand_via(input: &Input, via: &Given<Adapter>, bounds: &Bounds) -> TokenStream {
     let Shape::Via(stored) = &via.value.shape else { return TokenStream::new() };
     let empty = match &input.empty {
@@ -147,7 +147,7 @@ pub fn expand_via(input: &Input, via: &Given<Adapter>, bounds: &Bounds) -> Token
         value: emit! { *self },
         whole: &Clone::clone,
         prototype: super::persist_empty(&empty),
-        // Another type that is stored as the same one is restored by other code.
+        // Another type that is stored as the same type is restored by other code.
         code: format!("{}: {}", input.ident, input.code.join(", ")),
     };
     let persist = items.persist(bounds);
@@ -160,17 +160,17 @@ struct Through<'a> {
     given: &'a Given<Adapter>,
     /// The type that the adapter stores.
     ty: TokenStream,
-    /// The value of it in `self`.
+    /// The value of that type in `self`.
     value: TokenStream,
-    /// The whole of such a value.
+    /// Makes a value of the whole type from such a value.
     whole: &'a dyn Fn(&TokenStream) -> TokenStream,
     prototype: TokenStream,
-    /// What its attribute says, for the lock.
+    /// The text of its attribute, for the lock.
     code: String,
 }
 
 impl Through<'_> {
-    /// The `impl Persist`.
+    /// Emits the `impl Persist`.
     fn persist(&self, bounds: &Bounds) -> TokenStream {
         let Self { given, ty, value, whole, prototype, code } = self;
         let stored = adapter::as_adapter(given, ty);

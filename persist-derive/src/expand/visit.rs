@@ -1,4 +1,4 @@
-//! To the types, and to the references and hooks, inside.
+//! Emits the functions that visit the types, references and hooks inside a value.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote_spanned;
@@ -13,7 +13,7 @@ pub fn expand(input: &Input) -> TokenStream {
     let reach = reach(input);
     let visit = fields(input, &emit! { __visit_field }, Access::mutable);
     let visit_shared = fields(input, &emit! { __visit_field_shared }, Access::shared);
-    // Outer values tidy up before inner ones; inner ones are whole before outer.
+    // `before_save` of an outer value runs before those of its fields. The other hooks run from the inside out.
     let hooks = &input.hooks;
     let before_save = hook(hooks, hooks.before_save.as_ref(), "BeforeSave", true);
     let validate = hook(hooks, hooks.validate.as_ref(), "Validate", false);
@@ -56,7 +56,7 @@ fn reach(input: &Input) -> TokenStream {
     }
 }
 
-/// Calls a function for every field that may hold references or hooks.
+/// Emits a call of a function for each field that may hold references or hooks.
 fn fields(
     input: &Input,
     function: &TokenStream,
@@ -94,13 +94,13 @@ fn each(
     emit! { #(#visits)* }
 }
 
-/// Runs a hook; all at the place where the user named it, so that errors point there.
+/// Emits a call of a hook, with the span where the user named it, so that errors point there.
 fn hook(hooks: &Hooks, path: Option<&Given<ExprPath>>, phase: &str, mutable: bool) -> TokenStream {
     let Some(Given { value: path, .. }) = path else { return TokenStream::new() };
     let span = path.span().resolved_at(Span::mixed_site());
     let phase = Ident::new(phase, span);
     let mutable = mutable.then(|| quote_spanned! {span=> mut });
-    // The phase is checked here too: the name is made only for the one that needs it.
+    // The visitor checks the phase, too. Here it saves building the class for all other phases.
     let (method, call) = match &hooks.context {
         None => (quote_spanned! {span=> hook }, quote_spanned! {span=> || #path(&#mutable *self) }),
         Some(Given { value: context, .. }) => (

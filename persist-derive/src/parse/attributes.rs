@@ -1,4 +1,4 @@
-//! The attributes of each place: type, field, variant, trait.
+//! The attributes of types, fields, variants and traits.
 
 use quote::ToTokens as _;
 use syn::punctuated::Punctuated;
@@ -12,12 +12,12 @@ use crate::ast::{
 };
 use crate::ctxt::Ctxt;
 
-/// Where what an attribute says goes.
+/// A place that stores the value of an attribute.
 trait Slot<V> {
     fn fill(&mut self, cx: &Ctxt, item: &Item, value: Option<V>);
 }
 
-/// It stands at most once.
+/// The attribute may occur once.
 impl<T> Slot<T> for Option<Given<T>> {
     fn fill(&mut self, cx: &Ctxt, item: &Item, value: Option<T>) {
         if self.is_some() {
@@ -28,7 +28,7 @@ impl<T> Slot<T> for Option<Given<T>> {
     }
 }
 
-/// It stands at most once, and its value has a span of its own.
+/// The attribute may occur once, and its value has a span of its own.
 impl<T> Slot<Given<T>> for Option<Given<T>> {
     fn fill(&mut self, cx: &Ctxt, item: &Item, value: Option<Given<T>>) {
         let span = value.as_ref().map(|given| given.span);
@@ -45,7 +45,7 @@ impl<T> Slot<Given<T>> for Vec<Given<T>> {
     }
 }
 
-/// The attributes of a place: their names, where they are kept, and how they are read.
+/// Defines the attributes of a place: their names, the fields that store them, and how they are read.
 macro_rules! attributes {
     ($(#[$doc:meta])* $of:ident at $place:ident {
         $($name:literal: $field:ident $type:ident<$given:ty> = $read:expr;)*
@@ -57,7 +57,7 @@ macro_rules! attributes {
         impl $of {
             const NAMES: &'static [&'static str] = &[$($name),*];
 
-            /// What is given, and, by their names, where each stands first.
+            /// Returns the values, and the name and span of the first occurrence of each attribute.
             pub fn parse(cx: &Ctxt, items: &[Item]) -> (Self, Vec<Given<&'static str>>) {
                 let mut found = Self::default();
                 for item in items {
@@ -151,7 +151,7 @@ attributes! {
 }
 
 attributes! {
-    /// What stands in the parentheses of `#[persist::dynamic(...)]`.
+    /// The options in the parentheses of `#[persist::dynamic(...)]`.
     TraitOptions at Trait {
         "name": name Option<String> = |cx, it| Some(it.save_name(cx, "\"quest.Item\"")?.value);
         "unknown": unknown Option<ExprPath> = |cx, it| it.path(cx, "MissingItem");
@@ -160,7 +160,7 @@ attributes! {
 }
 
 impl FieldAttributes {
-    /// How the field is stored as another type: what one of several attributes says.
+    /// How the field is stored as another type. Several attributes can say so, and one may be given.
     pub fn adapter(&mut self, cx: &Ctxt) -> Option<Given<Adapter>> {
         let given = [self.with.take(), self.with_iter.take(), self.serde.take(), self.via.take()];
         let mut given = given.into_iter().flatten();
@@ -189,7 +189,7 @@ impl FieldAttributes {
     }
 }
 
-/// A value, or as in serde the path of a function in a string.
+/// A value, or, as in serde, the path of a function in a string.
 fn default(cx: &Ctxt, item: &Item) -> Option<DefaultValue> {
     let Some(value) = &item.value else { return Some(DefaultValue::Std) };
     let Some(text) = text(value) else {
@@ -204,7 +204,7 @@ fn default(cx: &Ctxt, item: &Item) -> Option<DefaultValue> {
     }
 }
 
-/// A string that may be meant as a text: on a field that holds text, no function has a name that begins like a type's.
+/// Marks a string that may be meant as a text: on a text field, no function has a name that begins like that of a type.
 pub fn text_default(cx: &Ctxt, item: &str, given: &mut Option<Given<DefaultValue>>, ty: &Type) {
     let Some(Given { value: DefaultValue::Function { path, text }, .. }) = given else { return };
     let Some(name) = path.path.get_ident().filter(|_| is_text(ty)) else { return };
@@ -214,7 +214,7 @@ pub fn text_default(cx: &Ctxt, item: &str, given: &mut Option<Given<DefaultValue
     }
 }
 
-/// True for what is written as `String`, `&str`, `Box<str>`, `Cow<'static, str>` and the like.
+/// True for a type that is written as `String`, `&str`, `Box<str>`, `Cow<'static, str>` or similar.
 fn is_text(ty: &Type) -> bool {
     let is_str =
         |ty: &Type| matches!(ungroup_type(ty), Type::Path(path) if path.path.is_ident("str"));
@@ -231,7 +231,7 @@ fn is_text(ty: &Type) -> bool {
     }
 }
 
-/// The value that a load fills.
+/// The value that a load starts with.
 fn empty(cx: &Ctxt, item: &Item) -> Option<DefaultValue> {
     if item.value.is_none() {
         cx.error(item.span(), "`empty` needs a value; write `empty = Colour::WHITE`, or `default` for that of `Default`");
@@ -240,7 +240,7 @@ fn empty(cx: &Ctxt, item: &Item) -> Option<DefaultValue> {
     default(cx, item)
 }
 
-/// A new name, whose span is the string's.
+/// A new name, with the span of the string.
 fn rename(cx: &Ctxt, item: &Item) -> Option<Given<String>> {
     item.save_name(cx, "\"name\"")
 }
@@ -249,7 +249,7 @@ fn flag(cx: &Ctxt, item: &Item) -> Option<()> {
     item.flag(cx)
 }
 
-/// The type; one that is wrong is reported, and what follows from it is not.
+/// The type. If it is wrong, it is reported, and mistakes that follow from it are not.
 fn save_as(cx: &Ctxt, item: &Item) -> Option<Type> {
     item.ty(cx, "a type", "Simulation").or_else(|| Some(syn::parse_quote!(_)))
 }
@@ -295,7 +295,7 @@ enum Place {
     Trait,
 }
 
-/// Every attribute and where it may stand.
+/// The attributes of each place.
 const PLACES: [(Place, &str, &[&str]); 4] = [
     (Place::Type, "a type", TypeAttributes::NAMES),
     (Place::Field, "a field", FieldAttributes::NAMES),
@@ -303,7 +303,7 @@ const PLACES: [(Place, &str, &[&str]); 4] = [
     (Place::Trait, "a trait", TraitOptions::NAMES),
 ];
 
-/// Reports an attribute that does not stand here, with the likeliest remedy.
+/// Reports an attribute that is not allowed here, with the likeliest remedy.
 fn unknown(cx: &Ctxt, item: &Item, place: Place) {
     let name = item.name.to_string();
     let mut elsewhere = Vec::new();
@@ -312,7 +312,7 @@ fn unknown(cx: &Ctxt, item: &Item, place: Place) {
         if other == place {
             here = (described, known);
         } else if other != Place::Trait && known.contains(&&*name) {
-            // A trait's are in another attribute, and nobody means those.
+            // Options of traits are in another attribute, and nobody would mean those.
             elsewhere.push(described);
         }
     }
@@ -342,7 +342,7 @@ fn unknown(cx: &Ctxt, item: &Item, place: Place) {
     cx.error(item.span(), message);
 }
 
-/// Letters to insert, remove or replace to get from one name to the other.
+/// The number of letters to insert, remove or replace to get from one name to the other.
 fn distance(from: &str, to: &str) -> usize {
     let to: Vec<char> = to.chars().collect();
     let mut row: Vec<usize> = (0..=to.len()).collect();

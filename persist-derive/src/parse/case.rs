@@ -4,7 +4,7 @@ use quote::ToTokens;
 
 use crate::ctxt::Ctxt;
 
-/// A style of writing names.
+/// A style of names.
 #[derive(Clone, Copy)]
 pub enum Case {
     Lower,
@@ -29,7 +29,7 @@ const STYLES: [(&str, Case); 8] = [
 ];
 
 impl Case {
-    /// The style of this name; `at` is where it stands.
+    /// The style with this name. Reports an unknown one, at `at`.
     pub fn parse(cx: &Ctxt, name: &str, at: impl ToTokens) -> Option<Self> {
         let found = STYLES.iter().find(|(style, _)| *style == name);
         if found.is_none() {
@@ -42,7 +42,7 @@ impl Case {
         found.map(|(_, case)| *case)
     }
 
-    /// The name of a variant, which the program writes in PascalCase.
+    /// Converts the name of a variant, which is written in PascalCase.
     pub fn variant(self, name: &str) -> String {
         match self {
             Self::Pascal => name.to_owned(),
@@ -56,7 +56,7 @@ impl Case {
         }
     }
 
-    /// The name of a field, which the program writes in `snake_case`.
+    /// Converts the name of a field, which is written in `snake_case`.
     pub fn field(self, name: &str) -> String {
         match self {
             Self::Lower | Self::Snake => name.to_owned(),
@@ -74,7 +74,7 @@ fn first(name: &str, change: fn(&char) -> char) -> String {
     letters.next().map(|letter| change(&letter)).into_iter().chain(letters).collect()
 }
 
-/// `GiantRat` as `Giant_Rat`.
+/// Converts `GiantRat` to `Giant_Rat`.
 fn words(name: &str, between: char) -> String {
     let mut result = String::new();
     for (i, letter) in name.char_indices() {
@@ -86,7 +86,7 @@ fn words(name: &str, between: char) -> String {
     result
 }
 
-/// `hit_points` as `HitPoints`.
+/// Converts `hit_points` to `HitPoints`.
 fn joined(name: &str) -> String {
     name.split('_').map(|word| first(word, char::to_ascii_uppercase)).collect()
 }

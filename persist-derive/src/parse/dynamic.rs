@@ -1,5 +1,4 @@
-//! The trait under `#[persist::dynamic]`, and what keeps one from having trait
-//! objects that can be saved.
+//! Parses the trait under `#[persist::dynamic]`, and reports why its trait objects cannot be saved.
 
 use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt as _;
@@ -11,7 +10,7 @@ use super::items;
 use crate::ast::{Trait, mentions};
 use crate::ctxt::Ctxt;
 
-/// The trait; `None` if it is none, or one whose trait objects cannot be saved.
+/// Returns the trait. `None` if the item is not a trait, or its trait objects cannot be saved.
 pub fn parse(cx: &Ctxt, options: TokenStream, item: &TokenStream) -> Option<Trait> {
     let (options, _) = TraitOptions::parse(cx, &items::options(cx, options));
     let item = match syn::parse2(item.clone()) {
@@ -46,7 +45,7 @@ fn not_a_trait(cx: &Ctxt, item: &Item) {
     cx.error(span, format!("`#[persist::dynamic]` stands above a trait; {advice}"));
 }
 
-/// The first token of an item after its attributes, as far as syn knows those.
+/// The span of the first token of an item after its attributes, for the kinds of items that syn knows.
 fn first(item: &Item) -> Span {
     match item {
         Item::Fn(item) => item.sig.span(),
@@ -59,7 +58,7 @@ fn first(item: &Item) -> Span {
     }
 }
 
-/// A save has one name for a trait.
+/// Refuses parameters: a save has one name for a trait.
 fn parameters(cx: &Ctxt, item: &ItemTrait) -> bool {
     for param in &item.generics.params {
         let (name, message) = match param {
@@ -80,8 +79,7 @@ fn parameters(cx: &Ctxt, item: &ItemTrait) -> bool {
 
 const MANY: &str = "it stands for many traits, and a save has one name; make a trait without parameters that has this one as its supertrait";
 
-/// What an associated type is would have to be said wherever the trait object is
-/// named.
+/// Refuses associated types: they would have to be specified wherever the trait object is named.
 fn associated_types(cx: &Ctxt, item: &ItemTrait) -> bool {
     let mut none = true;
     for inner in &item.items {
@@ -101,7 +99,7 @@ fn associated_types(cx: &Ctxt, item: &ItemTrait) -> bool {
     none
 }
 
-/// True for a type that trait objects do not have: `where Self: Sized`.
+/// True for a type with `where Self: Sized`, which trait objects do not have.
 fn is_of_sized(item: &TraitItemType) -> bool {
     let Some(clause) = &item.generics.where_clause else { return false };
     clause.predicates.iter().any(|predicate| {

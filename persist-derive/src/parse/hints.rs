@@ -1,4 +1,4 @@
-//! How editors show a field: its label, its help, its range.
+//! How editors show a field: its label, its help and its range.
 
 use syn::{Expr, ExprLit, ExprRange, ExprUnary, Lit, LitFloat, RangeLimits, UnOp};
 
@@ -7,7 +7,7 @@ use super::items::{Item, ungroup};
 use crate::ast::{Hints, ValueRange};
 use crate::ctxt::Ctxt;
 
-/// Takes out of the attributes of a field what is for editors; also the first of them.
+/// Takes the hints for editors out of the attributes of a field.
 pub fn hints(attributes: &mut FieldAttributes) -> Hints {
     Hints {
         label: attributes.label.take(),
@@ -19,12 +19,12 @@ pub fn hints(attributes: &mut FieldAttributes) -> Hints {
     }
 }
 
-/// `label = "Radius"`.
+/// Reads `label = "Radius"`.
 pub fn label(cx: &Ctxt, item: &Item) -> Option<String> {
     words(cx, item, "\"Radius\"")
 }
 
-/// `help = "In metres"`.
+/// Reads `help = "In metres"`.
 pub fn help(cx: &Ctxt, item: &Item) -> Option<String> {
     words(cx, item, "\"How far the light reaches, in metres\"")
 }
@@ -38,7 +38,7 @@ fn words(cx: &Ctxt, item: &Item, example: &str) -> Option<String> {
     Some(text.value())
 }
 
-/// `range = 0.0..=1.0`.
+/// Reads `range = 0.0..=1.0`.
 pub fn range(cx: &Ctxt, item: &Item) -> Option<ValueRange> {
     const EXAMPLE: &str = "0.0..=1.0";
     let value = item.value(cx, EXAMPLE)?;
@@ -73,7 +73,7 @@ pub fn range(cx: &Ctxt, item: &Item) -> Option<ValueRange> {
     Some(range)
 }
 
-/// An end of a range, as an expression of an `f64` where it is a literal, and its value then.
+/// An end of a range, as an expression of an `f64` if it is a literal, and its value then.
 fn bound(end: &Expr) -> (Expr, Option<f64>) {
     let Some(value) = number(end) else { return (end.clone(), None) };
     let literal = LitFloat::new(&format!("{:?}_f64", value.abs()), proc_macro2::Span::call_site());

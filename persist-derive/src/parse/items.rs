@@ -1,5 +1,4 @@
-//! The inside of `#[persist(...)]` and `#[persist::dynamic(...)]`: names, some with a
-//! value.
+//! The items in `#[persist(...)]` and `#[persist::dynamic(...)]`: names, some with a value.
 
 use std::fmt::Display;
 use std::str::FromStr;
@@ -18,16 +17,15 @@ use syn::{
 use crate::ast::{Convert, ConvertHow, Given, Step};
 use crate::ctxt::Ctxt;
 
-/// One attribute: `name`, `name = value`, or for some `name(value, value)`.
+/// One item: `name`, `name = value`, or, for some names, `name(value, value)`.
 ///
-/// A value is parsed as an expression whatever it should be, so that a wrong
-/// one can be named for what it is.
+/// Each value is parsed as an expression, whatever it should be, so that a message can name a wrong one.
 pub struct Item {
     pub name: Ident,
     pub value: Option<Expr>,
-    /// The value of an attribute that takes a type, where it is one without quotes.
+    /// The value of an attribute that takes a type, if it is a type without quotes.
     pub ty: Option<Type>,
-    /// What stands in parentheses.
+    /// The values in parentheses.
     pub list: Option<Vec<Expr>>,
 }
 
@@ -37,7 +35,7 @@ const LISTS: [&str; 2] = ["migrate", "convert"];
 /// The attributes whose value is a type.
 const TYPES: [&str; 4] = ["with", "via", "context", "save_as"];
 
-/// All items of all `#[persist(...)]` here.
+/// Returns the items of all `#[persist(...)]` here.
 pub fn items(cx: &Ctxt, attributes: &[Attribute]) -> Vec<Item> {
     let mut items = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("persist")) {
@@ -57,7 +55,7 @@ pub fn items(cx: &Ctxt, attributes: &[Attribute]) -> Vec<Item> {
     items
 }
 
-/// All items in the parentheses of an attribute macro.
+/// Returns the items in the parentheses of an attribute macro.
 pub fn options(cx: &Ctxt, tokens: TokenStream) -> Vec<Item> {
     let mut items = Vec::new();
     let parser = |input: ParseStream<'_>| list_into(cx, input, &mut items);
@@ -109,7 +107,7 @@ fn item(input: ParseStream<'_>) -> syn::Result<Item> {
     Ok(Item { name, value, ty, list: None })
 }
 
-/// The type that comes next, if it is all there is before the next comma.
+/// The type that comes next, if it ends at the next comma.
 fn whole_type(input: ParseStream<'_>) -> Option<Type> {
     let ahead = input.fork();
     let ty = ahead.parse().ok()?;
@@ -125,13 +123,13 @@ fn list(input: ParseStream<'_>) -> syn::Result<Vec<Expr>> {
     syn::parenthesized!(content in input);
     let values = Punctuated::<Expr, Token![,]>::parse_terminated_with(&content, element);
     if values.is_err() {
-        // What is left would be reported once more.
+        // The rest of the content would be reported once more.
         let _: TokenStream = content.parse()?;
     }
     Ok(values?.into_iter().collect())
 }
 
-/// An expression, or `as Type`, which is a cast of nothing.
+/// Parses an expression, or `as Type`, which becomes a cast of `_`.
 fn element(input: ParseStream<'_>) -> syn::Result<Expr> {
     if !input.peek(Token![as]) {
         return input.parse();
@@ -156,7 +154,7 @@ impl Item {
         self.name.span()
     }
 
-    /// For an attribute without a value.
+    /// Checks that an attribute has no value.
     pub fn flag(&self, cx: &Ctxt) -> Option<()> {
         match &self.value {
             None => Some(()),
@@ -167,7 +165,7 @@ impl Item {
         }
     }
 
-    /// For an attribute whose value is a string.
+    /// Returns the value of an attribute that takes a string.
     pub fn text(&self, cx: &Ctxt, example: &str) -> Option<LitStr> {
         let value = self.value(cx, example)?;
         let text = text(value);
@@ -178,7 +176,7 @@ impl Item {
         text.cloned()
     }
 
-    /// For an attribute whose value is a type, with or without quotes.
+    /// Returns the value of an attribute that takes a type, with or without quotes.
     pub fn ty(&self, cx: &Ctxt, what: &str, example: &str) -> Option<Type> {
         if self.ty.is_some() {
             return self.ty.clone();
@@ -191,7 +189,7 @@ impl Item {
         ty
     }
 
-    /// For an attribute whose value is a name in the save.
+    /// Returns the value of an attribute that takes a name in the save.
     pub fn save_name(&self, cx: &Ctxt, example: &str) -> Option<Given<String>> {
         let text = self.text(cx, example)?;
         if text.value().is_empty() {
@@ -204,7 +202,7 @@ impl Item {
         Some(Given { span: text.span(), value: text.value() })
     }
 
-    /// For an attribute whose value is a number.
+    /// Returns the value of an attribute that takes a number.
     pub fn integer<N: FromStr<Err: Display>>(&self, cx: &Ctxt, example: &str) -> Option<N> {
         let value = self.value(cx, example)?;
         if let Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) = value {
@@ -227,12 +225,13 @@ impl Item {
         None
     }
 
-    /// For an attribute whose value is a path.
+    /// Returns the value of an attribute that takes a path.
     pub fn path(&self, cx: &Ctxt, example: &str) -> Option<ExprPath> {
         path(cx, &self.name, self.value(cx, example)?, example)
     }
 
-    /// For `migrate(1 = function, 2 = function)`. A function for all versions would run again when the version is raised.
+    /// Reads `migrate(1 = function, 2 = function)`. A function for all versions would run again when the version is
+    /// raised.
     pub fn migration(&self, cx: &Ctxt) -> Option<Vec<Step>> {
         let Some(steps) = &self.list else {
             let function = match self.value.as_ref().map(ungroup) {
@@ -245,11 +244,11 @@ impl Item {
             return None;
         };
         let found: Vec<_> = steps.iter().filter_map(|each| step(cx, each)).collect();
-        // One that is wrong must not count as missing too.
+        // A step with a mistake must not be reported as missing as well.
         (found.len() == steps.len()).then_some(found)
     }
 
-    /// For `convert = function` and `convert(function, as Type, 1 = function)`.
+    /// Reads `convert = function` and `convert(function, as Type, 1 = function)`.
     pub fn converts(&self, cx: &Ctxt) -> Option<Vec<Convert>> {
         let Some(list) = &self.list else {
             let how = self.path(cx, "from_metres").map(ConvertHow::Function);
@@ -273,7 +272,7 @@ impl Item {
     }
 }
 
-/// A path, in `name = path`.
+/// The path in `name = path`.
 fn path(cx: &Ctxt, name: impl Display, value: &Expr, example: &str) -> Option<ExprPath> {
     match ungroup(value) {
         Expr::Path(path) => Some(path.clone()),
@@ -289,7 +288,7 @@ fn path(cx: &Ctxt, name: impl Display, value: &Expr, example: &str) -> Option<Ex
     }
 }
 
-/// What one of the parts of a `convert` says: `from_metres`, `as u32`, `1 = from_metres`.
+/// Reads one part of a `convert`: `from_metres`, `as u32` or `1 = from_metres`.
 fn converted(cx: &Ctxt, part: &Expr) -> Option<Convert> {
     if let Expr::Cast(ExprCast { expr, ty, .. }) = ungroup(part)
         && let Expr::Infer(_) = **expr
@@ -305,7 +304,7 @@ fn converted(cx: &Ctxt, part: &Expr) -> Option<Convert> {
     Some(Convert { from: None, how: ConvertHow::Function(function) })
 }
 
-/// The version and its function, in `1 = to_2`.
+/// The version and its function in `1 = to_2`.
 fn versioned(part: &Expr) -> Option<(&LitInt, &Expr)> {
     if let Expr::Assign(assign) = ungroup(part)
         && let Expr::Lit(ExprLit { lit: Lit::Int(version), .. }) = ungroup(&assign.left)
@@ -323,7 +322,7 @@ fn version_number(cx: &Ctxt, version: &LitInt) -> Option<Given<u32>> {
     Some(Given { span: version.span(), value })
 }
 
-/// One step of a migration: `1 = to_2`.
+/// Reads one step of a migration: `1 = to_2`.
 fn step(cx: &Ctxt, step: &Expr) -> Option<Step> {
     if let Some((version, function)) = versioned(step) {
         let from = version_number(cx, version)?;
@@ -337,7 +336,7 @@ fn step(cx: &Ctxt, step: &Expr) -> Option<Step> {
     None
 }
 
-/// The expression, if it is a string.
+/// The string, if the expression is one.
 pub fn text(expr: &Expr) -> Option<&LitStr> {
     match ungroup(expr) {
         Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),

@@ -1,4 +1,4 @@
-//! From syn's view of a type to ours.
+//! Converts syn's view of a type to the types in `ast`.
 
 mod attributes;
 mod case;
@@ -23,13 +23,13 @@ pub use self::written::ty as written;
 use crate::ast::{Body, DefaultValue, Field, Fields, Given, Hooks, Input, Store, Variant};
 use crate::ctxt::Ctxt;
 
-/// The type; `None` if it is of a sort that cannot derive.
+/// Returns the type. `None` if it is of a kind that cannot derive.
 pub fn parse(cx: &Ctxt, input: &DeriveInput) -> Option<Input> {
     let items = items(cx, &input.attrs);
     let (attributes, mut class_only) = TypeAttributes::parse(cx, &items);
     let others = ["transparent", "via", "crate", "bound", "default", "empty", "ignore_serde"];
     match &attributes.save_as {
-        // Of those only two are for the parts themselves.
+        // Only these belong on the parts. All others belong on the struct that the parts are saved as.
         Some(_) => class_only
             .retain(|given| !["save_as", "crate", "bound", "ignore_serde"].contains(&given.value)),
         None => class_only.retain(|given| !others.contains(&given.value)),
@@ -142,7 +142,7 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
             (Member::Named(ident.clone()), name, ident.span())
         }
         None => {
-            // The number's span must see what the user's code sees.
+            // The span of the index must see the same names as the user's code.
             let index_member =
                 Index { index: u32::try_from(index).unwrap_or(u32::MAX), span: Span::call_site() };
             (Member::Unnamed(index_member), index.to_string(), input.ty.span())
@@ -161,7 +161,7 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
         store: match (&attributes.skip, adapter) {
             (Some(_), None) => Store::Skip,
             (None, None) => Store::Plain,
-            // With `skip` it is a mistake that the check reports.
+            // With `skip` this is a mistake, which the check reports.
             (_, Some(adapter)) => Store::With(adapter),
         },
         attribute: items.first().map(Item::span),
@@ -178,11 +178,11 @@ fn field(cx: &Ctxt, index: usize, input: &syn::Field, case: Option<Case>) -> Fie
     }
 }
 
-/// Where `#[repr(packed)]` stands, if it does.
+/// The span of `#[repr(packed)]`, if there is one.
 fn packed(attributes: &[Attribute]) -> Option<Span> {
     let mut found = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("repr")) {
-        // What is wrong with a `repr` is rustc's to say.
+        // Rustc reports mistakes in a `repr`.
         drop(attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("packed") {
                 found = Some(meta.path.span());

@@ -1,4 +1,4 @@
-//! What serde's attributes beside the derive say. What is wrong with them is serde's to report.
+//! The attributes of serde beside the derive. Serde itself reports mistakes in them.
 
 use proc_macro2::TokenStream;
 use syn::parse::ParseStream;
@@ -6,7 +6,7 @@ use syn::{Attribute, Ident, Lit, Meta, Token};
 
 use crate::ast::{Given, SerdeItem};
 
-/// All items of all `#[serde(...)]` here.
+/// Returns the items of all `#[serde(...)]` here.
 pub fn items(attributes: &[Attribute]) -> Vec<Given<SerdeItem>> {
     let mut items = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {

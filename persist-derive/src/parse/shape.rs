@@ -1,4 +1,4 @@
-//! What `with`, `with_iter`, `serde` and `via` say.
+//! The values of `with`, `with_iter`, `serde` and `via`.
 
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
@@ -10,7 +10,7 @@ use super::items::Item;
 use crate::ast::{Adapter, Container, Given, Module, Shape, ungroup};
 use crate::ctxt::Ctxt;
 
-/// The containers whose parts are stored each through an adapter of its own, if they have arguments.
+/// The containers whose elements are stored through an adapter each, if they have arguments.
 const LIFTS: [&str; 9] = [
     "Option",
     "Box",
@@ -30,7 +30,7 @@ const PRIMITIVES: [&str; 17] = [
 
 const WHAT: &str = "a module, a type that implements `persist::With`, or a container of those such as `Option<my_module>`";
 
-/// `with = "HashMap<_, my_module>"`.
+/// Reads `with = "HashMap<_, my_module>"`.
 pub fn with(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
     let ty = item.ty(cx, WHAT, "my_module")?;
     let shape = shape(cx, &ty)?;
@@ -41,14 +41,14 @@ pub fn with(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
     Some(Given { span: ty.span(), value: Adapter { name: "with", shape } })
 }
 
-/// `serde`.
+/// Reads `serde`.
 pub fn serde(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
     let span = item.span();
     item.flag(cx)?;
     Some(Given { span, value: Adapter { name: "serde", shape: Shape::Serde } })
 }
 
-/// `with_iter = my_module`.
+/// Reads `with_iter = my_module`.
 pub fn with_iter(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
     let path = module(cx, item, "my_module")?;
     let span = path.span();
@@ -56,7 +56,7 @@ pub fn with_iter(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
     Some(Given { span, value: Adapter { name: "with_iter", shape } })
 }
 
-/// `via = "Stored"`.
+/// Reads `via = "Stored"`.
 pub fn via(cx: &Ctxt, item: &Item) -> Option<Given<Adapter>> {
     let ty = item.ty(cx, "a type", "\"Stored\"")?;
     let span = ty.span();
@@ -90,7 +90,7 @@ fn shape(cx: &Ctxt, ty: &Type) -> Option<Shape> {
     None
 }
 
-/// A path is a module, a container or a type by its last name; none of them if it has arguments of another sort.
+/// Decides by its last name whether a path is a module, a container or a type. `None` for arguments of another kind.
 fn of_path(cx: &Ctxt, ty: &Type, path: &Path) -> Option<Option<Shape>> {
     let last = path.segments.last()?;
     let name = last.ident.unraw().to_string();
@@ -124,13 +124,13 @@ fn of_path(cx: &Ctxt, ty: &Type, path: &Path) -> Option<Option<Shape>> {
     }
 }
 
-/// True for what names a module, or stands for what needs none, and so is no argument of a type.
+/// True for the name of a module, or `_`. Neither is an argument of a type.
 fn is_module(argument: &GenericArgument) -> bool {
     match argument {
         GenericArgument::Type(Type::Infer(_)) => true,
         GenericArgument::Type(Type::Path(path)) => path.path.segments.last().is_some_and(|last| {
             let name = last.ident.unraw().to_string();
-            // Types with such names are those of the language.
+            // Lower-case types are those of the language.
             name.starts_with(char::is_lowercase) && !PRIMITIVES.contains(&&*name)
         }),
         _ => false,
@@ -139,6 +139,6 @@ fn is_module(argument: &GenericArgument) -> bool {
 
 fn lift(cx: &Ctxt, container: Container, parts: &[&Type]) -> Option<Shape> {
     let shapes: Vec<_> = parts.iter().filter_map(|part| shape(cx, part)).collect();
-    // All mistakes are noted before one that is wrong makes the whole wrong.
+    // All mistakes are noted before a wrong part makes the whole wrong.
     (shapes.len() == parts.len()).then_some(Shape::Lift(container, shapes))
 }

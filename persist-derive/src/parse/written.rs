@@ -1,11 +1,11 @@
-//! A field as it stands in the source, for messages.
+//! A field as it is written in the source, for messages.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 
 use super::items::Item;
 
-/// Name and type of a field; of a field without a name the type.
+/// Name and type of a field. For a tuple field, the type alone.
 pub fn field(field: &syn::Field) -> String {
     let ty = tokens(field.ty.to_token_stream());
     match &field.ident {
@@ -19,7 +19,7 @@ pub fn ty(ty: &syn::Type) -> String {
     tokens(ty.to_token_stream())
 }
 
-/// The items of these names.
+/// The source of the items with these names.
 pub fn code(items: &[Item], names: &[&str]) -> Vec<String> {
     let named = items.iter().filter(|item| names.iter().any(|name| item.name == name));
     let text = |item: &Item| {
@@ -39,7 +39,7 @@ pub fn code(items: &[Item], names: &[&str]) -> Vec<String> {
     named.map(text).collect()
 }
 
-/// The source of a type, with spaces where rustfmt has them.
+/// The source of tokens, with spaces where rustfmt has them.
 fn tokens(tokens: TokenStream) -> String {
     let mut text = String::new();
     let mut joint = false;

@@ -6,7 +6,7 @@ fn expanded(name: &str, source: &str) {
     snapshot(name, &formatted(code));
 }
 
-/// Each trait with its mistakes below it.
+/// A snapshot of traits, each followed by its mistakes.
 fn refusals(name: &str, sources: &[&str]) {
     let all: Vec<String> =
         sources.iter().map(|source| format!("{source}\n\n{}", dynamic(source).1)).collect();

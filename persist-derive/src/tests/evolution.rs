@@ -1,10 +1,10 @@
-//! The attributes that bring older saves to the program's types.
+//! The attributes that migrate older saves to the program's types.
 
 use super::expansion::expanded;
 use super::refusal::refusals;
 use super::{expansion, snapshot};
 
-/// The lines of the code that have any of these words, without those around them.
+/// The lines of the code that contain any of these words.
 fn lines(source: &str, words: &[&str]) -> String {
     let code = expansion(source);
     let has = |line: &&str| words.iter().any(|word| line.contains(word));

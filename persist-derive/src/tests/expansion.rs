@@ -1,6 +1,6 @@
 use super::{expansion, snapshot};
 
-/// The code of a type.
+/// A snapshot of the code for a type.
 pub(super) fn expanded(name: &str, source: &str) {
     snapshot(name, &expansion(source));
 }
@@ -154,8 +154,8 @@ fn styles_of_rename_all() {
             r#"#[persist(rename_all = "{style}")]
             enum Sort {{ #[persist(rename_all = "{style}")] GiantRat {{ hit_points: u8 }} }}"#
         ));
-        let of = |before: &str| {
-            let line = code.lines().find(|line| line.contains(before)).expect("a name");
+        let of = |start: &str| {
+            let line = code.lines().find(|line| line.contains(start)).expect("a name");
             line.split('"').nth(1).expect("a string").to_owned()
         };
         let fields = code.find("fields: &[").expect("fields");

@@ -1,6 +1,7 @@
-//! The code of a handful of types and traits, and the message of every mistake.
+//! Snapshots of the code for some types and traits, and of the message for every mistake.
 
-/// A test for each name, which is also that of its snapshot: of what `$of` makes of a source, or of several.
+/// Defines a test for each name, which is also the name of its snapshot. `$of` makes the text of one or several
+/// sources.
 macro_rules! snapshots {
     ($of:ident: $($name:ident: $source:expr;)*) => {
         $(#[test]
@@ -23,17 +24,17 @@ fn tokens(source: &str) -> TokenStream {
     source.parse().expect("the test's type is Rust")
 }
 
-/// The code for a type, as rustfmt would have it.
+/// The code for a type, formatted like rustfmt does.
 fn expansion(source: &str) -> String {
     formatted(crate::derive(tokens(source)))
 }
 
-/// The mistakes of a type, each as `line:column message`.
+/// The mistakes in a type, each as `line:column message`.
 fn mistakes(source: &str) -> String {
     listed(&crate::try_derive(tokens(source)).expect_err("a mistake is found"))
 }
 
-/// The code for what stands under a `#[persist::dynamic(...)]`, and the mistakes there.
+/// The code for a trait with `#[persist::dynamic(...)]`, and the mistakes in it.
 fn dynamic(source: &str) -> (TokenStream, String) {
     let mut item = tokens(source).into_iter();
     let Some(TokenTree::Group(attribute)) = item.nth(1) else { panic!("no attribute") };
@@ -53,14 +54,14 @@ fn listed(errors: &[syn::Error]) -> String {
     let mut result = String::new();
     for error in errors {
         let start = error.span().start();
-        // Lines are counted from 1, columns from 0; people count both from 1.
+        // Lines are counted from 1 and columns from 0. Editors count both from 1.
         writeln!(result, "{}:{} {error}", start.line, start.column + 1)
             .expect("a string takes all");
     }
     result
 }
 
-/// Compares with `snapshots/{name}.snap`.
+/// Compares a text with `snapshots/{name}.snap`.
 fn snapshot(name: &str, text: &str) {
     let mut settings = insta::Settings::clone_current();
     settings.set_omit_expression(true);

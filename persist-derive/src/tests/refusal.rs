@@ -1,6 +1,6 @@
 use super::{mistakes, snapshot};
 
-/// Each type with its mistakes below it.
+/// A snapshot of types, each followed by its mistakes.
 pub(super) fn refusals(name: &str, sources: &[&str]) {
     let all: Vec<String> =
         sources.iter().map(|source| format!("{source}\n\n{}", mistakes(source))).collect();

@@ -1,4 +1,7 @@
-//! What changes a target while it is recorded: edits, and commands of the program's own, which work through one.
+//! How a target is changed while the history records it: through an [`Edit`], or by the program's own commands.
+//!
+//! A command works through an edit of its own, its context, so commands apply further commands. All of that joins one
+//! entry.
 
 use std::any::{Any, type_name};
 use std::fmt;
@@ -21,27 +24,27 @@ use crate::{Error, ErrorKind, ObjectId, Result, World};
 pub(super) type Step<T> = step::StepOf<Performed<T>>;
 pub(super) type Steps<T> = step::StepsOf<Performed<T>>;
 
-/// A target that is being edited: what is done through it is recorded, in one entry.
+/// A target that is being edited. Everything that is done through it is recorded in one entry.
 ///
-/// [`History::edit`](super::History::edit) hands it out. It leads to the target for reading; of a [`World`], its methods are those that
-/// change it.
+/// [`History::edit`](super::History::edit) hands it to its closure. It dereferences to the target for reading; for a
+/// [`World`], it also has the methods that change it.
 pub struct Edit<'e, T: 'static = World> {
     pub(super) target: &'e mut T,
     pub(super) steps: Steps<T>,
-    /// What was taken to be changed, and has not been compared yet.
+    /// Borrowed for changes, and not compared yet.
     pub(super) pending: Vec<PendingChange>,
-    /// The places of the first of these, where there are many.
+    /// The targets of the first of these, if there are many.
     places: Option<Box<HashSet<ChangeTarget>>>,
     again: Option<Again<'e, T>>,
-    /// What could not be rolled back in it.
+    /// Set if a part of the edit failed and could not be rolled back.
     broken: Option<Box<Broken>>,
     pub(super) support: &'e mut Support<T>,
 }
 
-/// The number of items that are searched faster than a set is made.
+/// Up to this many items, a linear search is faster than a set.
 const FEW: usize = 8;
 
-/// What a command did through its context when it was done first.
+/// The recorded steps of a command that is redone. Each further command that it applies redoes the next of them.
 struct Again<'e, T: 'static> {
     steps: &'e mut [Step<T>],
     done: usize,
@@ -60,7 +63,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
     }
 
-    /// For a command that is redone.
+    /// The context of a command that is redone.
     pub(super) fn again(
         target: &'e mut T,
         support: &'e mut Support<T>,
@@ -69,7 +72,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         Self { again: Some(Again { steps, done: 0 }), ..Self::new(target, support) }
     }
 
-    /// Runs an edit, which is rolled back if it fails or panics.
+    /// Runs an edit. If it fails or panics, it is rolled back.
     pub(super) fn run<R>(
         target: &'e mut T,
         support: &'e mut Support<T>,
@@ -78,7 +81,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         let mut scope = Self::new(target, support);
         match scope.attempt(edit) {
             Ok(value) => {
-                // The next edit has its memory, unless this one was a large one.
+                // The next edit reuses the memory, unless it is much.
                 if scope.pending.capacity() <= FEW {
                     scope.support.pending = scope.pending;
                 }
@@ -88,14 +91,14 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
     }
 
-    /// Runs a part, and compares what it borrowed mutably.
+    /// Runs a part of the edit, and compares what it borrowed for changes.
     fn attempt<R>(&mut self, part: impl FnOnce(&mut Self) -> Result<R>) -> Result<R, Failure> {
         let result = guarded(|| {
             let value = part(self)?;
             self.close()?;
             Ok(value)
         });
-        // All that it did is recorded, also if it panicked.
+        // A panic of the program leaves nothing in doubt here: everything that the part did is recorded or pending.
         result.map_err(|failure| match failure.panic {
             Some(_) => Failure { broken: None, ..failure },
             None => failure,
@@ -133,7 +136,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
     }
 
-    /// Continues with the failure of a part: a panic, or an error.
+    /// Passes the failure of a part on: resumes its panic, or returns its error.
     fn fail(&mut self, failure: Failure) -> Error {
         self.broken = self.broken.take().or(failure.broken.map(Box::new));
         match failure.panic {
@@ -146,7 +149,9 @@ impl<'e, T: 'static> Edit<'e, T> {
         self.broken.take().map(|broken| *broken)
     }
 
-    /// Compares what was borrowed mutably with what it is now. Nothing continues after a failed rollback.
+    /// Compares everything that was borrowed for changes with its old value, and records the differences.
+    ///
+    /// Returns an error if a part could not be rolled back: the edit must not continue then.
     pub(super) fn close(&mut self) -> Result<()> {
         if self.pending.is_empty() && self.broken.is_none() {
             return Ok(());
@@ -155,7 +160,8 @@ impl<'e, T: 'static> Edit<'e, T> {
             let message = "a part of the edit failed, and could not be taken back";
             return Err(Error::new(ErrorKind::Poisoned, message));
         }
-        // If one fails or panics, it is as it was; those that are left are put back with the rest.
+        // If one comparison fails or panics, it has put its value back; the caller rolls back those that are still
+        // pending.
         self.places = None;
         self.pending.reverse();
         while let Some(next) = self.pending.pop() {
@@ -168,7 +174,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         Ok(())
     }
 
-    /// Refuses what can only be recorded the first time.
+    /// Refuses a method that records, in a command that is redone: its steps exist already.
     pub(super) fn check_first(&self) -> Result<()> {
         if self.again.is_some() { Err(not_again()) } else { Ok(()) }
     }
@@ -183,17 +189,18 @@ impl<'e, T: 'static> Edit<'e, T> {
         places.contains(place)
     }
 
-    /// Closes what was taken before something else is done.
+    /// Records pending changes before the next change, so that the steps are in order.
     pub(super) fn ready(&mut self) -> Result<()> {
         self.check_first()?;
         self.close()
     }
 
-    /// Does a command, as a part of this edit.
+    /// Applies a command as a part of this edit.
     ///
     /// # Errors
     ///
-    /// Its own, with the step of the edit that it would have been. What it did is rolled back, and the edit may continue.
+    /// Returns the error of the command, prefixed with the index of its step. The changes of the command are rolled
+    /// back, and the edit may continue.
     pub fn apply(&mut self, command: impl Command<T>) -> Result<()> {
         self.close()?;
         if let Some(again) = &mut self.again {
@@ -222,20 +229,36 @@ impl<'e, T: 'static> Edit<'e, T> {
         Ok(())
     }
 
-    /// Does something outside of the target, such as a message to a server.
+    /// Runs a closure with an effect outside the target, such as a message to a server.
     ///
-    /// It is skipped when a journal is replayed after a crash, and returns `None` then.
-    ///
-    /// What the edit does may not depend on what comes of it, unless it is recorded: see [`Command`].
+    /// It is not run while a journal is replayed after a crash, and `None` is returned then. So the edit must not
+    /// depend on the result, unless the result is recorded: see [`Command`].
     pub fn external<R>(&mut self, act: impl FnOnce() -> R) -> Option<R> {
         (!self.support.is_replayed).then(act)
     }
 
-    /// Does a part of an edit. If it fails or panics, it alone is rolled back.
+    /// Runs a part of an edit. If the part fails or panics, only the part is rolled back.
+    ///
+    /// ```
+    /// use persist::{Error, ErrorKind, History, World};
+    ///
+    /// let (mut world, mut history) = (World::new(), History::new(100));
+    /// history.edit(&mut world, "Build", |edit| {
+    ///     let house = edit.spawn("House")?;
+    ///     let chimney = edit.part(|edit| {
+    ///         edit.spawn_in(house, "Chimney")?;
+    ///         Err::<(), _>(Error::new(ErrorKind::Refused, "not enough bricks"))
+    ///     });
+    ///     assert!(chimney.is_err());
+    ///     Ok(())
+    /// })?;
+    /// assert!(world.find("House").is_some() && world.find("Chimney").is_none());
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// Those of the part; the edit may continue.
+    /// Returns the error of the part. The edit may continue.
     pub fn part<R>(&mut self, part: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         if self.again.is_some() {
             return part(self);
@@ -249,7 +272,7 @@ impl<'e, T: 'static> Edit<'e, T> {
     }
 }
 
-/// For reading.
+/// An edit dereferences to its target, for reading.
 impl<T: 'static> Deref for Edit<'_, T> {
     type Target = T;
 
@@ -258,11 +281,11 @@ impl<T: 'static> Deref for Edit<'_, T> {
     }
 }
 
-/// A change of a `T` that a program makes, and can undo.
+/// A change of a `T` by code of the program, which can also undo it.
 ///
-/// What it does through its context is recorded there, and undone and redone without it: a command for a [`World`] that
-/// changes it so has nothing to undo. What it changes [directly](CommandContext::target), it undoes in
-/// [`undo`](Self::undo).
+/// Changes through the context are recorded, and are undone and redone without the command. So a command for a
+/// [`World`] that only uses its context has nothing to undo. A command that changes the target
+/// [directly](CommandContext::target) must revert that in [`undo`](Self::undo).
 ///
 /// # Example
 ///
@@ -295,32 +318,36 @@ impl<T: 'static> Deref for Edit<'_, T> {
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// A command is `Send`, since a history may go to another thread with all its entries: hold an `Arc<Mutex<_>>` instead of an `Rc<RefCell<_>>`.
+/// A command is `Send`, since a history can be sent to another thread with all its entries. Use an `Arc<Mutex<_>>`
+/// instead of an `Rc<RefCell<_>>` in it.
 pub trait Command<T: 'static = World>: Any + Movable {
-    /// Does it for the first time. Further commands that it performs join its entry.
+    /// Executes the command for the first time. Further commands that it applies join its entry.
     ///
     /// # Errors
     ///
-    /// Its own. What it changed directly it must have put back then; what it did through the context is.
+    /// May return any error. The command must first have reverted what it changed directly; its changes through the
+    /// context are rolled back for it.
     fn apply(&mut self, context: &mut CommandContext<'_, T>) -> Result<()>;
 
-    /// Undoes what [`apply`](Self::apply) changed directly.
+    /// Reverts what [`apply`](Self::apply) changed directly.
     ///
-    /// It runs after the undo of all that was done through the context, and not at all if nothing was changed directly.
+    /// It is called after the changes through the context are undone, and only if the target was handed out for direct
+    /// changes.
     ///
     /// # Errors
     ///
-    /// Its own. The target then must be as it was before; the entry stays where it is and can be tried again.
+    /// May return any error. The target must then be as before the call; the entry stays in place, and the undo can be
+    /// tried again.
     fn undo(&mut self, target: &mut T) -> Result<()>;
 
-    /// Redoes what was changed directly; not called if nothing was.
+    /// Redoes the direct changes. It is not called if there were none.
     ///
-    /// By default it calls [`apply`](Self::apply). Each further command that `apply` performs is then the recorded one,
-    /// redone.
+    /// By default it calls [`apply`](Self::apply). Each further command that `apply` passes to its context is ignored,
+    /// and the recorded one is redone in its place.
     ///
     /// # Errors
     ///
-    /// Those of [`undo`](Self::undo).
+    /// May return any error, like [`undo`](Self::undo).
     fn redo(&mut self, context: &mut CommandContext<'_, T>) -> Result<()> {
         self.apply(context)
     }
@@ -329,7 +356,7 @@ pub trait Command<T: 'static = World>: Any + Movable {
     ///
     /// # Errors
     ///
-    /// Its own; it then must be as it was, and the other one stays an entry of its own.
+    /// May return any error. The command must then be as before the call, and `next` stays an entry of its own.
     fn merge(&mut self, next: &Self) -> Result<Merge>
     where
         Self: Sized,
@@ -338,58 +365,61 @@ pub trait Command<T: 'static = World>: Any + Movable {
         Ok(Merge::No)
     }
 
-    /// What it is called. With [`Label::None`], which is the default, it is called after what it did through its context, as an
-    /// [edit](super::History::edit) without a label is; if it changed its target directly, after its type, as in `Undo Rename`.
+    /// Returns the text for lists and menus.
+    ///
+    /// With [`Label::None`], the default, the label describes what the command did through its context, as for an
+    /// [edit](super::History::edit) without a label. If it changed its target directly, the label is the name of its
+    /// type, as in `Undo Rename`.
     fn label(&self) -> Label {
         Label::None
     }
 
-    /// Whether it makes the target differ from its save: not if it selects something, or moves the camera.
+    /// Returns whether the target differs from its save afterwards. False for a selection, or a move of the camera.
     fn is_significant(&self) -> bool {
         true
     }
 
-    /// True if the command does nothing, or no longer does anything.
+    /// Returns true if the command has no effect, or no longer has one.
     ///
-    /// It is called before the command is done for the first time, which is then skipped. It is called again after each undo
-    /// and redo, which then drop the entry.
+    /// If it returns true before the command is applied, the command is skipped. It is called again after each undo and
+    /// redo; if it then returns true, the entry is dropped.
     fn is_obsolete(&self) -> bool {
         false
     }
 
     /// Releases what the command holds, just before the command is dropped.
     ///
-    /// It is called once for a command that was done, and not for one that failed or did nothing at first. It is not called
-    /// for commands left in a history that is dropped, which has no target to pass: call [`clear`](super::History::clear)
-    /// before if they need it.
+    /// It is called once for a command that was applied, and not for one that failed or had no effect. It is not called
+    /// for commands that are left when the history is dropped, since there is no target to pass then. If they need the
+    /// call, [`clear`](super::History::clear) the history first.
     fn finalize(&mut self, target: &mut T, end: End) {
         let _ = (target, end);
     }
 
-    /// The objects of a world that it changes directly, for [proofs](super::Proof).
+    /// Returns the objects of a world that it changes directly, for [proofs](super::Proof).
     fn objects(&self) -> Vec<ObjectId> {
         Vec::new()
     }
 
-    /// Bytes of memory that it holds besides its own size, for budgets.
+    /// Returns the bytes of memory that it holds besides its own size, for [limits](super::Capacity::bytes).
     fn held_bytes(&self) -> usize {
         0
     }
 }
 
-/// What a [`Command`] works on: an [`Edit`], and the target itself.
+/// The context of a [`Command`]: an [`Edit`], and the target itself.
 pub struct CommandContext<'e, T: 'static = World> {
     edit: Edit<'e, T>,
     is_direct: bool,
-    /// What was refused when the target was handed out.
+    /// The first error while pending changes were compared. `target` cannot return it.
     refused: Option<Error>,
 }
 
 impl<T: 'static> CommandContext<'_, T> {
-    /// The target, to be changed directly: the command itself takes that back.
+    /// Returns the target, to be changed directly. The command itself must revert such changes.
     pub fn target(&mut self) -> &mut T {
         self.is_direct = true;
-        // What was taken to be changed is compared before it is changed directly.
+        // Pending changes are compared first, since a direct change would be taken for one of them.
         if let Err(error) = self.edit.close() {
             self.refused.get_or_insert(error);
         }
@@ -411,9 +441,9 @@ impl<T: 'static> DerefMut for CommandContext<'_, T> {
     }
 }
 
-/// A command of any type.
+/// A command of any type, as a trait object.
 pub(super) trait AnyCommand<T: 'static>: Command<T> {
-    /// [`Command::merge`], of the same type.
+    /// Like [`Command::merge`], if `next` is of the same type.
     fn merge_any(&mut self, next: &dyn Any) -> Result<Merge>;
 
     fn type_name(&self) -> &'static str;
@@ -429,14 +459,14 @@ impl<T: 'static, C: Command<T>> AnyCommand<T> for C {
     }
 }
 
-/// A command that was done, with what it did through its context.
+/// A command that was executed, with the steps that it did through its context.
 pub(super) struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
     pub(super) further: Vec<Step<T>>,
-    /// Whether it changed its target itself.
+    /// Whether it changed its target directly.
     pub(super) is_direct: bool,
-    /// What was before it was done, until a journal knows.
-    before: Option<Box<Before>>,
-    /// What it changed, if that is to be proved.
+    /// Its own state and the last id before it was applied, until the journal has recorded them.
+    previous: Option<Box<PreviousState>>,
+    /// Hashes of what it changed directly, if its undo is to be [proved](super::Proof).
     proved: Option<Box<CommandPrints>>,
     pub(super) command: C,
 }
@@ -444,10 +474,10 @@ pub(super) struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
 impl<T: 'static> Performed<T> {
     pub(super) fn new(command: impl Command<T>) -> Box<Self> {
         let (further, is_direct) = (Vec::new(), false);
-        Box::new(Performed { further, is_direct, before: None, proved: None, command })
+        Box::new(Performed { further, is_direct, previous: None, proved: None, command })
     }
 
-    /// Does the command for the first time; false if it did nothing.
+    /// Applies the command for the first time. Returns false if it did nothing.
     pub(super) fn perform(
         &mut self,
         target: &mut T,
@@ -458,7 +488,7 @@ impl<T: 'static> Performed<T> {
             return Ok(false);
         }
         let proved = support.prover.begin(|| command.objects(), target);
-        let before = before(command, target, support)?;
+        let previous = previous_state(command, target, support)?;
         let edit = Edit::new(&mut *target, support);
         let mut context = CommandContext { edit, is_direct: false, refused: None };
         let mut is_applied = false;
@@ -474,26 +504,27 @@ impl<T: 'static> Performed<T> {
         let Err(mut failure) = result else {
             self.further = std::mem::take(&mut context.edit.steps).into_vec();
             self.is_direct = is_direct;
-            self.before = before.filter(|_| is_direct);
+            self.previous = previous.filter(|_| is_direct);
             self.proved = proved.filter(|_| is_direct).map(|mut proved| {
                 support.prover.end(&mut proved, target);
                 proved
             });
             return Ok(is_direct || !self.further.is_empty());
         };
-        // What it changed directly before a panic of its own is not known.
+        // If `apply` panicked after a direct change, nobody knows what it changed. In all other cases nothing is in
+        // doubt.
         if !is_direct || is_applied {
             failure.broken = None;
         }
         let failure = context.edit.roll_back(failure);
-        // What it changed directly before an error of its own it has put back.
+        // An `apply` that returned an error has reverted its direct changes. One that succeeded has to be undone.
         Err(match is_applied && is_direct {
             true => failure.after(|| guarded(|| Ok(command.undo(target)?))),
             false => failure,
         })
     }
 
-    /// What it is called, for a failure: also if that panics.
+    /// Its label, for a failure. Empty if `label` panics.
     pub(super) fn any_label(&self) -> Label {
         guarded(|| Ok(self.label())).unwrap_or_default()
     }
@@ -534,15 +565,15 @@ impl<T: 'static> Performed<T> {
         });
         let done = context.edit.again.as_ref().map_or(0, |again| again.done);
         let broken = context.edit.take_broken();
-        let (before, behind) = further.split_at_mut(done);
+        let (redone_steps, rest) = further.split_at_mut(done);
         if let Err(mut failure) = redone {
-            // What it changed directly it has put back.
+            // A `redo` that returned an error has reverted its direct changes.
             failure.broken = failure.broken.or(broken);
-            return Err(failure.after(|| run_all(before, target, support, Direction::Undo)));
+            return Err(failure.after(|| run_all(redone_steps, target, support, Direction::Undo)));
         }
-        run_all(behind, target, support, Direction::Redo).map_err(|failure| {
+        run_all(rest, target, support, Direction::Redo).map_err(|failure| {
             failure.after(|| {
-                run_all(before, target, support, Direction::Undo)?;
+                run_all(redone_steps, target, support, Direction::Undo)?;
                 guarded(|| Ok(command.undo(target)?))
             })
         })
@@ -556,7 +587,10 @@ impl<T: 'static> Perform for Performed<T> {
         &self.further
     }
 
-    /// Undoes or redoes it, and proves that this leads back, if it began at what is known.
+    /// Undoes or redoes it, and checks that this restores the known state.
+    ///
+    /// It is only checked if the target was in the known state before: changes beside the history are not the command's
+    /// fault.
     fn run(
         &mut self,
         target: &mut T,
@@ -637,10 +671,10 @@ impl<T: 'static> Perform for Performed<T> {
         support: &Support<T>,
         change_state: ChangeState,
     ) -> Result<StoredStep> {
-        let before = self.before.take().filter(|_| change_state == ChangeState::Done);
+        let previous = self.previous.take().filter(|_| change_state == ChangeState::Done);
         let (class, bytes) = encoded(&self.command, support)?;
-        let last_id = before.as_ref().and_then(|before| before.last_id);
-        let before = before.map(|before| before.command).filter(|before| *before != bytes);
+        let last_id = previous.as_ref().and_then(|state| state.last_id);
+        let before = previous.map(|state| state.command).filter(|old| *old != bytes);
         let further = self.further.iter_mut().map(|step| step.store(target, support, change_state));
         let (further, is_direct) = (further.collect::<Result<_>>()?, self.is_direct);
         Ok(StoredCommand { class, is_direct, before, last_id, bytes, further }.into())
@@ -655,28 +689,28 @@ impl<T: 'static> Perform for Performed<T> {
     }
 }
 
-/// What was before a command was done.
-struct Before {
+/// The state before a command was applied, which a replay needs to apply it again.
+struct PreviousState {
     command: Vec<u8>,
-    /// The last id that the world had given.
+    /// The last id that the world had used.
     last_id: Option<u64>,
 }
 
-/// What is before a command is done, if there is a journal that wants to know.
-fn before<T: 'static>(
+/// The state before a command is applied, if there is a journal.
+fn previous_state<T: 'static>(
     command: &dyn AnyCommand<T>,
     target: &T,
     support: &Support<T>,
-) -> Result<Option<Box<Before>>> {
+) -> Result<Option<Box<PreviousState>>> {
     if !support.is_journaled {
         return Ok(None);
     }
     let (_, command) = encoded(command, support)?;
     let last_id = world(target).map(World::last_id);
-    Ok(Some(Box::new(Before { command, last_id })))
+    Ok(Some(Box::new(PreviousState { command, last_id })))
 }
 
-/// The number of the class of a command, and its bytes.
+/// The class number of a command, and its encoded bytes.
 fn encoded<T: 'static>(
     command: &dyn AnyCommand<T>,
     support: &Support<T>,
@@ -700,10 +734,10 @@ fn unregistered(name: &str) -> Error {
     )
 }
 
-/// A type's own name, without its path and what it is generic over.
+/// The name of a type without its path and its generic arguments.
 fn of_type(name_of_type: &str) -> Label {
     let (mut depth, mut name) = (0_usize, String::new());
-    // An arrow closes nothing.
+    // The `>` of an arrow `->` closes no bracket.
     for letter in name_of_type.replace("->", "").chars() {
         match letter {
             '<' => depth += 1,
@@ -716,7 +750,7 @@ fn of_type(name_of_type: &str) -> Label {
     name.into()
 }
 
-/// The error for something that can only be recorded, in a command that is redone.
+/// The error of a method that records, in a command that is redone.
 #[cold]
 pub(super) fn not_again() -> Error {
     error!(

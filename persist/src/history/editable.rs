@@ -1,4 +1,4 @@
-//! Which targets can be edited, and how the fields of one that is no world are.
+//! The targets that a history can edit, and how the fields of targets that are not worlds are recorded.
 
 use super::Edit;
 use super::edit::Step;
@@ -9,13 +9,14 @@ use crate::graph::Registry;
 use crate::world::{Change, Owner};
 use crate::{Error, ErrorKind, FieldPath, Persist as _, Result, Value, World};
 
-/// What a [`History`](super::History) can edit: a [`World`], or any type that derives [`Persist`](derive@crate::Persist).
+/// A type that a [`History`](super::History) can edit: a [`World`], or any type that derives
+/// [`Persist`](derive@crate::Persist).
 ///
-/// An edit of a world gets an [`Edit`], whose methods record what they do. An edit of any other type gets the value
-/// itself, and what it changes is found by the field records.
+/// The closure of an edit of a world receives an [`Edit`], whose methods record what they do. For any other type it
+/// receives the value itself, and the history compares the fields before and after.
 ///
-/// Histories of [commands](super::Command) alone need nothing of their target. A type without field records whose
-/// commands are to be grouped by [`History::edit`](super::History::edit) says so:
+/// A history that only executes [commands](super::Command) does not need this trait. A type without field records,
+/// whose commands are to be grouped by [`History::edit`](super::History::edit), implements it like this:
 ///
 /// ```
 /// use persist::Result;
@@ -39,14 +40,14 @@ use crate::{Error, ErrorKind, FieldPath, Persist as _, Result, Value, World};
     note = "add `#[derive(Persist)]` to it, or change it by commands and group these by `begin` and `commit`"
 )]
 pub trait Editable: Sized + 'static {
-    /// What an edit gets.
+    /// The type that the closure of an edit receives.
     type Edit<'e>;
 
     /// Runs an edit, and records what it does.
     ///
     /// # Errors
     ///
-    /// Those of the edit, and whatever keeps it from being recorded.
+    /// Returns the error of the closure, or an error if the changes cannot be recorded.
     fn persist_edit<'e, R>(
         edit: &mut Edit<'e, Self>,
         run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
@@ -78,13 +79,13 @@ impl<T: Reflect> Editable for T {
 }
 
 impl<T: Reflect> Edit<'_, T> {
-    /// Readies an edit of a field.
+    /// Prepares an edit of a field: records what is pending, and checks the path.
     fn ready_for(&mut self, path: &FieldPath) -> Result<()> {
         self.ready()?;
         self.support.check_class(path)
     }
 
-    /// Notes what a part is before it is changed.
+    /// Keeps the current value of a part that is about to be changed.
     pub(super) fn take_part(&mut self, path: FieldPath) -> Result<()> {
         self.ready_for(&path)?;
         let (place, class) = (ChangeTarget::Part(path), T::persist_name);
@@ -100,7 +101,7 @@ impl<T: Reflect> Edit<'_, T> {
         let path = path.into_field_path()?;
         self.ready_for(&path)?;
         let class = path.clone();
-        // Ids of a world in it are those of a world beside it.
+        // The ids in it are those of a world outside this target, so they cannot be checked here.
         let any_handle = |_: &str, _| Ok(());
         let part = (Owner::Resource, class.class());
         let (change, old) = self
@@ -114,7 +115,7 @@ impl<T: Reflect> Edit<'_, T> {
 }
 
 impl<T: Reflect> Support<T> {
-    /// Readies the fields of the target, whose class the path must begin with.
+    /// Checks that the fields of the target can be recorded, and that the path begins with its class.
     pub(super) fn check_class(&mut self, path: &FieldPath) -> Result<()> {
         self.know_fields()?;
         let class = T::CLASS.name();
@@ -129,7 +130,7 @@ impl<T: Reflect> Support<T> {
     }
 }
 
-/// Refuses a class that holds shared pointers, whose targets are not recorded, or a world.
+/// Returns an error for a class that holds a world, or shared pointers, whose targets are not recorded.
 pub(super) fn check_recordable(registry: &Registry, class: &str) -> Result<()> {
     let found = registry.named(class).and_then(|class| registry.shared_field(class));
     let Some((mut field, holder)) = found else { return Ok(()) };

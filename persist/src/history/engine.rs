@@ -1,7 +1,16 @@
-//! How entries are made.
+//! How edits, commands and transactions become entries of the list.
 //!
-//! The order of an edit: it is done; it is recorded in the journal; undone entries are cut; it is merged or appended;
-//! limits; events. Up to the second, a failure leaves target and history as they were.
+//! An edit goes through these steps, in this order:
+//!
+//! 1. The closure or command runs. Each change that it makes becomes a step.
+//! 2. The journal, if there is one, records the steps.
+//! 3. Entries that could be redone are cut.
+//! 4. The steps are merged into the current entry, or appended as a new one.
+//! 5. The oldest entries are evicted if the history is over its limits.
+//! 6. Listeners are notified.
+//!
+//! If step 1 or 2 fails, the steps are rolled back, and target and history are as before. After step 2 nothing may
+//! fail: the journal has the edit, so that memory has to have it as well.
 
 use std::any::{Any, type_name};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -21,15 +30,18 @@ use crate::world::Change;
 use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
 impl<T: 'static> History<T> {
-    /// Edits a target; what is done is one entry, of this label if it is not empty. If nothing is changed there is none, and what could be redone stays.
+    /// Edits a target, and records the changes as one entry with this label.
     ///
-    /// Of a [`World`](crate::World) the closure gets an [`Edit`], whose methods record what they do. Of any other type it gets the value:
-    /// the target is encoded before and after it, which costs what the target costs, and the fields that differ are
-    /// kept, of lists the elements. [`edit_at`](Self::edit_at) does the same for one part. `skip`ped fields and changes
-    /// inside a cell without `&mut` are not recorded. A type that holds shared pointers is refused
-    /// ([`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported)), with the name of the field.
+    /// An edit that changes nothing leaves no entry, and keeps the entries that can be redone. With an empty label, the
+    /// entry is named after its changes. In an open transaction, the changes become a part of the transaction.
     ///
-    /// In an open transaction it is a part of that. The edit has the target, and not the history, which cannot be used in it:
+    /// For a [`World`](crate::World), the closure receives an [`Edit`], whose methods record what they do. For any
+    /// other type, it receives the value itself: the target is encoded before and after the closure, and the fields and
+    /// list elements that differ are recorded. So such an edit takes time and memory in proportion to the whole target;
+    /// [`edit_at`](Self::edit_at) does the same for one part. Fields with `skip`, and changes inside a cell without
+    /// `&mut`, are not recorded.
+    ///
+    /// The closure cannot use the history:
     ///
     /// ```compile_fail,E0499
     /// # let (mut world, mut history) = (persist::World::new(), persist::History::new(9));
@@ -39,8 +51,10 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// Those of the closure, or what a component refuses. Target and history are then as they were, as they are after a panic.
-    /// [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned) if the history [is](Self::poison).
+    /// Returns the error of the closure, or of a component that refuses its new value. Target and history are then as
+    /// before, as they are after a panic. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported), with the
+    /// name of the field, if the type of the target holds shared pointers, and
+    /// [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned) if the history [is poisoned](Self::poison).
     pub fn edit<R>(
         &mut self,
         target: &mut T,
@@ -53,7 +67,7 @@ impl<T: 'static> History<T> {
         self.edit_as(target, None, label.into(), |scope| T::persist_edit(scope, edit))
     }
 
-    /// Runs an edit, whose steps are recorded.
+    /// Runs an edit and enters its steps.
     pub(super) fn edit_as<R>(
         &mut self,
         target: &mut T,
@@ -71,12 +85,12 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Does a command, as an entry or as a part of an open transaction.
+    /// Executes a command and records it, as an entry of its own or as a part of the open transaction.
     ///
     /// # Errors
     ///
-    /// Those of [`edit`](Self::edit). If the command panics after it changed the target [directly](super::CommandContext::target), the history is
-    /// [poisoned](Self::poison).
+    /// Returns the error of the command, and otherwise the same errors as [`edit`](Self::edit). If the command panics
+    /// after it changed the target [directly](super::CommandContext::target), the history is [poisoned](Self::poison).
     pub fn apply(&mut self, target: &mut T, command: impl Command<T>) -> Result<()> {
         self.check_usable(target)?;
         let mut performed = Performed::new(command);
@@ -92,14 +106,14 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Like [`edit`](Self::edit), but joins the entry before it if that was made with the same key: each key press in a text field, or each move of a
-    /// slider.
+    /// Edits like [`edit`](Self::edit), but joins the previous entry if that has the same key.
     ///
-    /// Nothing is joined across an undo, a redo, a save or the border of a transaction.
+    /// Use it for each key press in a text field, or each move of a slider. Edits are not joined across an undo, a
+    /// redo, a save or the border of a transaction.
     ///
     /// # Errors
     ///
-    /// Those of [`edit`](Self::edit).
+    /// Returns the same errors as [`edit`](Self::edit).
     ///
     /// # Example
     ///
@@ -133,11 +147,12 @@ impl<T: 'static> History<T> {
         self.edit_as(target, Some(key), label.into(), |scope| T::persist_edit(scope, edit))
     }
 
-    /// Begins a drag: all edits until [`end_drag`](Self::end_drag) are one entry with this label, or with that of the first if it is empty.
+    /// Begins a drag: all edits until [`end_drag`](Self::end_drag) become one entry with this label.
     ///
-    /// It lives across frames, from the press to the release of a mouse button. In contrast to a [transaction](Self::begin), each edit is part of the
-    /// list at once: a crash keeps it, and it can be undone. After an undo, a redo, a save or a transaction, the rest of the drag is an entry of its
-    /// own. A second drag ends the first.
+    /// With an empty label, the entry has the label of its first edit. A drag lives across frames, from the press to
+    /// the release of a mouse button. In contrast to a [transaction](Self::begin), each edit is in the list at once: it
+    /// survives a crash, and it can be undone. After an undo, a redo, a save or a transaction, the rest of the drag
+    /// becomes an entry of its own. A second drag ends the first.
     ///
     /// # Example
     ///
@@ -171,7 +186,7 @@ impl<T: 'static> History<T> {
         Drag { open }
     }
 
-    /// Ends a drag; nothing happens if it has ended.
+    /// Ends a drag. Does nothing if the drag has already ended.
     #[expect(clippy::needless_pass_by_value, reason = "it has ended")]
     pub fn end_drag(&mut self, drag: Drag) {
         if let Some(open) = &mut self.drag
@@ -184,9 +199,9 @@ impl<T: 'static> History<T> {
 
     /// Begins a transaction, or one nested in the open one.
     ///
-    /// All that is done until its [`commit`](Self::commit) is one entry, with this label. Meanwhile nothing can be undone or
-    /// redone. It may stay open while the program continues, as while a dialog is open. Within one function [`edit`](Self::edit) is shorter, and rolls back
-    /// when the function returns an error.
+    /// All edits until its [`commit`](Self::commit) become one entry with this label. Meanwhile nothing can be undone
+    /// or redone. A transaction may stay open across frames, as while a dialog is open. Within one function,
+    /// [`edit`](Self::edit) is shorter, and rolls back when the function returns an error.
     ///
     /// # Example
     ///
@@ -206,21 +221,23 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Poisoned`] if the history [is](Self::poison); what the journal refuses.
+    /// Returns [`ErrorKind::Poisoned`] if the history [is poisoned](Self::poison), or an error if the journal cannot be
+    /// written.
     pub fn begin(&mut self, label: impl Into<Label>) -> Result<()> {
         self.check_sound()?;
         let label = label.into();
         self.record(FrameKind::Begun, &label)?;
         self.open.push(Transaction::new(label));
-        self.tell();
+        self.notify();
         Ok(())
     }
 
-    /// Ends the transaction that was begun last. The outermost becomes an entry, unless nothing was done in it.
+    /// Ends the innermost transaction. The outermost one becomes an entry, unless it is empty.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OpenTransaction`] if none is open; what the journal refuses, and it then is open still.
+    /// Returns [`ErrorKind::OpenTransaction`] if none is open, or an error if the journal cannot be written. In the
+    /// latter case the transaction stays open.
     pub fn commit(&mut self, target: &mut T) -> Result<()> {
         self.check_open()?;
         self.check_usable(target)?;
@@ -237,7 +254,7 @@ impl<T: 'static> History<T> {
                 self.note(None, label, failure);
             }
         }
-        // Nothing is merged across its end.
+        // Edits after the transaction are not merged into it.
         match self.open.last_mut() {
             Some(outer) => outer.last = None,
             None => self.last = None,
@@ -247,12 +264,13 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
-    /// Rolls back the transaction that was begun last, and ends it. History and target are then as they were before it.
+    /// Rolls back and ends the innermost transaction. History and target are then as they were before it began.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OpenTransaction`] if none is open; [`ErrorKind::WrongTarget`] if it is another world; what cannot be rolled back; the history is then
-    /// [poisoned](Self::poison). If it was poisoned before, nothing is rolled back, as the current state is not known.
+    /// Returns [`ErrorKind::OpenTransaction`] if none is open, [`ErrorKind::WrongTarget`] if the target is another
+    /// world, or an error if a change cannot be undone. In the last case the history is [poisoned](Self::poison). If it
+    /// was poisoned before, nothing is rolled back, since the current state is unknown.
     pub fn rollback(&mut self, target: &mut T) -> Result<()> {
         self.check_open()?;
         self.check_world(target)?;
@@ -260,7 +278,7 @@ impl<T: 'static> History<T> {
         let label = open.label.clone();
         let mut steps: Vec<_> =
             open.edits.into_iter().flat_map(|edit| edit.steps.into_each()).collect();
-        // If this fails the journal has a transaction that does not end, which a recovery rolls back.
+        // If this fails, the journal has a transaction without an end, which a recovery rolls back as well.
         let recorded = guarded(|| Ok(self.record(FrameKind::RolledBack, &())?));
         self.forget_contents();
         let recorded = recorded.map_err(|failure| {
@@ -303,9 +321,9 @@ impl<T: 'static> History<T> {
     }
 }
 
-/// What was done enters the list.
+/// Steps of edits, on their way into the list.
 impl<T: 'static> History<T> {
-    /// Enters what was done.
+    /// Enters the steps of an edit or a command: records them in the journal, then merges or appends them.
     pub(super) fn finish(
         &mut self,
         target: &mut T,
@@ -345,7 +363,10 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
-    /// Asks all that is needed to enter what was done, and records it. If this fails, also by a panic, it can be rolled back.
+    /// Measures an entry and records it in the journal, before the list changes.
+    ///
+    /// This runs the program's own code (commands report their size and encode themselves). If that code fails or
+    /// panics, the entry can still be rolled back.
     fn settle(
         &mut self,
         target: &mut T,
@@ -364,7 +385,7 @@ impl<T: 'static> History<T> {
         })
     }
 
-    /// Undoes what was done, since it cannot be entered.
+    /// Undoes steps that cannot be entered.
     #[cold]
     fn withdraw(
         &mut self,
@@ -379,7 +400,7 @@ impl<T: 'static> History<T> {
         self.fail(target, None, label, failure)
     }
 
-    /// Enters what was done, and is weighed and recorded.
+    /// Enters an entry that is measured, and recorded in the journal.
     pub(super) fn enter(
         &mut self,
         target: &mut T,
@@ -415,8 +436,9 @@ impl<T: 'static> History<T> {
         self.has_appended(target, MergeTarget { has_cut, ..last });
     }
 
-    /// True if an edit without a key is an entry of its own, replaces none, and nobody wants to know of it before it is
-    /// entered.
+    /// True if an edit without a key takes the fast path: nothing but the list has to know of it.
+    ///
+    /// No journal, transaction or drag is active, the edit cannot be merged, and no entries would be cut.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
         self.journal.is_none()
@@ -426,7 +448,7 @@ impl<T: 'static> History<T> {
             && self.ring.next().is_none()
     }
 
-    /// Enters the change of a number as an edit of its own.
+    /// Enters a change of a number as an entry of its own.
     #[expect(
         clippy::inline_always,
         reason = "a change is made where it stays; a copy of it waits for its parts"
@@ -437,13 +459,13 @@ impl<T: 'static> History<T> {
             let steps = Steps::One(Step::Change(change));
             return self.finish(target, (Label::None, None), steps);
         }
-        // It takes nothing beyond the size of an entry.
+        // A number is stored in the change itself, so the entry needs no further memory.
         let summary = Summary { is_significant: true, size: 0 };
         self.enter_plain(target, Label::None, Steps::One(Step::Change(change)), summary);
         Ok(())
     }
 
-    /// Enters an edit of its own.
+    /// Enters an edit that [`is_plain`](Self::is_plain), as an entry of its own.
     #[expect(clippy::inline_always, reason = "as that of `append`")]
     #[inline(always)]
     fn enter_plain(&mut self, target: &mut T, label: Label, steps: Steps<T>, summary: Summary) {
@@ -453,7 +475,7 @@ impl<T: 'static> History<T> {
         self.end(target);
     }
 
-    /// An entry has been appended: makes room for it.
+    /// Notes an appended entry, and evicts others if the history is over its limits.
     #[expect(clippy::inline_always, reason = "as that of `append`")]
     #[inline(always)]
     fn has_appended(&mut self, target: &T, last: MergeTarget) {
@@ -464,24 +486,25 @@ impl<T: 'static> History<T> {
         self.trim();
     }
 
-    /// Merges an edit into the current entry; false if it does not go with it.
+    /// Merges an edit into the current entry. Returns false if the two do not merge.
     fn merge(
         &mut self,
         index: usize,
         next: &mut UndoEntry<T>,
         (merging, time): (Merging, u64),
     ) -> Result<bool, Failure> {
-        let (state, state_before) = (self.last_state + 1, self.state_at(index));
+        let (state, previous_state) = (self.last_state + 1, self.state_at(index));
         let has_cut = self.last.is_some_and(|last| last.has_cut);
         let name = has_cut.then(|| self.label_of(index));
         let Some(entry) = self.ring.get_mut(index) else { return Ok(false) };
-        let before = entry.size;
+        let old_size = entry.size;
         let merge = entry.merge(next, merging, &mut self.released);
         if let (Ok(Merge::Annul), Some(name)) = (&merge, name) {
-            // The entries that it cut are gone. Without it the next undo would take back the edit before.
-            entry.annul(name, state_before);
+            // The edit cut the entries that could be redone. If the annulled entry were removed too, the next undo
+            // would undo the edit before it.
+            entry.annul(name, previous_state);
         }
-        self.bytes = self.bytes - before + entry.size;
+        self.bytes = self.bytes - old_size + entry.size;
         match merge? {
             Merge::No => return Ok(false),
             Merge::Annul => {
@@ -501,7 +524,7 @@ impl<T: 'static> History<T> {
         Ok(true)
     }
 
-    /// Has the journal record what happened, if there is one.
+    /// Records an event in the journal, if there is one.
     pub(super) fn record(&mut self, kind: FrameKind, what: &impl Persist) -> Result<()> {
         match &mut self.journal {
             Some(journal) => journal.record(kind, payload(what)?),
@@ -509,12 +532,13 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Components were changed otherwise than by steps of fields.
+    /// Notes in the journal that components changed other than by steps of fields, so that their recorded contents are
+    /// stale.
     pub(super) fn forget_contents(&mut self) {
         self.journal.iter_mut().for_each(|journal| journal.forget_contents());
     }
 
-    /// Like [`fail`](Self::fail), for an edit.
+    /// Ends an edit that failed, with the step of the open transaction in its message.
     fn fail_new(&mut self, target: &mut T, label: Label, mut failure: Failure) -> Error {
         if let Some(open) = self.open.last() {
             let whole = open.label.quoted("the transaction");
@@ -527,8 +551,7 @@ impl<T: 'static> History<T> {
 }
 
 impl<T: Reflect> History<T> {
-    /// The value of a field of a value, as [`World::get_field`] reads one of a component. The path of the class alone gives
-    /// the whole value.
+    /// Returns the value of a field, like [`World::get_field`]. A path with the class alone returns the whole value.
     ///
     /// ```
     /// use persist::{History, Persist, Value, field};
@@ -544,16 +567,17 @@ impl<T: Reflect> History<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`World::get_field`]; as [`edit`](Self::edit), if the type holds shared pointers.
+    /// Returns the same errors as [`World::get_field`], and [`ErrorKind::Unsupported`] if the type holds shared
+    /// pointers.
     pub fn get_field(&mut self, target: &T, path: impl IntoFieldPath) -> Result<Value> {
         let path = path.into_field_path()?;
         self.support.check_class(&path)?;
         self.support.value(target, &path).map_err(|error| error.in_class(path.class()))
     }
 
-    /// Sets a field of a value, as an entry that is called after it; returns what it was. It costs what the field does.
+    /// Sets a field of a value, as an entry that is named after the field, and returns the old value.
     ///
-    /// The value is checked as by [`World::set_field`].
+    /// It takes the time of the field, not of the whole value. The new value is checked as by [`World::set_field`].
     ///
     /// # Example
     ///
@@ -577,7 +601,7 @@ impl<T: Reflect> History<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`World::set_field`] and [`edit`](Self::edit).
+    /// Returns the same errors as [`World::set_field`] and [`edit`](Self::edit).
     pub fn set_field(
         &mut self,
         target: &mut T,
@@ -589,7 +613,7 @@ impl<T: Reflect> History<T> {
         })
     }
 
-    /// Edits one part of a value, as [`edit`](Self::edit) does it with the whole: it costs what the part does.
+    /// Edits one part of a value, like [`edit`](Self::edit), in the time that the part takes.
     ///
     /// The path leads through structs, variants, lists and maps to a value of type `P`.
     ///
@@ -617,9 +641,11 @@ impl<T: Reflect> History<T> {
     ///
     /// # Errors
     ///
-    /// Those of [`edit`](Self::edit); [`ErrorKind::NotFound`] if the path leads nowhere;
-    /// [`ErrorKind::KindMismatch`] if the part is no `P`; [`ErrorKind::Unsupported`] if the path leads through an option,
-    /// a tuple or an array.
+    /// Returns the same errors as [`edit`](Self::edit), and
+    ///
+    /// - [`ErrorKind::NotFound`] if the path leads nowhere;
+    /// - [`ErrorKind::KindMismatch`] if the part is not a `P`;
+    /// - [`ErrorKind::Unsupported`] if the path leads through an option, a tuple or an array.
     pub fn edit_at<P: Any, R>(
         &mut self,
         target: &mut T,
@@ -644,12 +670,13 @@ impl<T: Reflect> History<T> {
 }
 
 impl History<World> {
-    /// Sets a field of a component of an object, or of a resource if there is `None` in its place, as an entry that is
-    /// called after it; returns what it was.
+    /// Sets a field of a component, or of a resource if `object` is `None`, and returns the old value.
+    ///
+    /// The entry is named after the field.
     ///
     /// # Errors
     ///
-    /// Those of [`World::set_field`] and [`edit`](Self::edit).
+    /// Returns the same errors as [`World::set_field`] and [`edit`](Self::edit).
     pub fn set(
         &mut self,
         world: &mut World,
@@ -661,10 +688,10 @@ impl History<World> {
         let path = path.into_field_path()?;
         self.check_usable(world)?;
         if let Some(object) = object.filter(|_| world.is_still())
-            // No code of the program runs that could fail halfway.
+            // The fast path runs no code of the program that could fail halfway.
             && let Some(replaced) = world.set_number(object, &path, &value)
         {
-            // A number has nothing to be dropped, and to find that out costs a fortieth of this.
+            // A number owns nothing, so its drop does nothing; to find that out takes a fortieth of this call.
             mem::forget(value);
             let old = replaced.old();
             if replaced.is_other() {

@@ -1,4 +1,4 @@
-//! The entries of a history, as a program sees them.
+//! The entries of a history, as the program sees them.
 
 use std::fmt;
 use std::ops::Range;
@@ -7,26 +7,28 @@ use super::Label;
 use super::entry::UndoEntry;
 use super::ring::Ring;
 
-/// An entry of a [`History`](super::History), as it is at the time.
+/// An entry of a [`History`](super::History), as it was when it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HistoryEntry {
-    /// Its place; [`History::go_to`](super::History::go_to) with one more leads to the state after it.
+    /// The index of the entry. [`History::go_to`](super::History::go_to) with `index + 1` leads to the state after it.
     pub index: usize,
-    /// What it is called.
+    /// The label of the entry.
     pub label: Label,
     /// The number of the state after it.
     pub state: u64,
-    /// Bytes of memory that it takes, roughly. If there is [a limit](super::Capacity::bytes) on them, objects, components and resources that it keeps out
-    /// of a world count, in the sizes that they have in a save.
+    /// The bytes of memory that it takes, roughly.
+    ///
+    /// If there is [a limit](super::Capacity::bytes) on them, the objects, components and resources that it keeps
+    /// outside the world count as well, with their sizes in a save.
     pub bytes: usize,
-    /// True if it is not undone.
+    /// True if the entry is applied, and false if it is undone.
     pub is_applied: bool,
     /// True if the state after it is the saved one.
     pub is_saved: bool,
 }
 
-/// The entries of a [`History`](super::History), each made when it is asked for: see [`History::entries`](super::History::entries).
+/// An iterator over the entries of a [`History`](super::History): see [`History::entries`](super::History::entries).
 pub struct Entries<'h, T: 'static> {
     ring: &'h Ring<UndoEntry<T>>,
     range: Range<usize>,
@@ -34,7 +36,7 @@ pub struct Entries<'h, T: 'static> {
 }
 
 impl<'h, T: 'static> Entries<'h, T> {
-    /// The first `len` entries of the list; the state after `saved` of them is the saved one.
+    /// The first `len` entries of the list. The state after `saved` of them is the saved one.
     pub(super) fn new(ring: &'h Ring<UndoEntry<T>>, len: usize, saved: Option<usize>) -> Self {
         Self { ring, range: 0..len, saved }
     }

@@ -1,4 +1,9 @@
-//! What a history is a list of.
+//! The entries of a history: their steps, labels and sizes, and how a following edit merges into one.
+//!
+//! An edit merges step by step. A step that sets a field may also merge into an earlier step of the same object. Steps
+//! of other objects in between do not matter, since settings of different objects do not depend on each other.
+//! [`Order`] finds these steps, so that a drag of a thousand objects does not compare each move with a thousand steps.
+//! Any other step merges into the last one alone.
 
 use std::mem;
 
@@ -13,30 +18,30 @@ use crate::fields::Merge;
 use crate::world::ObjectName;
 use crate::{FieldPath, ObjectId};
 
-/// Something that is undone and redone at once.
+/// A list of steps that is undone and redone as one.
 pub(super) struct UndoEntry<T: 'static> {
     pub(super) label: Label,
     pub(super) steps: Steps<T>,
-    /// The state after it; the one before it, if it is not significant.
+    /// The number of the state after it. An entry that is not significant has the number of the previous state.
     pub(super) state: u64,
     pub(super) is_significant: bool,
-    /// Bytes that it takes, with those that it holds.
+    /// Bytes of memory that it takes, with the objects, components and resources that it keeps outside the target.
     pub(super) size: usize,
-    /// What few entries have: a million of them is read and written with each of these bytes.
+    /// Data that few entries have. It is boxed, since a history of a million entries pays for each byte of an entry.
     rare: Option<Box<EntryExtras>>,
 }
 
 #[derive(Default)]
 struct EntryExtras {
-    /// Bytes of what it keeps out of the target, if there is a limit.
+    /// Bytes of what it keeps outside the target. Only counted if there is a limit of bytes.
     held: usize,
-    /// Where its steps are, if they are not here.
+    /// Where its steps are, if they are in a file.
     away: Option<SpilledEntry>,
-    /// By which object its steps are found, if many were merged into it.
+    /// The index of its steps by object, if many edits were merged into it.
     order: Option<Order>,
 }
 
-/// Where an entry is: a file, and which bytes of it.
+/// Where the steps of an entry are: a file, and a range of its bytes.
 #[derive(Clone, Copy)]
 pub(super) struct SpillPosition {
     pub(super) file: u64,
@@ -44,29 +49,32 @@ pub(super) struct SpillPosition {
     pub(super) length: usize,
 }
 
-/// Of an entry whose steps are in a file: where they are, and what it is called by them.
+/// The part of an entry that stays in memory while its steps are in a file.
 pub(super) struct SpilledEntry {
     pub(super) at: SpillPosition,
     pub(super) label: Label,
-    /// Whether something is done when it is dropped for good.
+    /// True if a step needs a call when it is dropped: see [`StepOf::has_end`](super::step::StepOf::has_end).
     pub(super) has_end: bool,
-    /// Bytes that its steps take in memory, and count in a limit: so the same entries are left in the next session.
+    /// Bytes that its steps would take in memory. They count in a limit, so that the next session keeps the same
+    /// entries.
     pub(super) size: usize,
 }
 
 impl<T: 'static> UndoEntry<T> {
-    /// An entry that is not [weighed](Self::weigh) yet.
+    /// Creates an entry that is not [weighed](Self::weigh) yet.
     pub(super) fn new(label: Label, steps: Steps<T>) -> Self {
         Self { label, steps, ..Self::default() }
     }
 
-    /// Asks the commands in it what they are. A command may panic then, so this comes before anything else is done with it.
+    /// Asks its commands whether they are significant and how large they are.
+    ///
+    /// A command may panic then. So this comes first, while the edit can still be rolled back.
     pub(super) fn weigh(&mut self) {
         self.is_significant = self.steps.iter().any(Step::is_significant);
         self.measure();
     }
 
-    /// One entry of several, which are weighed. Their commands are not asked again: they are recorded.
+    /// Joins several weighed entries into one, without another call of their commands, which are recorded already.
     pub(super) fn joined(label: Label, edits: Vec<Self>) -> Self {
         let is_significant = edits.iter().any(|edit| edit.is_significant);
         let size = |edit: &Self| edit.size - size_of::<Self>() - edit.steps.places();
@@ -77,21 +85,21 @@ impl<T: 'static> UndoEntry<T> {
         entry
     }
 
-    /// Puts steps into an empty entry.
+    /// Fills an empty entry.
     #[expect(
         clippy::inline_always,
         reason = "a change is made where it stays; a copy of it waits for its parts"
     )]
     #[inline(always)]
     pub(super) fn fill(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
-        // What it had is empty, and costs a tenth of a small edit to be dropped.
+        // The replaced values are empty, so nothing leaks. To drop them takes a tenth of a small edit.
         mem::forget(mem::replace(&mut self.label, label));
         mem::forget(mem::replace(&mut self.steps, steps));
         self.is_significant = summary.is_significant;
         self.size = size_of::<Self>() + summary.size;
     }
 
-    /// Counts its bytes anew.
+    /// Counts its bytes again.
     pub(super) fn measure(&mut self) {
         let elsewhere = self.held() + self.away_size();
         self.size = size_of::<Self>() + self.steps.size() + elsewhere;
@@ -102,7 +110,7 @@ impl<T: 'static> UndoEntry<T> {
         self.away().map_or(0, |away| away.size)
     }
 
-    /// Bytes of what it keeps out of the target, if there is a limit.
+    /// Bytes of what it keeps outside the target. 0 if there is no limit of bytes.
     pub(super) fn held(&self) -> usize {
         self.rare.as_ref().map_or(0, |rare| rare.held)
     }
@@ -114,38 +122,40 @@ impl<T: 'static> UndoEntry<T> {
         }
     }
 
-    /// Where its steps are, if they are not here.
+    /// Where its steps are, if they are in a file.
     pub(super) fn away(&self) -> Option<&SpilledEntry> {
         self.rare.as_ref()?.away.as_ref()
     }
 
-    /// Takes the steps out, which are in a file.
+    /// Drops the steps, which are now in a file.
     pub(super) fn send_away(&mut self, away: SpilledEntry) {
         self.steps = Steps::default();
         let held = self.held();
         self.rare = Some(Box::new(EntryExtras { held, away: Some(away), order: None }));
     }
 
-    /// Puts the steps back that were in a file.
-    pub(super) fn bring_back(&mut self, steps: Steps<T>) {
+    /// Puts back steps that were read from a file.
+    pub(super) fn restore_steps(&mut self, steps: Steps<T>) {
         self.steps = steps;
         self.rare.iter_mut().for_each(|rare| rare.away = None);
     }
 
-    /// Forgets by which object its steps are found, since they are other ones now.
+    /// Drops the index of its steps, after they changed.
     pub(super) fn forget_order(&mut self) {
         self.rare.iter_mut().for_each(|rare| rare.order = None);
     }
 
-    /// Makes it one that does nothing, as what was merged into it has taken it back. It is called as it was, and leaves the state before it.
-    pub(super) fn annul(&mut self, label: Label, before: u64) {
+    /// Empties an entry whose changes were reverted by an edit that was merged into it.
+    ///
+    /// It keeps its label, and gets the number of the previous state.
+    pub(super) fn annul(&mut self, label: Label, previous_state: u64) {
         (self.label, self.steps) = (label, Steps::default());
         self.forget_order();
-        (self.state, self.is_significant) = (before, false);
+        (self.state, self.is_significant) = (previous_state, false);
         self.measure();
     }
 
-    /// What it is called: as the program said, or by what it does.
+    /// Returns its label, or one that describes its steps if the program gave none.
     pub(super) fn label(&self) -> Label {
         if let Some(away) = self.away() {
             return away.label.clone();
@@ -156,7 +166,7 @@ impl<T: 'static> UndoEntry<T> {
         }
     }
 
-    /// The field that it is called after, and the name of its object, if it sets one and has no label.
+    /// The field and the object that name it, if it has no label and sets one field.
     #[inline]
     pub(super) fn set_field(&self) -> Option<(&FieldPath, Option<&ObjectName>)> {
         match (&self.label, &*self.steps) {
@@ -165,9 +175,11 @@ impl<T: 'static> UndoEntry<T> {
         }
     }
 
-    /// Merges in the steps of the edit that immediately followed. They stay in that if it does not; steps that end by it are appended.
+    /// Merges in the steps of the edit that immediately followed.
     ///
-    /// A merge that is refused is none; the failure is that of a panic.
+    /// Steps that do not merge stay in `next`, or are appended if the two edits join. Steps that are dropped by the
+    /// merge go to `ended`. An error of a command's `merge` counts as [`Merge::No`]; the failure that is returned is a
+    /// panic.
     pub(super) fn merge(
         &mut self,
         next: &mut Self,
@@ -190,7 +202,7 @@ impl<T: 'static> UndoEntry<T> {
         Ok(merge)
     }
 
-    /// True if all steps are settings of fields.
+    /// True if each step sets a field.
     fn has_settings(&self) -> bool {
         let order = self.rare.as_ref().and_then(|rare| rare.order.as_ref());
         match order.filter(|order| order.is_of(&self.steps)) {
@@ -199,49 +211,53 @@ impl<T: 'static> UndoEntry<T> {
         }
     }
 
-    /// Merges settings of fields into those after the last other step, and any single step into the last one. What finds
-    /// none is appended, if it joins or others are merged.
+    /// Merges each new step into an earlier one.
+    ///
+    /// A step that sets a field is offered to earlier settings of the same object, from the last one back; a single
+    /// step of another kind to the last step alone. A step that merges with none is appended if the edits join, or if
+    /// another step of the edit has merged.
     fn merge_steps(
         &mut self,
         next: &mut Steps<T>,
         joins: bool,
         ended: &mut Vec<(Step<T>, End)>,
     ) -> Result<Merge, Failure> {
-        let (before, first_ended) = (self.steps.len(), ended.len());
+        let (old_len, first_ended) = (self.steps.len(), ended.len());
         let is_single = next.len() == 1;
         let are_settings =
             || [next.first(), self.steps.last()].into_iter().flatten().all(Step::is_setting);
-        // Before a command, nothing is looked for.
-        let mut order = (!is_single || (before > 1 && are_settings())).then(|| self.take_order());
+        // A single step is only offered to the last one, which needs no index. Neither is one built if that is a
+        // command.
+        let mut order = (!is_single || (old_len > 1 && are_settings())).then(|| self.take_order());
         let mut size = self.size - self.steps.places();
-        let mut gone = HashSet::new();
+        let mut void = HashSet::new();
         let (mut is_merged, mut failed) = (joins, None);
         for mut new in mem::take(next).into_each() {
             let is_setting = new.is_setting();
             let mut place = match &order {
-                None => before.checked_sub(1),
+                None => old_len.checked_sub(1),
                 Some(order) => order.last(&new).filter(|_| is_setting),
             };
             let mut outcome = Merge::No;
             while let Some(at) = place {
-                // Those that were appended just now stay steps of their own.
-                if at < before && !gone.contains(&at) && failed.is_none() {
-                    let size_before = self.steps[at].size();
+                // Steps that were appended by this merge stay steps of their own.
+                if at < old_len && !void.contains(&at) && failed.is_none() {
+                    let old_size = self.steps[at].size();
                     match offer(&mut self.steps, at, &mut new) {
                         Ok(merge) => outcome = merge,
                         Err(failure) => failed = Some(failure),
                     }
-                    size = size - size_before + self.steps[at].size();
+                    size = size - old_size + self.steps[at].size();
                 }
-                // It cannot pass one that it meets.
-                if outcome != Merge::No || (!gone.contains(&at) && self.steps[at].meets(&new)) {
+                // Order matters between steps that change the same field, so a new step cannot pass such a step.
+                if outcome != Merge::No || (!void.contains(&at) && self.steps[at].overlaps(&new)) {
                     break;
                 }
-                place = order.as_ref().and_then(|order| order.before(at));
+                place = order.as_ref().and_then(|order| order.previous(at));
             }
             is_merged |= outcome != Merge::No;
             if outcome == Merge::Annul {
-                gone.extend(place);
+                void.extend(place);
             }
             if outcome != Merge::No {
                 ended.push((new, End::Merged));
@@ -253,7 +269,7 @@ impl<T: 'static> UndoEntry<T> {
             }
             size += new.size();
             match &mut order {
-                // A command begins the settings anew.
+                // Settings after a command do not merge with those before it.
                 order if !is_setting => *order = Some(Order::from(self.steps.len() + 1)),
                 Some(order) => order.push(&new),
                 None => {}
@@ -262,16 +278,16 @@ impl<T: 'static> UndoEntry<T> {
         }
         let is_refused = !is_merged || failed.is_some();
         if let Some(broken) = failed.as_mut().and_then(|failure| failure.broken.as_mut()) {
-            broken.done = before - gone.len();
-            broken.step -= gone.iter().filter(|gone| **gone < broken.step).count();
+            broken.done = old_len - void.len();
+            broken.step -= void.iter().filter(|void| **void < broken.step).count();
         }
-        if is_refused || !gone.is_empty() {
+        if is_refused || !void.is_empty() {
             let mut steps = mem::take(&mut self.steps).into_vec();
             if is_refused {
-                *next = steps.split_off(before).into();
+                *next = steps.split_off(old_len).into();
             }
             let mut at = 0..steps.len();
-            let out = steps.extract_if(.., |_| at.next().is_some_and(|at| gone.contains(&at)));
+            let out = steps.extract_if(.., |_| at.next().is_some_and(|at| void.contains(&at)));
             ended.splice(first_ended..first_ended, out.map(|step| (step, End::Merged)));
             self.steps = Steps::Many(steps);
             self.forget_order();
@@ -290,7 +306,7 @@ impl<T: 'static> UndoEntry<T> {
         }
     }
 
-    /// By which object its steps are found.
+    /// The index of its settings by object. It is built again if steps were added since.
     fn take_order(&mut self) -> Order {
         let order = self.rare.as_mut().and_then(|rare| rare.order.take());
         let order = order.filter(|order| order.is_of(&self.steps));
@@ -312,7 +328,7 @@ impl<T: 'static> Default for UndoEntry<T> {
     }
 }
 
-/// Offers a step to one of those before it. A refusal is no merge.
+/// Offers a new step to an earlier one. A refusal counts as [`Merge::No`].
 fn offer<T: 'static>(
     steps: &mut [Step<T>],
     at: usize,
@@ -326,18 +342,20 @@ fn offer<T: 'static>(
     })
 }
 
-/// Where settings of fields are, by their objects: those of different ones neither merge nor meet. So a drag of many objects
-/// costs each no more than a drag of one. It is kept with the entry.
+/// An index of the last steps of an entry, those that set fields, by their objects.
+///
+/// Settings of different objects neither merge nor depend on each other. With this index, a move of a drag takes the
+/// same time for each object, however many objects are dragged. It is kept with the entry.
 pub(super) struct Order {
-    /// Index of the first of these steps; the one before it is none.
+    /// Index of the first of these steps. The step before it does not set a field.
     first: usize,
     last: HashMap<Option<ObjectId>, usize>,
-    /// For each the one before it of the same object.
+    /// For each of these steps, the index of the previous step of the same object.
     previous: Vec<Option<usize>>,
 }
 
 impl Order {
-    /// The settings of fields that are the last steps.
+    /// Builds the index of the settings at the end of a list of steps.
     pub(super) fn of<T: 'static>(steps: &[Step<T>]) -> Self {
         let others = steps.iter().rposition(|step| !step.is_setting());
         let mut order = Self::from(others.map_or(0, |last| last + 1));
@@ -345,12 +363,12 @@ impl Order {
         order
     }
 
-    /// No settings yet; the next one has this index.
+    /// An index without steps. The next one to be pushed has index `first`.
     pub(super) fn from(first: usize) -> Self {
         Self { first, last: HashMap::new(), previous: Vec::new() }
     }
 
-    /// True if it is that of these steps, to which nothing has been added since.
+    /// True if no steps were added since the index was built.
     pub(super) fn is_of<T: 'static>(&self, steps: &[Step<T>]) -> bool {
         self.first + self.previous.len() == steps.len()
     }
@@ -360,23 +378,23 @@ impl Order {
         self.previous.push(self.last.insert(step.object(), at));
     }
 
-    /// The last one of the object of a step.
+    /// The index of the last setting of the object that a step changes.
     pub(super) fn last<T: 'static>(&self, step: &Step<T>) -> Option<usize> {
         self.last.get(&step.object()).copied()
     }
 
-    /// The one before this one of the same object.
-    pub(super) fn before(&self, at: usize) -> Option<usize> {
+    /// The index of the previous setting of the same object.
+    pub(super) fn previous(&self, at: usize) -> Option<usize> {
         self.previous.get(at - self.first).copied().flatten()
     }
 }
 
-/// A transaction that has been begun.
+/// A transaction that is open.
 pub(super) struct Transaction<T: 'static> {
     pub(super) label: Label,
-    /// What was done in it, and is not merged.
+    /// Its edits so far. They become one entry at the commit.
     pub(super) edits: Vec<UndoEntry<T>>,
-    /// The last of these, if the next edit may be merged into it.
+    /// Present if the next edit may be merged into the last one.
     pub(super) last: Option<MergeTarget>,
 }
 
@@ -385,7 +403,8 @@ impl<T: 'static> Transaction<T> {
         Self { label, edits: Vec::new(), last: None }
     }
 
-    /// Takes in an edit; the failure is that of a merge, and it is an edit of its own then.
+    /// Merges an edit into the last one, or appends it. After a failed merge it is appended, and the failure is
+    /// returned.
     pub(super) fn enter(
         &mut self,
         mut edit: UndoEntry<T>,
@@ -406,14 +425,15 @@ impl<T: 'static> Transaction<T> {
             }
         }
         merge.map(|_| ()).map_err(|mut failure| {
-            let before = self.edits.iter().rev().skip(2);
-            let before: usize = before.map(|edit| edit.steps.len()).sum();
-            failure.broken.iter_mut().for_each(|broken| broken.step += before);
+            // The last edit is the new one, and the one before it was merged into; `step` counts from the latter.
+            let earlier = self.edits.iter().rev().skip(2);
+            let earlier: usize = earlier.map(|edit| edit.steps.len()).sum();
+            failure.broken.iter_mut().for_each(|broken| broken.step += earlier);
             failure
         })
     }
 
-    /// What it is called: as the program said, or after what was done in it.
+    /// Returns its label, or one that describes its edits if the program gave none.
     pub(super) fn name(&self) -> Label {
         match (&self.label, &*self.edits) {
             (Label::None, [only]) => only.label.clone(),

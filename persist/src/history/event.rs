@@ -13,36 +13,38 @@ use crate::world::ObjectName;
 
 /// A value of a [`History`](super::History) that has changed.
 ///
-/// After each call that changes a history, they come in the order in which they stand here, each only if its value changed.
+/// After each call that changes a history, the events for changed values are reported in the order of this enum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HistoryEvent {
-    /// [`History::position`](super::History::position).
+    /// The value of [`History::position`](super::History::position).
     Position(usize),
-    /// [`History::state`](super::History::state); it changes after a merge, too.
+    /// The value of [`History::state`](super::History::state). It also changes after a merge.
     State(u64),
-    /// [`History::can_undo`](super::History::can_undo).
+    /// The value of [`History::can_undo`](super::History::can_undo).
     CanUndo(bool),
-    /// [`History::undo_text`](super::History::undo_text), which a listener asks for if it shows it.
+    /// The text has changed: a listener that shows it calls [`History::undo_text`](super::History::undo_text).
     UndoText,
-    /// [`History::can_redo`](super::History::can_redo).
+    /// The value of [`History::can_redo`](super::History::can_redo).
     CanRedo(bool),
-    /// [`History::redo_text`](super::History::redo_text).
+    /// The text has changed: a listener that shows it calls [`History::redo_text`](super::History::redo_text).
     RedoText,
-    /// [`History::is_modified`](super::History::is_modified).
+    /// The value of [`History::is_modified`](super::History::is_modified).
     Modified(bool),
-    /// This many entries were recovered from a journal; nothing else is reported for them.
+    /// This many entries were recovered from a journal. No other events are reported for them.
     Recovered(usize),
 }
 
-/// A listener of a history: see [`History::subscribe`](super::History::subscribe). If this is dropped, it hears on.
+/// A listener of a history: see [`History::subscribe`](super::History::subscribe).
+///
+/// Dropping it does not unsubscribe the listener.
 #[derive(Debug)]
 pub struct Subscription {
     has_ended: Arc<AtomicBool>,
 }
 
 impl Subscription {
-    /// Ends the calls of the listener, as of a view that is closed.
+    /// Unsubscribes the listener, for a view that is closed.
     pub fn end(self) {
         self.has_ended.store(true, Ordering::Relaxed);
     }
@@ -51,18 +53,18 @@ impl Subscription {
 /// A listener, and whether it has been unsubscribed.
 type ListenerEntry<H> = (Box<dyn FnMut(&HistoryEvent, &H) + Send>, Arc<AtomicBool>);
 
-/// The listeners, and what was reported last.
+/// The listeners, and the values that were last reported.
 pub(super) struct Listeners<H> {
     pub(super) all: Vec<ListenerEntry<H>>,
-    /// What was reported last; nothing is noted while there is no listener.
+    /// The values that were last reported. Not kept up to date while there is no listener.
     pub(super) reported: ReportedState,
-    /// True if there are listeners, also while they are called.
-    pub(super) are_there: bool,
+    /// True if there are listeners, also while they are called and `all` is empty.
+    pub(super) are_present: bool,
 }
 
 impl<H> Default for Listeners<H> {
     fn default() -> Self {
-        Self { all: Vec::new(), reported: ReportedState::default(), are_there: false }
+        Self { all: Vec::new(), reported: ReportedState::default(), are_present: false }
     }
 }
 
@@ -72,14 +74,14 @@ impl<H> Listeners<H> {
         listener: impl FnMut(&HistoryEvent, &H) + Send + 'static,
     ) -> Subscription {
         let has_ended = Arc::new(AtomicBool::new(false));
-        self.are_there = true;
+        self.are_present = true;
         self.all.push((Box::new(listener), Arc::clone(&has_ended)));
         Subscription { has_ended }
     }
 }
 
-/// Calls one listener after the other with all events, even if one panics; the first panic is given back.
-pub(super) fn tell<H>(
+/// Calls each listener with all events, even if another one panics. Returns the first panic.
+pub(super) fn notify<H>(
     listeners: &mut Vec<ListenerEntry<H>>,
     events: &[HistoryEvent],
     history: &H,
@@ -87,7 +89,8 @@ pub(super) fn tell<H>(
     let (mut is_any_over, mut panic) = (false, None);
     let mut rest = listeners.iter_mut();
     let (mut hearing, mut unheard) = (rest.next(), events.iter());
-    // One guard for all: after a panic, the listener hears what is left, and then the others hear all.
+    // One `catch_unwind` serves all: after a panic, the listener receives its remaining events, and then the next one
+    // follows.
     while let Err(why) = catch_unwind(AssertUnwindSafe(|| {
         while let Some((call, has_ended)) = &mut hearing {
             for event in unheard.by_ref() {
@@ -108,7 +111,7 @@ pub(super) fn tell<H>(
     panic
 }
 
-/// The values that events report, and a menu shows.
+/// The values that events report and menus show.
 #[derive(Clone, Default, PartialEq)]
 pub(super) struct ReportedState {
     pub(super) position: usize,
@@ -119,7 +122,7 @@ pub(super) struct ReportedState {
 }
 
 impl ReportedState {
-    /// Notes other values; the events that say which have changed.
+    /// Notes new values, and returns the events for those that changed.
     #[inline]
     pub(super) fn report(
         &mut self,
@@ -138,19 +141,19 @@ impl ReportedState {
         events
     }
 
-    /// The events that say how others differ from these.
+    /// Returns the events for all values in which `new` differs.
     pub(super) fn until(mut self, new: &Self) -> Events {
         let texts = (self.undo.replace(new.undo.clone()), self.redo.replace(new.redo.clone()));
         self.report((new.position, new.state, new.is_modified), texts)
     }
 }
 
-/// What an entry is called that can be undone or redone, if there is one.
+/// The name of the entry that is undone or redone next, if there is one.
 #[derive(Clone, Default, PartialEq)]
 pub(super) enum EntryName {
     #[default]
     None,
-    /// A field that was set, perhaps of an object: what most entries are.
+    /// A field that was set, and the name of its object. This is what most entries do.
     Set(FieldPath, Option<ObjectName>),
     Other(Label),
 }
@@ -164,29 +167,30 @@ impl EntryName {
         }
     }
 
-    pub(super) fn is_there(&self) -> bool {
+    pub(super) fn is_present(&self) -> bool {
         !matches!(self, Self::None)
     }
 
-    /// The text of a menu; empty if there is none.
+    /// Returns the text of a menu. Empty if there is no entry.
     pub(super) fn text(&self, verb: &str) -> String {
         match self {
             Self::None => String::new(),
             Self::Set(path, object) => {
-                Label::of_field(Verb::Set, path, object.as_ref()).behind(verb)
+                Label::of_field(Verb::Set, path, object.as_ref()).after(verb)
             }
-            Self::Other(label) => label.behind(verb),
+            Self::Other(label) => label.after(verb),
         }
     }
 
     pub(super) fn replace(&mut self, new: Self) -> NameChange {
-        let is_there = new.is_there();
-        let renamed = ((self.is_there() != is_there).then_some(is_there), *self != new);
+        let is_present = new.is_present();
+        let renamed = ((self.is_present() != is_present).then_some(is_present), *self != new);
         *self = new;
         renamed
     }
 
-    /// Takes the name of another object, if it is that of the same field; true if it was another.
+    /// Takes over the name of the object, if both set the same field. Returns whether the name differs, or `None` for
+    /// another field.
     #[inline]
     pub(super) fn is_renamed(
         &mut self,
@@ -205,7 +209,7 @@ impl EntryName {
     }
 }
 
-/// The label of an entry in a file is that of its steps, too.
+/// An entry in a file gives the label of its steps, which may be that of a set field.
 impl From<Label> for EntryName {
     fn from(label: Label) -> Self {
         match label {
@@ -217,7 +221,7 @@ impl From<Label> for EntryName {
     }
 }
 
-/// Whether there is something to undo or redo, if that is another answer now, and whether its text is another one.
+/// How a name changed: whether an entry is now present, if that changed, and whether the text differs.
 pub(super) type NameChange = (Option<bool>, bool);
 
 /// The events of a call, in their order.

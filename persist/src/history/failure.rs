@@ -1,4 +1,7 @@
-//! Why something could not be done, or rolled back, and what then keeps a history from being used.
+//! Failures of edits, undos and rollbacks, and the poisoned state that a failed rollback leaves.
+//!
+//! A [`Failure`] is the error or panic of one call. If a rollback fails as well, it has a [`Broken`], which becomes the
+//! [`Poison`] of the history.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,14 +10,14 @@ use super::Label;
 use crate::world::ChangeFailure;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
-/// Why something could not be done, or rolled back.
+/// An error or a panic of an edit, an undo or a redo.
 pub(super) struct Failure {
     pub(super) error: Error,
-    /// Which of several steps failed.
+    /// The index of the step that failed.
     pub(super) step: usize,
-    /// How many of them, from the first on, are done now; one that is in doubt counts as done.
+    /// The number of steps, from the first on, that are applied now. A step that is in doubt counts as applied.
     pub(super) done: usize,
-    /// What could not be restored either; the target is neither as before nor as after.
+    /// Present if a rollback failed as well, so that the target is neither as before nor as after.
     pub(super) broken: Option<Broken>,
     pub(super) panic: Option<Panic>,
 }
@@ -36,6 +39,9 @@ impl From<Error> for Failure {
     }
 }
 
+/// Runs code of the program, and turns a panic into a failure.
+///
+/// The failure is broken, since nobody knows what the code did before it panicked. Callers that know better clear this.
 pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         let broken = Some(Broken { step: 0, done: 0, object: None, why: "it panicked".into() });
@@ -50,7 +56,7 @@ impl From<ChangeFailure> for Failure {
     }
 }
 
-/// Notes that restoring the target has failed as well; `first` is the index of the first of these steps among all.
+/// Notes in a failure that the rollback failed as well. `first` is the index of the first step that was rolled back.
 pub(super) fn is_broken(failure: &mut Failure, first: usize, back: Result<(), Failure>) -> bool {
     let Err(second) = back else { return false };
     let mut broken = second.broken();
@@ -63,7 +69,7 @@ pub(super) fn is_broken(failure: &mut Failure, first: usize, back: Result<(), Fa
 }
 
 impl Failure {
-    /// Puts back what was done before the failure, unless that is in doubt; notes it if that fails as well.
+    /// Rolls back after a failure, unless the target is broken already. Notes if the rollback fails as well.
     pub(super) fn after(mut self, put_back: impl FnOnce() -> Result<(), Self>) -> Self {
         if self.broken.is_none() {
             let back = put_back();
@@ -72,7 +78,7 @@ impl Failure {
         self
     }
 
-    /// What is broken if it was to put something back.
+    /// The broken state that this failure of a rollback leaves.
     pub(super) fn broken(&self) -> Broken {
         let object = self.error.object().and_then(ObjectId::new);
         let (step, object) = match &self.broken {
@@ -83,29 +89,30 @@ impl Failure {
     }
 }
 
-/// Why a history is out of use: a rollback failed, so that the target is in no state that the history knows.
+/// Why a history cannot be used: a rollback failed, so that the target is in no state that the history knows.
 ///
-/// Until [`History::drop_entry`](super::History::drop_entry) or [`History::clear`](super::History::clear) it undoes and redoes nothing, and its target counts as modified. The target can be saved.
+/// Until [`History::drop_entry`](super::History::drop_entry) or [`History::clear`](super::History::clear) is called,
+/// nothing can be edited, undone or redone, and the target counts as modified. The target can still be saved.
 #[derive(crate::Persist, Clone, Debug, PartialEq, Eq)]
 #[persist(crate = crate, class = "persist.Poison")]
 #[non_exhaustive]
 pub struct Poison {
-    /// Index of the entry; `None` if it is one that was being made, which is in no list.
+    /// The index of the entry. `None` for an edit that was never in the list.
     pub entry: Option<usize>,
-    /// What the entry is called.
+    /// The label of the entry.
     pub label: Label,
-    /// Which of its steps could not be put back, counted from 0, as in the errors.
+    /// The step that could not be rolled back, counted from 0, as in error messages.
     pub step: usize,
     /// The object of that step, if it has one.
     pub object: Option<ObjectId>,
-    /// What was refused.
+    /// The message of the error or panic.
     pub why: String,
-    /// How many of its steps are done.
+    /// The number of its steps that are applied.
     pub(super) done: usize,
 }
 
 impl Poison {
-    /// How many steps are done of an entry, if it is the one that was left half done.
+    /// The number of applied steps of an entry, if it is the one that was left half done.
     pub(super) fn done_of(&self, entry: usize) -> Option<usize> {
         (self.entry == Some(entry)).then_some(self.done)
     }

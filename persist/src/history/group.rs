@@ -1,4 +1,4 @@
-//! Several histories with one menu, which shows the active one.
+//! Several histories that share one undo menu.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -10,10 +10,11 @@ use super::failure::Panic;
 use super::{History, HistoryEvent, Subscription};
 use crate::Session;
 
-/// The histories of several documents with one undo menu, which shows the active one.
+/// The histories of several documents that share one undo menu, which shows the active one.
 ///
-/// It does not own the histories. Each [reports](History::subscribe) what has changed, and the group passes on what the active one reports. The
-/// documents may be of different types, and in [sessions](Session) or not. A history that is dropped leaves the group.
+/// It does not own the histories. Each history [reports](History::subscribe) its changes to the group, and the group
+/// passes those of the active one to its own listeners. The documents may be of different types, with or without
+/// [sessions](Session). A history that is dropped leaves the group.
 ///
 /// # Example
 ///
@@ -41,7 +42,7 @@ pub struct Histories {
     group: Arc<Mutex<Group>>,
 }
 
-/// A history in [`Histories`].
+/// Identifies a history in [`Histories`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HistoryId(u64);
 
@@ -52,9 +53,9 @@ struct Group {
     members: Vec<GroupMember>,
     active: Option<HistoryId>,
     listeners: Vec<Listener>,
-    /// What the listeners have not heard yet, in the order in which it happened.
+    /// Events that were not yet passed to the listeners, in their order.
     events: VecDeque<HistoryEvent>,
-    /// Whether somebody passes events on, and will pass on those that are added.
+    /// Whether some call is passing events on. It will also pass on events that are added meanwhile.
     is_sending: bool,
     last: u64,
 }
@@ -91,10 +92,11 @@ fn lock(group: &Mutex<Group>) -> MutexGuard<'_, Group> {
     group.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Passes on the events that wait, unless that is being done, by another thread or around this call. All listeners are
-/// called, also if one panics; the first panic is given back.
+/// Passes queued events to all listeners, even if one panics, and returns the first panic.
 ///
-/// The group is not locked meanwhile: a listener may ask it, change it, and subscribe others.
+/// Does nothing if a call on another thread, or one further up the stack, is passing events on: that call passes these
+/// on, too. The group is not locked while a listener runs, so the listener may query it, change it, and subscribe
+/// others.
 fn send(group: &Mutex<Group>) -> Option<Panic> {
     if std::mem::replace(&mut lock(group).is_sending, true) {
         return None;
@@ -117,17 +119,17 @@ fn send(group: &Mutex<Group>) -> Option<Panic> {
     }
 }
 
-/// Changes a group, and passes on the events that this brings.
+/// Changes a group, and passes the resulting events on.
 fn change<R>(group: &Mutex<Group>, change: impl FnOnce(&mut Group) -> R) -> R {
     let changed = change(&mut lock(group));
-    // A second panic would abort.
+    // A panic during another panic would abort the program.
     if let Some(panic) = send(group).filter(|_| !std::thread::panicking()) {
         resume_unwind(panic);
     }
     changed
 }
 
-/// What a history has of its group: when it is dropped with the history, that leaves.
+/// Held by the listener of a member's history. When the history is dropped, so is this, and the member leaves.
 struct Membership {
     group: Weak<Mutex<Group>>,
     id: HistoryId,
@@ -141,7 +143,7 @@ impl Drop for Membership {
     }
 }
 
-/// Notes what a member reports, and passes it on if it is the active one.
+/// Stores the state that a member reports, and passes the event on if the member is the active one.
 fn hear<T: 'static>(membership: &Membership, event: &HistoryEvent, history: &History<T>) {
     let Some(group) = membership.group.upgrade() else { return };
     change(&group, |group| {
@@ -156,13 +158,13 @@ fn hear<T: 'static>(membership: &Membership, event: &HistoryEvent, history: &His
 }
 
 impl Histories {
-    /// A group of no histories.
+    /// Creates a group without histories.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a history. It is not the active one before [`set_active`](Self::set_active).
+    /// Adds a history. It becomes the active one by [`set_active`](Self::set_active).
     pub fn add<T: 'static>(&mut self, history: &mut History<T>) -> HistoryId {
         let mut group = lock(&self.group);
         group.last += 1;
@@ -180,18 +182,21 @@ impl Histories {
         self.add(&mut session.history)
     }
 
-    /// Removes a history, whose document is closed; false if it is none of these. If it was the active one, none is.
+    /// Removes a history, whose document is closed. Returns false if it is not in the group.
+    ///
+    /// If it was the active one, no history is active.
     pub fn remove(&mut self, id: HistoryId) -> bool {
         change(&self.group, |group| group.leave(id).map(|left| left.subscription.end()).is_some())
     }
 
-    /// Makes a history the active one, or none; listeners hear of each value that is another one then. False if it is none of these.
+    /// Makes a history the active one, or none. Returns false if it is not in the group.
     ///
-    /// If listeners are being called, by another thread or around this call, they hear of it after that.
+    /// Listeners are notified of each value that differs between the old and the new active history. If listeners are
+    /// being called, by another thread or further up the stack, they are notified after that.
     pub fn set_active(&mut self, id: Option<HistoryId>) -> bool {
         change(&self.group, |group| {
-            let is_there = |id| group.members.iter().any(|member| member.id == id);
-            let is_one = id.is_none_or(is_there);
+            let is_member = |id| group.members.iter().any(|member| member.id == id);
+            let is_one = id.is_none_or(is_member);
             if is_one {
                 group.activate(id);
             }
@@ -199,44 +204,45 @@ impl Histories {
         })
     }
 
-    /// The active history.
+    /// Returns the active history.
     #[must_use]
     pub fn active(&self) -> Option<HistoryId> {
         lock(&self.group).active
     }
 
-    /// Calls a listener from now on with every value of the active history that changes, also by a change of the active one.
+    /// Calls a listener from now on with every value of the active history that changes.
     ///
-    /// All listeners hear of the changes in the order in which they were made. If one panics, the others are called, and the panic resumes.
+    /// A change of the active history counts as well. Listeners receive all events in their order. If one panics, the
+    /// others are called, and the panic resumes.
     pub fn subscribe(&mut self, listener: impl FnMut(&HistoryEvent) + Send + 'static) {
         lock(&self.group).listeners.push(Box::new(listener));
     }
 
-    /// True if the active history can undo something.
+    /// Returns true if the active history can undo something.
     #[must_use]
     pub fn can_undo(&self) -> bool {
-        self.show(|reported| reported.undo.is_there())
+        self.show(|reported| reported.undo.is_present())
     }
 
-    /// True if the active history can redo something.
+    /// Returns true if the active history can redo something.
     #[must_use]
     pub fn can_redo(&self) -> bool {
-        self.show(|reported| reported.redo.is_there())
+        self.show(|reported| reported.redo.is_present())
     }
 
-    /// The [undo text](History::undo_text) of the active history.
+    /// Returns the [undo text](History::undo_text) of the active history.
     #[must_use]
     pub fn undo_text(&self) -> String {
         self.show(|reported| reported.undo.text("Undo"))
     }
 
-    /// The [redo text](History::redo_text) of the active history.
+    /// Returns the [redo text](History::redo_text) of the active history.
     #[must_use]
     pub fn redo_text(&self) -> String {
         self.show(|reported| reported.redo.text("Redo"))
     }
 
-    /// True if the document of the active history has unsaved changes.
+    /// Returns true if the document of the active history has unsaved changes.
     #[must_use]
     pub fn is_modified(&self) -> bool {
         self.show(|reported| reported.is_modified)
@@ -249,7 +255,7 @@ impl Histories {
 
 impl fmt::Debug for Histories {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A listener may be running, and show it.
+        // Printing must not wait for another thread that has the group locked.
         let group = self.group.try_lock();
         let histories = group.as_ref().map(|group| group.members.len()).ok();
         f.debug_struct("Histories").field("histories", &histories).finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! The list of entries, what is known of it, and what is set of it.
+//! The [`History`] type: its entries, the numbers of its states, its saved point, its limits and its merge settings.
 
 use std::any::TypeId;
 use std::fmt;
@@ -23,11 +23,12 @@ use crate::{ErrorKind, Persist, Result, World};
 
 /// A list of edits of a `T`, which it can undo and redo.
 ///
-/// Each edit is an entry. Those before its [position](Self::position) are applied. An edit cuts all entries that are
-/// undone. The target is not in the history, but passed to each call.
+/// Each edit is an entry. The entries before the [position](Self::position) are applied, the others are undone and can
+/// be redone. A new edit cuts the entries that could be redone. The target is not stored in the history, but passed to
+/// each call.
 ///
-/// Of a [`World`] whatever an [`edit`](Self::edit) changes is found by the field records. For any other type, and for more
-/// than that, there are [commands](super::Command).
+/// Changes of a [`World`], and of any other type that derives [`Persist`](derive@crate::Persist), are found by
+/// comparing fields: see [`edit`](Self::edit). [Commands](super::Command) do the rest, in code of the program.
 ///
 /// # Example
 ///
@@ -62,48 +63,50 @@ pub struct History<T: 'static = World> {
     pub(super) ring: Ring<UndoEntry<T>>,
     /// The state before the first entry.
     pub(super) base: u64,
-    /// The last state that was given a number.
+    /// The last number that was given to a state.
     pub(super) last_state: u64,
     pub(super) saved: Option<u64>,
-    /// The current entry, if the next edit may be merged into it.
+    /// Present if the next edit may be merged into the current entry.
     pub(super) last: Option<MergeTarget>,
     pub(super) merge_window: Option<Duration>,
-    /// The drag that was begun last; it may have ended.
+    /// The drag that was begun last. It may have ended.
     pub(super) drag: Option<OpenDrag>,
-    /// What the merge window is measured by; none where the target has no clock.
+    /// The clock of the merge window.
     pub(super) clock: Clock,
     pub(super) max_bytes: Option<usize>,
-    /// Whether something was added, or another capacity set, since room was made last. Only then entries are dropped for their bytes: an undo
-    /// that puts these over the limit costs none.
+    /// Whether an entry was added, or the capacity changed, since entries were last evicted.
+    ///
+    /// Only then are entries evicted for their bytes, so that an undo that holds more than the limit evicts nothing.
     pub(super) has_grown: bool,
     /// Bytes of all entries.
     pub(super) bytes: usize,
-    /// Of these, bytes of what they keep out of the target.
+    /// Bytes of what the entries keep outside the target. They are part of `bytes`.
     pub(super) held: usize,
-    /// Transactions that are open, each in the one before.
+    /// The open transactions, from the outermost to the innermost.
     pub(super) open: Vec<Transaction<T>>,
     pub(super) poison: Option<Poison>,
-    /// Steps that are in no list any more, and end with the call.
+    /// Steps that were dropped from the list during this call, and are finalized at its end.
     pub(super) released: Vec<(Step<T>, End)>,
-    /// A panic that resumes at the end of the call, when all is noted.
+    /// A panic that was caught, and resumes at the end of the call, when the state is consistent.
     pub(super) panic: Option<Panic>,
     pub(super) listeners: Listeners<Self>,
     pub(super) after_change: Option<AfterChange<T>>,
-    /// Which way the last undo or redo went, if it failed and its entry is where it was.
+    /// The direction of the last undo or redo, if it failed and its entry is still in place.
     pub(super) failed: Option<Direction>,
     pub(super) spill: Option<Spill>,
     pub(super) journal: Option<Box<Journal>>,
     /// How commands are read from a journal.
     pub(super) commands: CommandClasses<T>,
     pub(super) support: Support<T>,
-    /// Which world it is of, once one was given.
+    /// The identity of the world that the history belongs to, once it was used with one.
     pub(super) world: Option<u64>,
 }
 
 impl<T: 'static> History<T> {
-    /// A history of at most `capacity` entries, or of any number if it is `None`. A full one evicts the oldest; with 0, nothing can be undone.
+    /// Creates a history of at most `capacity` entries, or without a limit if it is `None`.
     ///
-    /// A [`Capacity`] limits their bytes as well.
+    /// A full history evicts the oldest entry; with a capacity of 0, nothing can be undone. A [`Capacity`] also limits
+    /// the bytes.
     #[must_use]
     pub fn new(capacity: impl Into<Capacity>) -> Self {
         let Capacity { entries, bytes } = capacity.into();
@@ -138,36 +141,39 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// How many entries there are; none of those that could be redone while a transaction is open.
+    /// The number of entries. While a transaction is open, those that could be redone are not counted.
     pub(super) fn len(&self) -> usize {
         if self.is_open() { self.ring.position() } else { self.ring.len() }
     }
 
-    /// How many entries are applied: those before it can be undone, those from it on redone.
+    /// Returns the number of applied entries. The entry before this position is undone next, the entry at it is redone
+    /// next.
     #[must_use]
     pub fn position(&self) -> usize {
         self.ring.position()
     }
 
-    /// The number of the state that the target is in; while a transaction is open, of the one before it. Each edit leads to a new one, which no other ever
-    /// has; an undo back to the one before.
+    /// Returns the number of the state that the target is in.
+    ///
+    /// Every edit produces a new number, which is never reused. An undo returns to the previous number. While a
+    /// transaction is open, it is the number of the state before the transaction.
     #[must_use]
     pub fn state(&self) -> u64 {
         self.state_at(self.position())
     }
 
     pub(super) fn state_at(&self, position: usize) -> u64 {
-        let before = position.checked_sub(1).and_then(|index| self.ring.get(index));
-        before.map_or(self.base, |entry| entry.state)
+        let previous = position.checked_sub(1).and_then(|index| self.ring.get(index));
+        previous.map_or(self.base, |entry| entry.state)
     }
 
-    /// True if [`undo`](Self::undo) would revert an entry.
+    /// Returns true if [`undo`](Self::undo) has an entry to revert.
     #[must_use]
     pub fn can_undo(&self) -> bool {
         self.entry_toward(Direction::Undo).is_some()
     }
 
-    /// True if [`redo`](Self::redo) would apply an entry again.
+    /// Returns true if [`redo`](Self::redo) has an entry to apply again.
     #[must_use]
     pub fn can_redo(&self) -> bool {
         self.entry_toward(Direction::Redo).is_some()
@@ -177,24 +183,24 @@ impl<T: 'static> History<T> {
         !self.is_open() && self.poison.is_none()
     }
 
-    /// The entry that the next undo or redo is of, if there is one.
+    /// The entry that the next undo or redo runs, if there is one.
     fn entry_toward(&self, direction: Direction) -> Option<&UndoEntry<T>> {
         self.ring.get(self.ring.toward(direction).filter(|_| self.is_ready())?)
     }
 
-    /// The text of a menu: `Undo Move door`; empty if there is nothing to undo.
+    /// Returns the text of a menu, such as `Undo Move door`. Empty if there is nothing to undo.
     #[must_use]
     pub fn undo_text(&self) -> String {
         EntryName::of(self.entry_toward(Direction::Undo)).text("Undo")
     }
 
-    /// The text of a menu: `Redo Move door`; empty if there is nothing to redo.
+    /// Returns the text of a menu, such as `Redo Move door`. Empty if there is nothing to redo.
     #[must_use]
     pub fn redo_text(&self) -> String {
         EntryName::of(self.entry_toward(Direction::Redo)).text("Redo")
     }
 
-    /// The values that events report.
+    /// The current values of everything that events report.
     pub(super) fn values(&self) -> ReportedState {
         ReportedState {
             position: self.position(),
@@ -205,21 +211,24 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// What its listeners were told, or would be.
+    /// The values that were last reported to listeners, or the current ones if there is no listener.
     pub(super) fn reported(&self) -> ReportedState {
-        if self.listeners.are_there { self.listeners.reported.clone() } else { self.values() }
+        if self.listeners.are_present { self.listeners.reported.clone() } else { self.values() }
     }
 
-    /// The entries, the oldest first: what a window with the history shows. `len` and `nth` take constant time.
+    /// Iterates over the entries, from the oldest to the newest, for a window that lists the history.
     ///
-    /// While a transaction is open, those that could be redone are not among them.
+    /// It iterates from both ends, and its `len` and `nth` take constant time. While a transaction is open, the entries
+    /// that could be redone are left out.
     pub fn entries(&self) -> Entries<'_, T> {
         Entries::new(&self.ring, self.len(), self.saved_position())
     }
 
-    /// The labels of what an entry is composed of, for a tree; none if it is one thing, or there is no such entry.
+    /// Returns the labels of the steps of an entry, for a tree view. Empty if the entry is one change, or does not
+    /// exist.
     ///
-    /// Those of an entry in a [file](super::SessionOptions::memory) are not known.
+    /// The steps of an entry that is in a [file](super::SessionOptions::memory) are not known, so there are no labels
+    /// either.
     #[must_use]
     pub fn children(&self, index: usize) -> Vec<Label> {
         match self.ring.get(index).filter(|_| index < self.len()).map(|entry| &*entry.steps) {
@@ -229,19 +238,22 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Sets a callback that gets the target after every change: an edit, an undo, a redo, a rollback of a transaction.
+    /// Sets a callback that receives the target after every change: an edit, an undo, a redo, or the rollback of a
+    /// transaction.
     ///
-    /// It may update derived state. What it does is not recorded, and must be a function of the rest.
+    /// It may update derived state. Its changes are not recorded, so they must depend on the rest of the target alone.
     pub fn set_after_change(&mut self, after_change: impl FnMut(&mut T) + Send + 'static) {
         self.after_change = Some(Box::new(after_change));
     }
 
-    /// How long after an edit another one is merged into it, if both have the same label, and set a field in common or are commands that
-    /// [merge](super::Command::merge). `None`, the default, is never.
+    /// Sets how long after an edit the next one is merged into it. `None`, the default, merges none.
+    ///
+    /// Two edits merge if they have the same label, and set a field in common or are commands that
+    /// [merge](super::Command::merge).
     pub fn set_merge_window(&mut self, window: impl Into<MergeWindow>) {
         let MergeWindow { time, clock } = window.into();
         if clock.is_some() || self.merge_window.is_none() {
-            // Nobody noted by this clock when what was done before was done.
+            // The time of the last edit was measured by another clock.
             self.end_merging();
         }
         self.merge_window = time;
@@ -250,7 +262,9 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Calls a listener from now on with every value that changes. It sees the history with all changes made, and cannot change it:
+    /// Calls a listener from now on with every value that changes.
+    ///
+    /// The listener sees the history after all changes of the call, and cannot change it:
     ///
     /// ```compile_fail,E0596
     /// # let mut history = persist::History::<persist::World>::new(9);
@@ -285,23 +299,26 @@ impl<T: 'static> History<T> {
         &mut self,
         listener: impl FnMut(&super::HistoryEvent, &Self) + Send + 'static,
     ) -> Subscription {
-        if !self.listeners.are_there {
+        if !self.listeners.are_present {
             self.listeners.reported = self.values();
         }
         self.listeners.push(listener)
     }
 
-    /// Makes room for another number of entries or bytes. If there are more, the oldest that can be undone are dropped first, but for the current
-    /// one, then those that would be redone last.
+    /// Sets another limit of entries or bytes, and evicts what is over it.
+    ///
+    /// The oldest entries that can be undone are evicted first, except for the current one; then those that would be
+    /// redone last.
     pub fn set_capacity(&mut self, target: &mut T, capacity: impl Into<Capacity>) {
         let Capacity { entries, bytes } = capacity.into();
-        // In the next session there may be room for what was evicted in this one. If it cannot be written, it is with the next edit.
+        // Evictions are recorded first, since a later session may have more room. If that fails, it is tried again at
+        // the next edit.
         let _ = self.journal.as_mut().map(|journal| journal.flush_evicted());
         let is_counted = bytes.is_some() || self.max_bytes.is_some();
         self.ring.capacity = entries;
         self.has_grown |= self.max_bytes != bytes;
         self.max_bytes = bytes;
-        // What is dropped is let go of by the world that it was done to: if this is another one, at the next edit.
+        // Dropped objects are released in their own world. If this is another world, they wait for the next edit.
         if self.check_world(target).is_ok() {
             if is_counted {
                 self.count_all_held(target);
@@ -314,8 +331,10 @@ impl<T: 'static> History<T> {
 
 /// The saved point.
 impl<T: 'static> History<T> {
-    /// Notes whether the target has unsaved changes in the state that it is in: none after a save, some if it is that of a template, or its file
-    /// is gone. After a save, what is done next is an entry of its own, so that an undo leads back here.
+    /// Sets whether the target differs from its save in its current state.
+    ///
+    /// Pass false after a save. Pass true for a target that was never saved, such as a template, or whose file was
+    /// deleted. After a save, the next edit is an entry of its own, so that an undo leads back to the saved state.
     ///
     /// # Example
     ///
@@ -335,7 +354,8 @@ impl<T: 'static> History<T> {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OpenTransaction`] while one is open; what the journal refuses.
+    /// Returns [`ErrorKind::OpenTransaction`] while a transaction is open, or an error if the journal cannot be
+    /// written.
     pub fn set_modified(&mut self, is_modified: bool) -> Result<()> {
         self.check_no_transaction()?;
         let saved = (!is_modified).then(|| self.state());
@@ -344,14 +364,14 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
-    /// Notes in which state the target was saved; the journal knows it.
+    /// Notes the state that the target was saved in, once the journal has recorded it.
     pub(super) fn note_saved(&mut self, state: Option<u64>) {
         self.saved = state;
         self.last = self.last.filter(|_| state.is_none());
-        self.tell();
+        self.notify();
     }
 
-    /// True if the target has unsaved changes, including those of an open transaction. A history begins as saved.
+    /// Returns true if the target has unsaved changes, including those of an open transaction. A new history has none.
     #[must_use]
     pub fn is_modified(&self) -> bool {
         self.is_modified_in(self.state())
@@ -362,18 +382,19 @@ impl<T: 'static> History<T> {
         self.poison.is_some() || self.saved != Some(state) || edits.any(|edit| edit.is_significant)
     }
 
-    /// The position at which the target is as it was saved; `None` if no undo or redo leads there.
+    /// Returns the position at which the target is as saved. `None` if no undo or redo leads there.
     #[must_use]
     pub fn saved_position(&self) -> Option<usize> {
         let saved = self.saved?;
-        // States grow from entry to entry, so that they are searched and not looked through.
+        // The numbers of states grow from entry to entry, so that a binary search finds them.
         let is_base = self.base >= saved;
         let first = if is_base { 0 } else { self.ring.partition(|entry| entry.state < saved) + 1 };
         let last = self.ring.partition(|entry| entry.state <= saved).min(self.len());
         if first > last || self.state_at(first) != saved {
             return None;
         }
-        // Steps that do not count leave the state as it is: of several positions it is the nearest one.
+        // Entries that are not significant have the number of the state before, so several positions may match. The
+        // nearest is returned.
         Some(self.position().clamp(first, last))
     }
 
@@ -389,15 +410,15 @@ impl<T: 'static> History<T> {
     }
 }
 
-/// What keeps it from being used.
+/// Checks before a call, and poisoning.
 impl<T: 'static> History<T> {
-    /// Why the history is out of use, if it is.
+    /// Returns why the history cannot be used, if a rollback failed.
     #[must_use]
     pub fn poison(&self) -> Option<&super::Poison> {
         self.poison.as_ref()
     }
 
-    /// Refuses what a poisoned history cannot do, and another world.
+    /// Returns an error if the history is poisoned, or belongs to another world.
     pub(super) fn check_usable(&mut self, target: &T) -> Result<()> {
         self.failed = None;
         self.check_world(target)?;
@@ -412,13 +433,13 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// As above, and while a transaction is open.
+    /// Like [`check_usable`](Self::check_usable), and returns an error if a transaction is open.
     pub(super) fn check_closed(&mut self, target: &T) -> Result<()> {
         self.check_usable(target)?;
         self.check_no_transaction()
     }
 
-    /// Refuses another world than the one before.
+    /// Returns an error if the target is not the world of earlier calls.
     pub(super) fn check_world(&mut self, target: &T) -> Result<()> {
         let Some(world) = world(target) else { return Ok(()) };
         self.support.last_id = world.last_id();
@@ -432,35 +453,35 @@ impl<T: 'static> History<T> {
     }
 }
 
-/// The list of entries, and what they take.
+/// Changes of the list, and the bytes of its entries.
 impl<T: 'static> History<T> {
-    /// Counts the bytes of an entry anew.
+    /// Counts the bytes of an entry again.
     pub(super) fn measure(&mut self, index: usize) {
         let Some(entry) = self.ring.get_mut(index) else { return };
-        let before = entry.size;
+        let old_size = entry.size;
         entry.measure();
-        self.bytes = self.bytes - before + entry.size;
+        self.bytes = self.bytes - old_size + entry.size;
     }
 
-    /// Counts what an entry keeps out of the target, which takes a look at it, where there is a limit.
+    /// Counts the bytes that an entry keeps outside the target, if there is a limit of bytes.
     pub(super) fn count_held(&mut self, index: usize, target: &T) {
         let is_applied = index < self.position();
         let Some(entry) = self.ring.get_mut(index) else { return };
         let held = match self.max_bytes {
             None => 0,
-            // Where it is has not changed.
+            // An entry in a file keeps nothing outside the target that could have changed.
             Some(_) if entry.away().is_some() => return,
             Some(_) => entry.steps.iter().map(|step| step.held(target, is_applied)).sum(),
         };
-        let before = entry.held();
-        if held != before {
+        let old = entry.held();
+        if held != old {
             entry.hold(held);
-            self.held = self.held - before + held;
-            self.bytes = self.bytes - before + held;
+            self.held = self.held - old + held;
+            self.bytes = self.bytes - old + held;
         }
     }
 
-    /// Takes an entry out of the list that does not end here.
+    /// Takes an entry out of the list. Its steps do not end.
     pub(super) fn take_out(&mut self, index: usize) -> Option<UndoEntry<T>> {
         let len = self.ring.len();
         let entry = self.ring.remove(index)?;
@@ -478,7 +499,7 @@ impl<T: 'static> History<T> {
         Some(entry)
     }
 
-    /// Drops an entry, whose steps end as they are.
+    /// Drops an entry. Its steps end as applied or undone.
     pub(super) fn remove_entry(&mut self, index: usize) {
         let is_applied = index < self.position();
         let poison = self.poison.as_ref().filter(|poison| poison.entry == Some(index));
@@ -495,7 +516,7 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Drops the entries that are undone; false if there are none.
+    /// Drops the entries that could be redone. Returns false if there were none.
     pub(super) fn cut(&mut self) -> bool {
         let is_any = self.ring.next().is_some();
         while self.ring.next().is_some() {
@@ -504,84 +525,86 @@ impl<T: 'static> History<T> {
         is_any
     }
 
-    /// Gives every state from the one after an entry a new number: it has changed.
+    /// Gives new numbers to all states after the entry at `from`, after that entry has changed.
     pub(super) fn renew_states(&mut self, from: usize) {
         for index in from..self.ring.len() {
-            let (before, new) = (self.state_at(index), self.last_state + 1);
+            let (previous, new) = (self.state_at(index), self.last_state + 1);
             if let Some(entry) = self.ring.get_mut(index) {
-                entry.state = if entry.is_significant { new } else { before };
+                entry.state = if entry.is_significant { new } else { previous };
                 self.last_state = entry.state.max(self.last_state);
             }
         }
     }
 
-    /// Gives every state a new number: no state that was is that of the target now.
+    /// Gives new numbers to all states, after the target was changed in a way that the history does not know.
     pub(super) fn forget_states(&mut self) {
         self.last_state += 1;
         self.base = self.last_state;
         self.renew_states(0);
     }
 
-    /// Appends an entry after the current one, which is the last.
+    /// Appends an entry after the current one, which must be the last.
     #[expect(
         clippy::inline_always,
         reason = "a change is made where it stays; a copy of it waits for its parts"
     )]
     #[inline(always)]
     pub(super) fn append(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
-        let before = self.state();
+        let previous = self.state();
         let entry = self.ring.push();
         entry.fill(label, steps, summary);
-        entry.state = if entry.is_significant { self.last_state + 1 } else { before };
+        entry.state = if entry.is_significant { self.last_state + 1 } else { previous };
         self.last_state = self.last_state.max(entry.state);
         self.bytes += entry.size;
     }
 
-    /// Drops all entries without telling.
+    /// Drops all entries. Does not notify listeners.
     pub(super) fn drop_all(&mut self) {
         self.base = self.state();
         while self.ring.len() > 0 {
             self.remove_entry(self.ring.len() - 1);
         }
         if self.poison.take().is_some() {
-            // What is there now was never saved.
+            // The current state is unknown, so it is not the saved one.
             self.forget_states();
         }
         self.last = None;
     }
 
-    /// Steps over an entry; false if there is none. No state that was is that of the target now.
+    /// Steps over an entry whose undo or redo failed. Returns false if there is none.
+    ///
+    /// The target is not in the state that the position says, so all states get new numbers.
     pub(super) fn skip(&mut self, direction: Direction) -> bool {
-        let is_there = self.ring.toward(direction).is_some();
+        let is_present = self.ring.toward(direction).is_some();
         self.ring.step(direction);
         self.failed = None;
         self.last = None;
         self.forget_states();
-        is_there
+        is_present
     }
 
-    /// Drops an entry; false if there is none of this index. No state that was is that of the target now.
+    /// Drops an entry that failed. Returns false if the index is beyond the list. All states get new numbers.
     pub(super) fn leave_out(&mut self, index: Option<usize>) -> bool {
-        let is_there = index.is_none_or(|index| index < self.ring.len());
-        if let Some(index) = index.filter(|_| is_there) {
+        let is_present = index.is_none_or(|index| index < self.ring.len());
+        if let Some(index) = index.filter(|_| is_present) {
             self.remove_entry(index);
         }
         self.poison = None;
         self.last = None;
         self.forget_states();
-        is_there
+        is_present
     }
 
-    /// Counts what all entries keep out of the target.
+    /// Counts the bytes that each entry keeps outside the target.
     pub(super) fn count_all_held(&mut self, target: &T) {
         (0..self.ring.len()).for_each(|index| self.count_held(index, target));
     }
 
-    /// Drops entries that there is no room for: of all that are more than the capacity, and for their bytes if something was added.
+    /// Evicts entries that are over the limit of entries, and, if an entry was added, over that of bytes.
     #[inline]
     pub(super) fn trim(&mut self) {
-        // What is done in a transaction may not be cut before it is known whether it stays; and a journal says itself what was dropped, but for
-        // what the last addition has, which is done behind the replay.
+        // In a transaction nothing is evicted, since it may be rolled back. In a replay, the journal has the evictions
+        // that happened; those for the last addition, which it may lack, follow at the end of the replay.
         if self.open.is_empty() && !self.support.is_replayed {
             if self.is_over() {
                 self.make_room();
@@ -605,7 +628,7 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Drops the oldest entry, or the last of those that are undone; false if there is none.
+    /// Evicts the oldest entry, or the last of those that could be redone. Returns false if there is none.
     pub(super) fn drop_one(&mut self, end: End) -> bool {
         match end {
             End::Undone if self.ring.next().is_some() => self.remove_entry(self.ring.len() - 1),
@@ -619,14 +642,14 @@ impl<T: 'static> History<T> {
     }
 
     fn is_over(&self) -> bool {
-        let is_large = self.max_bytes.is_some_and(|most| self.bytes > most);
+        let is_large = self.max_bytes.is_some_and(|max| self.bytes > max);
         self.ring.is_over() || (self.has_grown && is_large && self.ring.len() > 1)
     }
 }
 
-/// What is merged.
+/// Merging.
 impl<T: 'static> History<T> {
-    /// What is done next becomes no part of what was done before.
+    /// Makes the next edit an entry of its own.
     pub(super) fn end_merging(&mut self) {
         self.last = None;
         if let Some(open) = self.open.last_mut() {
@@ -638,7 +661,7 @@ impl<T: 'static> History<T> {
         self.drag.as_ref().is_some_and(|drag| drag.open.strong_count() > 0)
     }
 
-    /// What an edit is called, and what it shares with others, if a drag is open.
+    /// The label and the key of an edit. In an open drag, those of the drag.
     pub(super) fn dragged(&self, label: Label, key: Option<MergeKey>) -> (Label, Option<MergeKey>) {
         match &self.drag {
             Some(drag) if self.is_dragged() => {
@@ -649,13 +672,14 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// How an edit may become part of the one before.
+    /// Decides how a new edit may merge into the previous one.
     pub(super) fn merging(&self, new: &MergeTarget) -> Merging {
         let last = match self.open.last() {
             Some(open) => open.last,
             None => {
                 let entry = self.ring.current().and_then(|index| self.ring.get(index));
-                // Steps that do not count leave the saved state as it is.
+                // A merge would make the saved state unreachable. That is not so for an entry that is not significant:
+                // the saved state is the one before it.
                 let is_saved = entry
                     .is_some_and(|entry| entry.is_significant && self.saved == Some(entry.state));
                 self.last.filter(|_| !is_saved)
@@ -674,7 +698,8 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// What the clock says, if somebody wants to know: it costs about what the rest of an undo does.
+    /// The time of the clock, in nanoseconds. It is only read if there is a merge window, since it takes about as long
+    /// as the rest of an undo.
     pub(super) fn now(&self) -> u64 {
         let time = match &self.clock {
             _ if self.merge_window.is_none() => return 0,
@@ -687,8 +712,11 @@ impl<T: 'static> History<T> {
 }
 
 impl<T: Persist> History<T> {
-    /// Sets what is compared. In debug builds, a history of a [`World`] begins with [`Proof::Touched`]; in others, and of any other target, it
-    /// is off until this is called. Of another target than a world, [`Proof::Whole`] alone compares anything.
+    /// Sets which parts of the target are compared after the undo or redo of a command.
+    ///
+    /// In debug builds, a history of a [`World`] begins with [`Proof::Touched`]. In release builds, and for any other
+    /// type, nothing is compared until this is called. For a type that is not a world, only [`Proof::Whole`] compares
+    /// anything.
     pub fn set_proof(&mut self, proof: Proof) {
         self.support.prover.proof = proof;
         self.support.prover.print = Some(print::<T>);

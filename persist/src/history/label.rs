@@ -1,4 +1,4 @@
-//! What entries are called.
+//! The names of entries in lists and menus.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use crate::FieldPath;
 use crate::fields::{AsText, FieldEdit};
 use crate::world::{Activity, Change, ChangeKind, ObjectName};
 
-/// What an entry of a history is called in lists and menus.
+/// The name of an entry in lists and menus.
 ///
-/// A text of the program's, or, where it gives none, what was done: as data, for programs that put it into the user's words; its
-/// [`Display`] is English.
+/// It is a text of the program, or, where the program gives none, a description of what was done. The description is
+/// data, so that a program can translate it. Its [`Display`] is English.
 ///
 /// # Example
 ///
@@ -26,66 +26,66 @@ use crate::world::{Activity, Change, ChangeKind, ObjectName};
 #[persist(crate = crate, class = "persist.Label")]
 #[non_exhaustive]
 pub enum Label {
-    /// None was given.
+    /// The program gave no label.
     #[default]
     None,
-    /// The program's own.
+    /// A text of the program.
     Text {
-        /// In a list of entries.
+        /// The text in a list of entries.
         #[persist(with = AsText)]
         text: Arc<str>,
-        /// The text in a menu, after "Undo" and "Redo"; the label's own text if there is none.
+        /// The text in a menu, after "Undo" and "Redo". If there is none, `text` is used.
         #[persist(with = "Option<AsText>")]
         action: Option<Arc<str>>,
     },
-    /// Something was done to an object, its component or a field.
+    /// A change of an object, of a component, a resource, or one of their fields.
     Change {
-        /// What.
+        /// The kind of the change.
         verb: Verb,
-        /// To which class or field.
+        /// The class or field that was changed.
         #[persist(with = "Option<AsText>")]
         field: Option<FieldPath>,
-        /// The name of the object at that time; none if it is a resource.
+        /// The name of the object at that time. `None` for a resource.
         #[persist(with = "Option<AsText>")]
         object: Option<Arc<str>>,
     },
-    /// Several things were done.
+    /// Several changes.
     Several {
         /// The first of them.
         first: Box<Label>,
-        /// How many besides.
+        /// The number of further changes.
         more: usize,
     },
 }
 
-/// What was done, where the program gave no [`Label`].
+/// The kind of a change, in a [`Label`] that the program did not give.
 #[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[persist(crate = crate, class = "persist.Verb")]
 #[non_exhaustive]
 pub enum Verb {
     /// A field was set.
     Set,
-    /// An element was put into a list.
+    /// An element was inserted into a list.
     Insert,
-    /// An element was taken out of a list.
+    /// An element was removed from a list.
     Remove,
-    /// An element was put to another place in its list.
+    /// An element was moved within its list.
     Move,
-    /// An object was made.
+    /// An object was created.
     Create,
     /// An object was removed.
     Delete,
-    /// An object got another name.
+    /// An object was renamed.
     Rename,
-    /// An object was put below another one.
+    /// An object was moved to another parent.
     Reparent,
     /// An object was paused.
     Pause,
     /// An object was resumed.
     Resume,
-    /// A component or a resource was put in.
+    /// A component or a resource was added.
     Attach,
-    /// A component or a resource was taken out.
+    /// A component or a resource was removed.
     Detach,
 }
 
@@ -125,7 +125,7 @@ impl Label {
         }
     }
 
-    /// The text after "Undo" and "Redo".
+    /// Returns the text for menus, after "Undo" and "Redo".
     #[must_use]
     pub fn action_text(&self) -> String {
         match self {
@@ -134,18 +134,18 @@ impl Label {
         }
     }
 
-    /// True if none was given.
+    /// Returns true if the program gave no label.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::None
     }
 
-    /// What a change of a field is called, perhaps one of an object of this name.
+    /// The label of a change of a field, and of the object with this name, if any.
     pub(super) fn of_field(verb: Verb, path: &FieldPath, object: Option<&ObjectName>) -> Self {
         Self::Change { verb, field: Some(path.clone()), object: object.map(ObjectName::name) }
     }
 
-    /// What a change of a world is called.
+    /// The label of a change of a world.
     pub(super) fn of_change(change: &Change) -> Self {
         let of_class = |class: &str| Some(FieldPath::new(class.to_owned()));
         let (verb, name) = (Verb::of(change), change.name.as_ref());
@@ -161,7 +161,7 @@ impl Label {
         Self::Change { verb, field, object }
     }
 
-    /// In a message; this instead if there is none.
+    /// The label in quotes, for a message. `instead` if there is none.
     pub(super) fn quoted(&self, instead: &str) -> String {
         match self {
             Self::None => instead.to_owned(),
@@ -169,8 +169,8 @@ impl Label {
         }
     }
 
-    /// The text after a verb, for a menu.
-    pub(super) fn behind(&self, verb: &str) -> String {
+    /// The label after a verb, for a menu.
+    pub(super) fn after(&self, verb: &str) -> String {
         match self {
             Self::None => verb.to_owned(),
             label => format!("{verb} {}", label.action_text()),
@@ -178,7 +178,7 @@ impl Label {
     }
 }
 
-/// An empty text is none.
+/// An empty text gives [`Label::None`].
 impl From<&str> for Label {
     fn from(text: &str) -> Self {
         if text.is_empty() { Self::None } else { Self::Text { text: text.into(), action: None } }

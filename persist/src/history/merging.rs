@@ -1,4 +1,4 @@
-//! Which edits become one entry.
+//! Settings that decide which edits become one entry.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -7,32 +7,32 @@ use std::time::Duration;
 use super::Label;
 use crate::platform::Timer;
 
-/// How an edit may become a part of the entry before it.
+/// How an edit may become a part of the previous entry.
 #[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq)]
 #[persist(crate = crate, class = "persist.Merging")]
 pub(super) enum Merging {
-    /// Not at all.
+    /// The edit is an entry of its own.
     No,
-    /// If both have the same label, and set a field in common or are commands that merge.
+    /// They merge if both have the same label, and set a field in common or are commands that merge.
     Alike,
-    /// In any case; what does not merge is a further step.
+    /// They become one entry. Steps that do not merge are appended to it.
     Join,
 }
 
-/// What edits have in common that become one entry in any case.
+/// A key that edits of one entry share: of the program, or the number of a drag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MergeKey {
     Given(u64),
     Drag(u64),
 }
 
-/// What an edit must have in common with the one before, which nothing has followed yet, to be merged into it.
+/// Properties of the previous edit that the next one must match to be merged into it.
 #[derive(Clone, Copy, Default)]
 pub(super) struct MergeTarget {
     pub(super) key: Option<MergeKey>,
-    /// When it was done, or last merged into, in nanoseconds of the clock.
+    /// When it was made, or last merged into, in nanoseconds of the clock.
     pub(super) time: u64,
-    /// Whether it took the place of entries that could be redone.
+    /// Whether it cut entries that could be redone.
     pub(super) has_cut: bool,
 }
 
@@ -45,19 +45,21 @@ pub struct Drag {
     pub(super) open: Arc<()>,
 }
 
-/// How long after an edit another one may be merged into it: see [`History::set_merge_window`](super::History::set_merge_window).
+/// The time after an edit in which the next one may be merged into it: see
+/// [`History::set_merge_window`](super::History::set_merge_window).
 ///
-/// It is made of a `Duration` or an `Option` of one.
+/// It converts from a `Duration` or an `Option<Duration>`.
 pub struct MergeWindow {
     pub(super) time: Option<Duration>,
-    /// None for the one that the history has.
+    /// A clock of the program. `None` keeps the clock of the history.
     pub(super) clock: Option<Box<dyn Fn() -> Duration + Send>>,
 }
 
 impl MergeWindow {
-    /// A window that is measured by a clock of the program, instead of that of the system; any beginning will do. The history keeps the clock.
+    /// Creates a window that is measured by a clock of the program, instead of the system's.
     ///
-    /// A target without a clock, such as `wasm32-unknown-unknown`, needs one: without it, a merge window merges nothing.
+    /// The clock returns the time since any fixed moment. The history keeps it. On a platform without a clock, such as
+    /// `wasm32-unknown-unknown`, a merge window without a clock of the program merges nothing.
     #[must_use]
     pub fn with_clock(time: Duration, clock: impl Fn() -> Duration + Send + 'static) -> Self {
         Self { time: Some(time), clock: Some(Box::new(clock)) }
@@ -79,13 +81,13 @@ impl From<Option<Duration>> for MergeWindow {
 pub(super) struct OpenDrag {
     pub(super) number: u64,
     pub(super) label: Label,
-    /// Gone if the program has dropped its part.
+    /// Dangling once the program has dropped its [`Drag`].
     pub(super) open: Weak<()>,
 }
 
-/// What a merge window is measured by.
+/// The clock of a merge window.
 pub(super) enum Clock {
-    /// The target has none.
+    /// The platform has no clock.
     None,
     System(Timer),
     Given(Box<dyn Fn() -> Duration + Send>),

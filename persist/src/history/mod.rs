@@ -1,7 +1,7 @@
 //! Undo, redo, and a journal from which a crashed program recovers.
 //!
-//! A [`History`] records entries. An entry is a list of edits of a [`World`](crate::World) or of [`Command`]s that the
-//! program wrote. A [`Session`] is a target with its history and a journal on disk.
+//! A [`History`] records edits as entries. An entry holds changes of a [`World`](crate::World) or another value, and
+//! [`Command`]s of the program. A [`Session`] is a target with its history, its save and a journal on disk.
 //!
 //! ```
 //! use persist::{Component, History, Persist, World, field};
@@ -23,26 +23,78 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | [`History`], [`Entries`], [`HistoryEntry`], [`Label`], [`Verb`] | the list of entries, and their names in a menu |
-//! | [`Capacity`] | how much a history keeps |
-//! | [`Editable`] | what a history can edit: a world, or any type with field records |
-//! | [`Edit`] | what changes a target while it is recorded |
-//! | [`Drag`], [`MergeWindow`] | edits that are one entry |
-//! | [`Command`], [`CommandContext`], [`Merge`] | edits that the program wrote itself |
-//! | [`HistoryEvent`], [`Subscription`], [`End`] | callbacks for menus and views |
+//! | [`History`], [`Entries`], [`HistoryEntry`], [`Label`], [`Verb`] | the list of entries, and their labels |
+//! | [`Capacity`] | the limits of a history |
+//! | [`Editable`] | the targets of a history: a world, or any type with field records |
+//! | [`Edit`] | the target of an edit, which records its changes |
+//! | [`Drag`], [`MergeWindow`] | several edits that become one entry |
+//! | [`Command`], [`CommandContext`], [`Merge`] | edits by code of the program |
+//! | [`HistoryEvent`], [`Subscription`], [`End`] | notifications for menus and views |
 //! | [`Histories`], [`HistoryId`] | the histories of several documents, with one menu |
-//! | [`Proof`], [`Poison`] | what happens if an entry cannot be undone |
-//! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is durable |
-//! | [`Recovered`], [`Torn`], [`Stopped`] | what came back after a crash |
-//! | [`JournalListing`], [`ListedEvent`], [`Occurrence`], [`ListedStep`], [`Replayed`] | a journal without the program's types; needs the feature `tools` |
+//! | [`Proof`], [`Poison`] | checks of undos, and failures of rollbacks |
+//! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is flushed |
+//! | [`Recovered`], [`Torn`], [`Stopped`] | the report of a recovery after a crash |
+//! | [`JournalListing`], [`ListedEvent`], [`Occurrence`] | a reader of journals for tools (feature `tools`) |
+//! | [`ListedStep`], [`Replayed`] | a step in a journal, and a replay without the program (feature `tools`) |
 
-// Three layers, each above the one before:
-// - a list (`ring`), which knows no target, and what is known of it (`history`): the numbers of its states, the saved
-//   point, its limits;
-// - an engine over `step::Step`, an enum of changes and commands: `edit` and `world` make steps, `engine` enters them,
-//   `entry` merges them, `undo` runs them. What they are made with is `support::Support`, which none of them holds. A
-//   step knows of a command that it can be run (`step::Perform`); how it works, through an edit, only `edit` knows;
-// - a `journal` that appends those steps, and a replay that makes the engine do them again.
+// A map of this module.
+//
+// # Parts
+//
+//                        program
+//                           | edit, apply, undo, redo, begin, commit
+//                           v
+//     +--------------------------------------------------------------------+
+//     | History        engine, undo: order of each call                    |
+//     |   Ring         ring: the list of entries and the position          |
+//     |     UndoEntry  entry: label, state number, steps; merges           |
+//     |       StepOf   step: a Change (data) or a command (code)           |
+//     |   Support      support: classes, buffers, field access, lent out   |
+//     |   Listeners    event, group: notified at the end of a call         |
+//     |   Journal      journal: the same steps as frames of a file         |
+//     +--------------------------------------------------------------------+
+//                           | Change::apply, Command::apply
+//                           v
+//                 target: a World, or any value
+//
+// - `history` has the state numbers, the saved point and the limits. `ring` is a list that knows no target.
+// - `edit` has the `Edit` that a closure receives, and commands; `world` has the edits of worlds, `editable` those of
+//   other types. All of them produce steps.
+// - `engine` enters steps into the list, `entry` merges them, `undo` runs them back and ends each call.
+// - `failure` and `proof` handle errors, panics and wrong undos; `label`, `event` and `group` serve menus.
+//
+// # An edit
+//
+// 1. The closure runs with an `Edit`. `get_mut` encodes the component first and hands out the reference (a pending
+//    change). Other methods execute a change and push its step.
+// 2. At the end, pending changes are compared with the current values. Each difference becomes a step.
+// 3. The journal records the steps. Up to here, any error or panic rolls the steps back.
+// 4. Undone entries are cut. The steps merge into the current entry, or a new entry is appended with a new state
+//    number.
+// 5. Entries over the limits are evicted. Dropped steps are finalized, listeners notified, and a caught panic resumes.
+//
+// # An undo
+//
+// 1. If the steps of the current entry are in a file, they are read.
+// 2. The steps are undone, the last one first. If one fails, those before it are redone, and the entry stays.
+// 3. `validate` functions check the result, then the journal records the event. If either fails, the steps are redone.
+// 4. The position moves, and the call ends as that of an edit.
+//
+// If a rollback fails, the target is in a state that no entry describes. The history is then poisoned: it refuses
+// everything until the entry is dropped. The code of the program runs under `guarded`, so that a panic cannot skip
+// these steps.
+//
+// # Words
+//
+// - An *entry* is what one undo reverts. It has *steps*. An *edit* is a call that produces steps; several may merge
+//   into an entry.
+// - The *current* entry is the last applied one. The entries after it are undone, and can be redone.
+// - A *state* is the number of what the target holds. A new edit gives a new number, an undo returns to the previous
+//   one. An entry that is not *significant* keeps the number. The *saved point* is the number at the last save.
+// - A command is *direct* if it changed its target itself. Only its own code can undo and redo that. Changes and
+//   commands through its context are *further* steps.
+// - A step is *finalized* when it can no longer be undone, can no longer be redone, or was merged.
+// - *Held* bytes belong to objects, components and resources that steps keep outside the target.
 
 mod edit;
 mod editable;
@@ -52,7 +104,7 @@ mod entry;
 mod event;
 mod failure;
 mod group;
-#[expect(clippy::module_inception, reason = "the room is named after what is in it")]
+#[expect(clippy::module_inception, reason = "the module is named after the type in it")]
 mod history;
 mod journal;
 mod label;
@@ -80,6 +132,6 @@ pub use proof::Proof;
 pub use ring::Capacity;
 pub use step::End;
 
-// The root shows these.
+// These are documented at the root of the crate.
 #[doc(hidden)]
 pub use {edit::Command, history::History, journal::Session};

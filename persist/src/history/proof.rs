@@ -1,4 +1,4 @@
-//! Whether the undo of a command leads back to what was there.
+//! A check that the undo of a command restores the previous state, by hashes of the target.
 
 use std::any::Any;
 
@@ -9,56 +9,56 @@ use crate::graph::Registry;
 use crate::world::{Print, print_value};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result, World};
 
-/// Which parts of the target are hashed before and after a command that changes its target
+/// Selects the parts of the target that are hashed before and after a command that changes its target
 /// [directly](super::CommandContext::target).
 ///
-/// So a command whose undo does not restore the old state, or whose redo does not restore the new one, is an error at
-/// once, which names the object and the field. What was changed beside the history meanwhile is not the command's fault:
-/// then nothing is compared. The counters of ids are never compared.
+/// The hashes are compared after each undo and redo. If an undo does not restore the old state, or a redo the new one,
+/// it returns [`ErrorKind::NotInverse`] with the names of the object and the field. Changes that were made beside the
+/// history are not the command's fault, so nothing is compared after them. Counters of ids are never compared.
 ///
-/// An undo that fails so ([`ErrorKind::NotInverse`]) is reverted by a redo, and a redo by an undo: the entry stays where it was. If that does not lead
-/// back either, the history is [poisoned](super::History::poison).
+/// An undo that fails in this way is reverted by a redo, and a redo by an undo, so that the entry stays in place. If
+/// that does not restore the state either, the history is [poisoned](super::History::poison).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Proof {
-    /// Nothing.
+    /// Nothing is hashed or compared.
     #[default]
     Off,
     /// The objects that the command [says](super::Command::objects) it changes. The default of debug builds.
     Touched,
-    /// The whole target, each time.
+    /// The whole target, for each command.
     Whole,
 }
 
-/// How commands are proved.
+/// Settings for the check of commands.
 pub(super) struct Prover<T> {
     pub(super) proof: Proof,
-    /// How the whole of a target is hashed.
+    /// How the whole target is hashed.
     pub(super) print: Option<fn(&T, &mut Vec<Print>)>,
 }
 
-/// What a command changes, before it was done and after it.
+/// Hashes of the objects that a command changes, before and after it.
 pub(super) struct CommandPrints {
-    /// None if that is the whole target.
+    /// The hashed objects. `None` for the whole target.
     objects: Option<Vec<ObjectId>>,
-    before: Vec<Print>,
-    behind: Vec<Print>,
+    previous: Vec<Print>,
+    after: Vec<Print>,
 }
 
 impl CommandPrints {
-    /// Takes in what a command that was merged changed after this one; false if that cannot be compared any more.
+    /// Takes over the state after a command that was merged. Returns false if the two changed different objects.
     pub(super) fn merge(&mut self, next: &mut Self) -> bool {
-        self.behind = std::mem::take(&mut next.behind);
+        self.after = std::mem::take(&mut next.after);
         self.objects == next.objects
     }
 
-    /// What it is if the command is done, or undone.
+    /// The expected hashes, if the command is applied or undone.
     fn known(&self, is_done: bool) -> &[Print] {
-        if is_done { &self.behind } else { &self.before }
+        if is_done { &self.after } else { &self.previous }
     }
 }
 
 impl<T: 'static> Prover<T> {
-    /// Looks at what a command is about to change; none if that is not compared.
+    /// Hashes the objects that a command is about to change. `None` if they are not to be compared.
     pub(super) fn begin(
         &self,
         objects: impl FnOnce() -> Vec<ObjectId>,
@@ -69,13 +69,13 @@ impl<T: 'static> Prover<T> {
             Proof::Touched => Some(objects()).filter(|objects| !objects.is_empty())?.into(),
             Proof::Whole => None,
         };
-        let before = self.prints(objects.as_deref(), target);
-        Some(Box::new(CommandPrints { objects, before, behind: Vec::new() }))
+        let previous = self.prints(objects.as_deref(), target);
+        Some(Box::new(CommandPrints { objects, previous, after: Vec::new() }))
     }
 
-    /// Looks at what the command has changed.
+    /// Hashes the objects that the command has changed.
     pub(super) fn end(&self, proved: &mut CommandPrints, target: &T) {
-        proved.behind = self.prints(proved.objects.as_deref(), target);
+        proved.after = self.prints(proved.objects.as_deref(), target);
     }
 
     fn prints(&self, objects: Option<&[ObjectId]>, target: &T) -> Vec<Print> {
@@ -95,12 +95,12 @@ impl<T: 'static> Prover<T> {
         prints
     }
 
-    /// True if the target is as the command left it, or found it.
+    /// True if the target is as the command left it, or found it if it is undone.
     pub(super) fn is_known(&self, proved: &CommandPrints, is_done: bool, target: &T) -> bool {
         self.prints(proved.objects.as_deref(), target) == proved.known(is_done)
     }
 
-    /// Refuses a target that is not as the command left it, or found it.
+    /// Returns an error if the target is not as the command left it, or found it if it is undone.
     pub(super) fn check(
         &self,
         proved: &CommandPrints,
@@ -112,21 +112,21 @@ impl<T: 'static> Prover<T> {
         if now == known {
             return Ok(());
         }
-        let (before, behind): (HashSet<_>, HashSet<_>) =
+        let (expected, found): (HashSet<_>, HashSet<_>) =
             (known.iter().collect(), now.iter().collect());
-        let lost = known.iter().find(|print| !behind.contains(print));
-        match lost.or_else(|| now.iter().find(|print| !before.contains(print))) {
+        let lost = known.iter().find(|print| !found.contains(print));
+        match lost.or_else(|| now.iter().find(|print| !expected.contains(print))) {
             Some(found) => Err(not_back(&label(), is_done, found)),
             None => Ok(()),
         }
     }
 }
 
-/// Hashes all of a value that is no world, field by field.
+/// Hashes a value that is not a world, field by field.
 pub(super) fn print<T: Persist>(value: &T, prints: &mut Vec<Print>) {
     let mut registry = Registry::new();
     if registry.register::<T>().is_ok() {
-        // What cannot be told is not compared.
+        // A value that cannot be hashed is not compared.
         let _ = print_value(&registry, value, &T::persist_name(), None, prints);
     }
 }

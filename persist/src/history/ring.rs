@@ -1,18 +1,18 @@
-//! A bounded list with a current place.
+//! A bounded list with a current position.
 
 use std::collections::VecDeque;
 
 use crate::fields::Direction;
 
-/// Entries in the order in which they were made; those before the position are applied.
+/// Entries in the order in which they were created. The entries before the position are applied.
 ///
-/// It is a circular buffer of exactly its capacity: a full one takes a new entry by dropping the oldest. The count of applied entries is
-/// kept, not the index of the current one, so that an empty ring and one whose entries are all undone differ.
+/// It is a circular buffer: a full one makes room by dropping the oldest entry. It stores the number of applied
+/// entries, not the index of the current one, so that an empty list and one whose entries are all undone differ.
 pub(super) struct Ring<E> {
     entries: VecDeque<E>,
-    /// How many are applied, from the first on.
+    /// The number of applied entries, from the first on.
     position: usize,
-    /// `None` if it is unlimited.
+    /// The maximum number of entries. `None` for no limit.
     pub(super) capacity: Option<usize>,
 }
 
@@ -29,7 +29,7 @@ impl<E> Ring<E> {
         self.position
     }
 
-    /// True if there are more than there is room for.
+    /// True if there are more entries than the capacity.
     pub(super) fn is_over(&self) -> bool {
         self.capacity.is_some_and(|capacity| self.entries.len() > capacity)
     }
@@ -42,12 +42,12 @@ impl<E> Ring<E> {
         self.entries.get_mut(index)
     }
 
-    /// How many entries, from the first on, this is true for; after the first for which it is false, it is false for all.
+    /// The number of entries, from the first on, for which `holds` is true. It must be false for all others.
     pub(super) fn partition(&self, holds: impl FnMut(&E) -> bool) -> usize {
         self.entries.partition_point(holds)
     }
 
-    /// Index of the entry that was applied last, which the next undo reverts.
+    /// Index of the last applied entry, which the next undo reverts.
     pub(super) fn current(&self) -> Option<usize> {
         self.position.checked_sub(1)
     }
@@ -57,12 +57,12 @@ impl<E> Ring<E> {
         Some(self.position).filter(|next| *next < self.entries.len())
     }
 
-    /// Index of the entry that the next undo or redo is of.
+    /// Index of the entry that the next undo or redo runs.
     pub(super) fn toward(&self, direction: Direction) -> Option<usize> {
         if direction == Direction::Undo { self.current() } else { self.next() }
     }
 
-    /// Notes that the current entry is undone, or the next one applied.
+    /// Moves the position after an undo or a redo.
     pub(super) fn step(&mut self, direction: Direction) {
         self.position = match direction {
             Direction::Undo => self.position.saturating_sub(1),
@@ -70,10 +70,10 @@ impl<E> Ring<E> {
         };
     }
 
-    /// Appends an empty entry after the current one, as the current one; no other entry may follow.
+    /// Appends an empty entry and makes it the current one. All entries must be applied.
     ///
-    /// It is filled where it stays: an entry that is pushed is copied just after it was written, which takes longer than
-    /// the rest of a small edit.
+    /// The caller fills the entry in place. A push of a filled entry would copy it right after it was written, which
+    /// takes longer than the rest of a small edit.
     #[inline]
     pub(super) fn push(&mut self) -> &mut E
     where
@@ -90,17 +90,17 @@ impl<E> Ring<E> {
         &mut self.entries[last]
     }
 
-    /// Puts an entry at the end, applied or not.
+    /// Puts an entry at the end, without a change of the position.
     pub(super) fn put(&mut self, entry: E) {
         self.entries.push_back(entry);
     }
 
-    /// Says how many of the entries are applied.
+    /// Sets the number of applied entries.
     pub(super) fn set_position(&mut self, position: usize) {
         self.position = position.min(self.entries.len());
     }
 
-    /// Takes an entry out; the current one stays the current one, or the one before becomes it.
+    /// Removes an entry. If it is the current one, the entry before it becomes the current one.
     pub(super) fn remove(&mut self, index: usize) -> Option<E> {
         let entry = self.entries.remove(index)?;
         self.position -= usize::from(index < self.position);
@@ -108,7 +108,7 @@ impl<E> Ring<E> {
     }
 }
 
-/// How much a [`History`](super::History) keeps: by default everything.
+/// The limits of a [`History`](super::History). There are none by default.
 ///
 /// # Example
 ///
@@ -124,13 +124,13 @@ impl<E> Ring<E> {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capacity {
-    /// How many entries, at most. With 0, nothing can be undone.
+    /// The maximum number of entries. With 0, nothing can be undone.
     pub entries: Option<usize>,
-    /// How many [bytes](super::HistoryEntry::bytes) the entries may take in all; the current one is kept, however large.
-    /// Those in [files](super::SessionOptions::memory) count as in memory.
+    /// The maximum number of [bytes](super::HistoryEntry::bytes) of all entries.
     ///
-    /// Entries are dropped when one is added, or another limit is set. An undo or a redo may lead over this limit until then, since what it
-    /// takes out of the target is held: it drops nothing.
+    /// The current entry is kept, however large it is. Entries in [files](super::SessionOptions::memory) count like
+    /// those in memory. Entries are evicted when one is added or another limit is set. An undo or a redo evicts
+    /// nothing, although the objects that it takes out of the target may lead over the limit.
     pub bytes: Option<usize>,
 }
 

@@ -1,4 +1,8 @@
-//! What an entry is made of.
+//! The steps of an entry: changes and commands that were executed, and how they are undone and redone together.
+//!
+//! A step is a [`Change`], which is data, or a command, which is the program's code. This module only needs that a
+//! command can be run ([`Perform`]); `edit` has commands, which work through an [`Edit`](super::Edit) and so create
+//! steps themselves.
 
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,20 +16,20 @@ use crate::fields::{Direction, Merge};
 use crate::world::{Change, ChangeState, Owner};
 use crate::{ObjectId, Result};
 
-/// One thing that was done to a target, and can be undone and redone.
+/// Something that was done to a target, and can be undone and redone.
 ///
-/// If it cannot, the target is as before it, unless the failure says that it is broken.
+/// If an undo or redo of a step fails, the target is as before, unless the failure says that it is broken.
 pub(super) enum StepOf<C: ?Sized> {
     /// A change of a world, or of a field of any other target.
     Change(Change),
     Command(Box<C>),
 }
 
-/// A command that was done, with what it did through its context.
+/// A command that was executed, with the steps that it did through its context.
 pub(super) trait Perform {
     type Target: 'static;
 
-    /// What it did through its context.
+    /// The steps that it did through its context.
     fn further(&self) -> &[StepOf<Self>];
 
     fn run(
@@ -48,7 +52,7 @@ pub(super) trait Perform {
     /// Bytes of memory that it takes, roughly.
     fn size(&self) -> usize;
 
-    /// The first of the objects that it changes itself.
+    /// The first object that the command itself says it changes.
     fn object(&self) -> Option<ObjectId>;
 
     fn store(
@@ -59,7 +63,7 @@ pub(super) trait Perform {
     ) -> Result<StoredStep>;
 }
 
-/// A change that was stored, as a step.
+/// Restores a change that was read from a journal, as a step.
 pub(super) fn restored_change<C: Perform + ?Sized>(
     mut change: Change,
     target: &mut C::Target,
@@ -91,7 +95,9 @@ impl<C: Perform + ?Sized> StepOf<C> {
         }
     }
 
-    /// Whether the target may stay as it is after an undo or a redo of the whole entry. A failure is rolled back unasked.
+    /// Checks by `validate` whether the target may stay as it is after an undo or a redo of the whole entry.
+    ///
+    /// It is not called after a rollback: the state that is restored was valid before.
     pub(super) fn check(
         &self,
         target: &mut C::Target,
@@ -129,7 +135,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
         }
     }
 
-    /// True if it sets a field, which is independent of others but those that it [meets](Self::meets).
+    /// True if it sets a field. Such steps depend only on steps that they [overlap](Self::overlaps).
     pub(super) fn is_setting(&self) -> bool {
         match self {
             Self::Change(change) => change.is_setting(),
@@ -137,8 +143,8 @@ impl<C: Perform + ?Sized> StepOf<C> {
         }
     }
 
-    /// True if it may change something that another one changes, so that their order matters.
-    pub(super) fn meets(&self, other: &Self) -> bool {
+    /// True if both may change the same thing, so that their order matters.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Change(one), Self::Change(other)) => one.meets(other),
             _ => true,
@@ -152,7 +158,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
         }
     }
 
-    /// What the steps in it are called.
+    /// The labels of the steps in it.
     pub(super) fn children(&self) -> Vec<Label> {
         match self {
             Self::Command(command) => command.further().iter().map(Self::label).collect(),
@@ -160,7 +166,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
         }
     }
 
-    /// Whether it makes the target differ from its save.
+    /// True if it makes the target differ from its save.
     pub(super) fn is_significant(&self) -> bool {
         match self {
             Self::Command(command) => command.is_significant(),
@@ -168,12 +174,12 @@ impl<C: Perform + ?Sized> StepOf<C> {
         }
     }
 
-    /// True if it has become one that does nothing.
+    /// True if it no longer has an effect.
     pub(super) fn is_obsolete(&self) -> bool {
         matches!(self, Self::Command(command) if command.is_obsolete())
     }
 
-    /// Whether something is done when it is dropped for good.
+    /// True if [`finalize`](Self::finalize) does something.
     pub(super) fn has_end(&self) -> bool {
         match self {
             Self::Change(change) => change.has_end(),
@@ -181,7 +187,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
         }
     }
 
-    /// It is dropped, for good.
+    /// Releases what it holds, before it is dropped.
     pub(super) fn finalize(&mut self, target: &mut C::Target, end: End) {
         match self {
             Self::Change(change) if end != End::Merged => {
@@ -202,7 +208,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
         }
     }
 
-    /// Bytes of what it keeps out of the target while it is applied, or undone: objects, components, resources.
+    /// Bytes of the objects, components and resources that it keeps outside the target.
     pub(super) fn held(&self, target: &C::Target, is_applied: bool) -> usize {
         match self {
             Self::Change(change) => world(target).map_or(0, |world| change.held(world, is_applied)),
@@ -212,7 +218,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
         }
     }
 
-    /// The object that it changes, or the first of them.
+    /// The object that it changes. If there are several, the first one.
     pub(super) fn object(&self) -> Option<ObjectId> {
         match self {
             Self::Change(change) => change.owner.object(),
@@ -222,7 +228,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
         }
     }
 
-    /// What a journal keeps of it, as it is.
+    /// Returns it in the form that a journal stores.
     pub(super) fn store(
         &mut self,
         target: &C::Target,
@@ -238,23 +244,24 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 }
 
-/// The steps of an entry: mostly one, which then lies in the entry.
+/// The steps of an entry. Most entries have one, which is stored without an allocation.
 pub(super) enum StepsOf<C: ?Sized> {
     One(StepOf<C>),
     Many(Vec<StepOf<C>>),
 }
 
-/// What an entry keeps of its steps.
+/// Properties of steps that their entry keeps.
 #[derive(Clone, Copy)]
 pub(super) struct Summary {
     pub(super) is_significant: bool,
-    /// [`StepsOf::size`].
+    /// See [`StepsOf::size`].
     pub(super) size: usize,
 }
 
 impl<C: Perform + ?Sized> StepsOf<C> {
     pub(super) fn push(&mut self, step: StepOf<C>) {
         match self {
+            // An empty list without memory becomes `One`; one with memory is about to be filled with several steps.
             Self::Many(steps) if steps.capacity() > 0 => steps.push(step),
             Self::Many(_) => *self = Self::One(step),
             Self::One(_) => {
@@ -265,7 +272,7 @@ impl<C: Perform + ?Sized> StepsOf<C> {
         }
     }
 
-    /// What they are called by what they do; `None` if there are none.
+    /// A label that describes the steps. `None` if there are none.
     pub(super) fn label(steps: &[StepOf<C>]) -> Option<Label> {
         let (first, rest) = steps.split_first()?;
         Some(match rest.len() {
@@ -289,7 +296,7 @@ impl<C: Perform + ?Sized> StepsOf<C> {
         one.into_iter().chain(many)
     }
 
-    /// What an entry keeps of them. It asks commands, which may panic.
+    /// Returns the properties that their entry keeps. It calls commands, which may panic.
     #[inline]
     pub(super) fn summary(&self) -> Summary {
         Summary { is_significant: self.iter().any(StepOf::is_significant), size: self.size() }
@@ -300,7 +307,7 @@ impl<C: Perform + ?Sized> StepsOf<C> {
         self.iter().map(StepOf::size).sum::<usize>() + self.places()
     }
 
-    /// Bytes of memory of their list, if they have one.
+    /// Bytes of memory of the list, if there is one.
     pub(super) fn places(&self) -> usize {
         match self {
             Self::One(_) => 0,
@@ -356,14 +363,15 @@ impl<C: ?Sized> DerefMut for StepsOf<C> {
 /// How an entry ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It was done, and can no longer be undone: a full history evicted it, or the history was cleared.
+    /// It was applied and can no longer be undone: a full history evicted it, or the history was cleared.
     Applied,
-    /// It was undone, and can no longer be redone.
+    /// It was undone and can no longer be redone.
     Undone,
-    /// It was merged into the one before.
+    /// It was merged into the step before it.
     Merged,
 }
 
+/// Undoes or redoes one step, and notes its index in the failure.
 fn one<C: Perform + ?Sized>(
     steps: &mut [StepOf<C>],
     at: usize,
@@ -372,7 +380,7 @@ fn one<C: Perform + ?Sized>(
     direction: Direction,
 ) -> Result<(), Failure> {
     let step = &mut steps[at];
-    // No code of the program runs that could panic.
+    // Fast path: a number is set without code of the program, so no panic has to be caught.
     if let StepOf::Change(change) = step
         && world_mut(target).is_some_and(|world| change.put_number(world, direction))
     {
@@ -380,6 +388,7 @@ fn one<C: Perform + ?Sized>(
     }
     guarded(|| step.run(target, support, direction)).map_err(|mut failure| {
         failure.step = at;
+        // A step that failed is still done if it was to be undone. One that is broken counts as done.
         failure.done = at + usize::from(direction == Direction::Undo || failure.broken.is_some());
         if let Some(broken) = &mut failure.broken {
             broken.step = at;
@@ -390,7 +399,7 @@ fn one<C: Perform + ?Sized>(
     })
 }
 
-/// Undoes steps, the last first, or redoes them in order; if one fails, those before it are put back.
+/// Undoes steps, the last one first, or redoes them in order. If a step fails, the steps before it are reverted.
 pub(super) fn run_all<C: Perform + ?Sized>(
     steps: &mut [StepOf<C>],
     target: &mut C::Target,
@@ -398,10 +407,11 @@ pub(super) fn run_all<C: Perform + ?Sized>(
     direction: Direction,
 ) -> Result<(), Failure> {
     let count = steps.len();
-    // The place of the first, the second and so on.
+    // The index of the step that is run as number `at`.
     let place = |at: usize| if direction == Direction::Undo { count - 1 - at } else { at };
     for at in 0..count {
         let Err(mut failure) = one(steps, place(at), target, support, direction) else { continue };
+        // The steps that were run are reverted below, so that all are as before.
         if failure.broken.is_none() {
             failure.done = if direction == Direction::Undo { count } else { 0 };
         }
@@ -411,7 +421,7 @@ pub(super) fn run_all<C: Perform + ?Sized>(
     Ok(())
 }
 
-/// How steps end if `done` of them, from the first on, are done.
+/// Pairs each step with its end, if the first `done` of them are applied and the others undone.
 pub(super) fn ends<C: ?Sized>(
     steps: impl IntoIterator<Item = StepOf<C>>,
     done: usize,
@@ -420,7 +430,7 @@ pub(super) fn ends<C: ?Sized>(
     steps.into_iter().enumerate().map(move |(at, step)| (step, end(at)))
 }
 
-/// Ends and drops steps, each of them also if others panic; the first panic is given back.
+/// Finalizes and drops steps. Each of them is, even if another one panics; returns the first panic.
 pub(super) fn finalize_all<C: Perform + ?Sized>(
     steps: impl IntoIterator<Item = (StepOf<C>, End)>,
     target: &mut C::Target,
@@ -428,7 +438,7 @@ pub(super) fn finalize_all<C: Perform + ?Sized>(
     let mut first = None;
     for (mut step, end) in steps {
         let ended = catch_unwind(AssertUnwindSafe(|| step.finalize(target, end)));
-        // Apart, as a second panic in a first one would abort.
+        // The drop is caught separately: a panic in a drop during another panic would abort the program.
         let dropped = catch_unwind(AssertUnwindSafe(|| drop(step)));
         first = first.or(ended.err()).or(dropped.err());
     }

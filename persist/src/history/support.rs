@@ -1,4 +1,4 @@
-//! What edits are made with, besides their target.
+//! The resources that a history lends to its edits and steps: classes, field access, buffers and settings.
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
@@ -25,32 +25,34 @@ pub(super) fn world_mut<T: 'static>(target: &mut T) -> Option<&mut World> {
     target.downcast_mut()
 }
 
-/// What a history lends to its edits and steps: they are run by it, and hold none of it.
+/// The resources that a history lends to its edits and steps.
+///
+/// Steps do not hold any of it, so that a step stays small, and can be sent to another thread.
 pub(super) struct Support<T: 'static> {
-    /// The classes of commands, and of what a target that is no world has in it.
+    /// The classes of commands, and of a target that is not a world.
     pub(super) registry: Registry,
-    /// How commands of these types are written, and the numbers of their classes.
+    /// How commands of each type are encoded, and the numbers of their classes.
     pub(super) commands: HashMap<TypeId, (usize, Encode)>,
-    /// How the fields of the target are reached, once they are known.
+    /// Access to the fields of the target. Present once they were used.
     fields: Option<TargetFields<T>>,
-    /// For changes of fields.
+    /// Buffers for the changes of fields.
     buffers: PartBuffers,
     pub(super) is_journaled: bool,
-    /// How many classes of a world the saves have, which the next session knows.
+    /// The number of classes of a world that are registered with the saves, and so known to the next session.
     pub(super) registered: usize,
     /// True while a journal is replayed.
     pub(super) is_replayed: bool,
-    /// The last id that a world had given when the edit began.
+    /// The last id that the world had used when the edit began.
     pub(super) last_id: u64,
     pub(super) prover: Prover<T>,
-    /// Memory for what edits take to be changed.
+    /// Memory that edits reuse for their pending changes.
     pub(super) pending: Vec<PendingChange>,
 }
 
-/// How a command is written; `None` if it is of another type.
+/// Encodes a command. Returns `None` if it is of another type.
 pub(super) type Encode = fn(&dyn Any, &Registry) -> Option<Result<Vec<u8>>>;
 
-/// How the fields of a target are reached.
+/// Functions that give access to the fields of a target.
 struct TargetFields<T> {
     of: fn(&T) -> &dyn Portable,
     of_mut: fn(&mut T) -> &mut dyn Portable,
@@ -75,7 +77,7 @@ impl<T: 'static> Support<T> {
 }
 
 impl<T: Persist> Support<T> {
-    /// Makes the fields of the target known, by which edits are recorded.
+    /// Registers the class of the target and gives access to its fields, so that edits can be recorded.
     pub(super) fn know_fields(&mut self) -> Result<()> {
         if self.fields.is_some() || TypeId::of::<T>() == TypeId::of::<World>() {
             return Ok(());
@@ -91,14 +93,14 @@ impl<T: Persist> Support<T> {
 }
 
 impl<T: 'static> Support<T> {
-    /// The fields of a target that is no world.
+    /// The fields of a target that is not a world.
     pub(super) fn root<'s>(&'s mut self, target: &'s mut T) -> Result<Root<'s>> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
         let (registry, value) = (&self.registry, (fields.of_mut)(target));
         Ok(Root { registry, value, buffers: &mut self.buffers })
     }
 
-    /// Does something with the fields of a component or a resource, or of a target that is no world.
+    /// Calls a closure with the fields of a component or a resource, or of a target that is not a world.
     pub(super) fn with_root<R>(
         &mut self,
         target: &mut T,
@@ -112,20 +114,20 @@ impl<T: 'static> Support<T> {
         done.map_err(|error| error.in_class(class))
     }
 
-    /// The value of a field of a target that is no world.
+    /// The value of a field of a target that is not a world.
     pub(super) fn value(&self, target: &T, path: &FieldPath) -> Result<Value> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
         let (mut buffers, root) = (PartBuffers::default(), (fields.of)(target));
         FieldPart::find(&mut buffers, &self.registry, root, path.steps())?.value()
     }
 
-    /// The bytes of a whole target that is no world.
+    /// The encoded bytes of a target that is not a world.
     pub(super) fn content(&self, target: &T) -> Result<Vec<u8>> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
         content_of(&self.registry, (fields.of)(target))
     }
 
-    /// Refuses a class of a world that a journal, if there is one, cannot hold.
+    /// Returns an error for a class of a world that the journal, if there is one, could not hold.
     pub(super) fn check_journaled(&self, world: &World, class: &str) -> Result<()> {
         if !self.is_journaled {
             return Ok(());
@@ -143,8 +145,10 @@ impl<T: 'static> Support<T> {
     }
 }
 
-/// What a journal has of the components and resources of a target that is a world, or of any other target itself, perhaps
-/// from a program with other versions of their classes.
+/// Values that a journal has recorded, as encoded bytes.
+///
+/// They are components and resources of a world, or a whole target of another type. Another program may have written
+/// them, with other versions of their classes.
 impl<T: 'static> Support<T> {
     fn decoded<R>(
         &self,
@@ -164,7 +168,7 @@ impl<T: 'static> Support<T> {
         world(target).map_or(&self.registry, World::registry)
     }
 
-    /// A content in the form that this program has, of one that another program numbered.
+    /// Encodes a value again in this program's form, from bytes in which another program numbered the classes.
     pub(super) fn own_content(
         &self,
         target: &T,
@@ -175,7 +179,7 @@ impl<T: 'static> Support<T> {
         self.decoded(target, value, content, |value| content_of(registry, value))
     }
 
-    /// The fields in which two contents of a value differ.
+    /// The fields in which two encoded values differ.
     pub(super) fn changes_between(
         &self,
         target: &T,
@@ -192,21 +196,21 @@ impl<T: 'static> Support<T> {
     }
 }
 
-/// Something that may have been changed since it was taken, as it was then.
+/// A value that was borrowed for changes, with its old content. It is compared at the end of the edit.
 pub(super) struct PendingChange {
     pub(super) place: ChangeTarget,
-    /// The class of a component or a resource, or that of the target.
+    /// The class of the component or resource, or of the target.
     class: fn() -> String,
-    before: PriorValue,
+    previous: PriorValue,
 }
 
-/// Where something is that was taken to be changed.
+/// The place of a value that was borrowed for changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum ChangeTarget {
-    /// A column of a world, and an object.
+    /// The column of a component in a world, and its object.
     Component(usize, ObjectId),
     Resource(TypeId),
-    /// A part of a target that is no world.
+    /// A part of a target that is not a world.
     Part(FieldPath),
 }
 
@@ -220,14 +224,14 @@ impl ChangeTarget {
 }
 
 enum PriorValue {
-    /// A part, by its path.
+    /// The encoded bytes of a part, by its path.
     Bytes(FieldPath, Bytes),
-    /// A component that has nothing but numbers, which are compared where they lie.
+    /// The numbers of a component that has only numbers. They are compared without encoding it.
     Numbers(Arc<NumberFields>, Vec<u64>),
 }
 
 impl PendingChange {
-    /// Notes what something is that may be changed now.
+    /// Keeps the current content of a value that is about to be changed.
     pub(super) fn new<T: 'static>(
         target: &mut T,
         support: &mut Support<T>,
@@ -240,7 +244,7 @@ impl PendingChange {
             }
             _ => None,
         };
-        let before = match numbers {
+        let previous = match numbers {
             Some((fields, bits)) => PriorValue::Numbers(fields, bits),
             None => {
                 let path = match &place {
@@ -253,11 +257,12 @@ impl PendingChange {
                 PriorValue::Bytes(path, content)
             }
         };
-        Ok(Self { place, class, before })
+        Ok(Self { place, class, previous })
     }
 
-    /// Shows what has changed since. If it fails, it is put back as it was, unless the failure says that it is broken; it
-    /// would be step `at`.
+    /// Passes on the changes since. If it fails, the old value is put back, unless the failure says that it is broken.
+    ///
+    /// `at` is the index of the step that it would have been.
     pub(super) fn close<T: 'static>(
         self,
         target: &mut T,
@@ -286,10 +291,10 @@ impl PendingChange {
         target: &mut T,
         support: &mut Support<T>,
     ) -> Result<Vec<FieldChange>> {
-        match &self.before {
+        match &self.previous {
             PriorValue::Numbers(fields, bits) => {
                 let changes = self.component(target).and_then(|root| fields.changes(root, bits));
-                changes.ok_or_else(|| self.is_gone())
+                changes.ok_or_else(|| self.missing())
             }
             PriorValue::Bytes(path, content) => {
                 let part = (self.place.owner(), path.class());
@@ -309,10 +314,10 @@ impl PendingChange {
         target: &mut T,
         support: &mut Support<T>,
     ) -> Result<()> {
-        match &self.before {
+        match &self.previous {
             PriorValue::Numbers(fields, bits) => {
                 let put = self.component(target).and_then(|root| fields.put(root, bits));
-                put.ok_or_else(|| self.is_gone())
+                put.ok_or_else(|| self.missing())
             }
             PriorValue::Bytes(path, content) => {
                 let part = (self.place.owner(), path.class());
@@ -331,7 +336,7 @@ impl PendingChange {
     }
 
     #[cold]
-    fn is_gone(&self) -> Error {
+    fn missing(&self) -> Error {
         error!(ErrorKind::NotFound, "the component is not there").in_class((self.class)())
     }
 }

@@ -1,11 +1,11 @@
-//! How entries are undone and redone, skipped and dropped, and how a call ends.
+//! How entries are undone, redone, skipped and dropped, and how a call of a history ends.
 
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::edit::{Step, Steps};
 use super::entry::UndoEntry;
-use super::event::{EntryName, Events, HistoryEvent, NameChange, tell};
+use super::event::{EntryName, Events, HistoryEvent, NameChange, notify};
 use super::failure::{Broken, Failure, Panic, guarded};
 use super::journal::{FrameKind, spill};
 use super::step::{End, finalize_all, run_all};
@@ -15,23 +15,25 @@ use crate::fields::Direction;
 use crate::{Error, ErrorKind, Result};
 
 impl<T: 'static> History<T> {
-    /// Undoes the current entry; false if there is none.
+    /// Undoes the current entry. Returns `Ok(false)` if there is none.
     ///
     /// # Errors
     ///
-    /// If a part of it cannot be undone: target and history are then as they were, and it can be tried again, unless the history now is
-    /// [poisoned](Self::poison). [`ErrorKind::NotFound`] if an object, a component or a field is gone that was removed by something other than the
-    /// history: [`skip_entry`](Self::skip_entry) or [`drop_entry`](Self::drop_entry) then lead on.
-    /// [`ErrorKind::OpenTransaction`] while a transaction is open.
+    /// Returns [`ErrorKind::OpenTransaction`] while a transaction is open, and an error if a step of the entry cannot
+    /// be undone. Target and history are then as before, and the undo can be tried again, unless the history is now
+    /// [poisoned](Self::poison).
+    ///
+    /// The error is [`ErrorKind::NotFound`] if an object, a component or a field was removed by something other than
+    /// the history. To continue, call [`skip_entry`](Self::skip_entry) or [`drop_entry`](Self::drop_entry).
     pub fn undo(&mut self, target: &mut T) -> Result<bool> {
         self.undo_or_redo(target, Direction::Undo)
     }
 
-    /// Redoes the entry after the current one; false if there is none.
+    /// Redoes the entry after the current one. Returns `Ok(false)` if there is none.
     ///
     /// # Errors
     ///
-    /// Those of [`undo`](Self::undo).
+    /// Returns the same errors as [`undo`](Self::undo).
     pub fn redo(&mut self, target: &mut T) -> Result<bool> {
         self.undo_or_redo(target, Direction::Redo)
     }
@@ -45,11 +47,25 @@ impl<T: 'static> History<T> {
 
     /// Undoes or redoes until `position` entries are applied.
     ///
+    /// ```
+    /// use persist::{History, World};
+    ///
+    /// let (mut world, mut history) = (World::new(), History::new(100));
+    /// for name in ["House", "Barn", "Mill"] {
+    ///     history.edit(&mut world, "Build", |edit| edit.spawn(name))?;
+    /// }
+    /// history.go_to(&mut world, 1)?;
+    /// assert!(world.find("House").is_some() && world.find("Barn").is_none());
+    /// history.go_to(&mut world, 3)?;
+    /// assert!(world.find("Mill").is_some());
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if there are fewer entries; then nothing is done. Those of
-    /// [`undo`](Self::undo), at the first entry that fails; those before it are done, and [`position`](Self::position) says how
-    /// far it came.
+    /// Returns [`ErrorKind::NotFound`] if there are fewer entries; nothing is undone or redone then. If an entry fails,
+    /// returns the same errors as [`undo`](Self::undo). The entries before it stay undone or redone, and
+    /// [`position`](Self::position) returns how far it came.
     pub fn go_to(&mut self, target: &mut T, position: usize) -> Result<()> {
         self.check_closed(target)?;
         let len = self.ring.len();
@@ -75,16 +91,16 @@ impl<T: 'static> History<T> {
         while self.position() < position {
             let len = self.ring.len();
             self.run_next(target, Direction::Redo)?;
-            // An entry that has become obsolete is none of those that lead there.
+            // An entry that became obsolete was dropped, so the target position moves by one.
             position -= len - self.ring.len();
         }
         Ok(())
     }
 
-    /// Undoes the current entry, or redoes the next one; false if there is none.
+    /// Undoes the current entry, or redoes the next one. Returns false if there is none.
     pub(super) fn run_next(&mut self, target: &mut T, direction: Direction) -> Result<bool> {
         let Some(index) = self.ring.toward(direction) else { return Ok(false) };
-        if let Err(error) = spill::bring_back(self, index, target) {
+        if let Err(error) = spill::load_entry(self, index, target) {
             self.failed = Some(direction);
             return Err(error);
         }
@@ -103,7 +119,7 @@ impl<T: 'static> History<T> {
             return Err(self.fail_at(target, index, failure));
         }
         if let Err(failure) = self.check(target, index) {
-            return Err(self.take_back(target, index, direction, failure));
+            return Err(self.roll_back_run(target, index, direction, failure));
         }
         self.changed(target);
         let kind = match direction {
@@ -111,9 +127,10 @@ impl<T: 'static> History<T> {
             Direction::Redo => FrameKind::Redone,
         };
         if let Err(failure) = guarded(|| Ok(self.record(kind, &())?)) {
-            return Err(self.take_back(target, index, direction, failure));
+            return Err(self.roll_back_run(target, index, direction, failure));
         }
-        // A replay follows nothing but fields of a target that is no world.
+        // A replay follows the contents of other targets through undos of plain fields; of worlds it does not. So their
+        // contents are recorded again with the next edit.
         if self.journal.is_some() && (world(target).is_some() || !self.is_of_fields(index)) {
             self.forget_contents();
         }
@@ -123,7 +140,8 @@ impl<T: 'static> History<T> {
         Ok(true)
     }
 
-    /// Undoes or redoes an entry that is the change of a number, if nobody wants to know of it; false if it is another one.
+    /// Fast path: undoes or redoes an entry that only changes a number, if no journal, callback or limit of bytes is
+    /// involved. Returns false for any other entry.
     fn run_plain(&mut self, target: &mut T, index: usize, direction: Direction) -> bool {
         if self.journal.is_some() || self.after_change.is_some() || self.max_bytes.is_some() {
             return false;
@@ -137,7 +155,7 @@ impl<T: 'static> History<T> {
         is_run
     }
 
-    /// True if an entry changes fields, in the form that this program has, and does nothing else.
+    /// True if an entry only changes fields, and none of its changes was migrated from another version.
     fn is_of_fields(&self, index: usize) -> bool {
         let is_field =
             |step: &Step<T>| matches!(step, Step::Change(change) if change.is_as_recorded());
@@ -154,7 +172,7 @@ impl<T: 'static> History<T> {
         run_all(&mut entry.steps, target, &mut self.support, direction)
     }
 
-    /// Asks whether the target may be as it is now.
+    /// Checks whether the target may stay in the state after an undo or redo.
     fn check(&mut self, target: &mut T, index: usize) -> Result<(), Failure> {
         let Some(entry) = self.ring.get(index) else { return Ok(()) };
         if !entry.steps.iter().any(Step::is_asked) {
@@ -164,8 +182,8 @@ impl<T: 'static> History<T> {
         guarded(|| entry.steps.iter().try_for_each(|step| Ok(step.check(target, support)?)))
     }
 
-    /// Rolls back what was refused, what the journal did not take, or what did not restore the state.
-    fn take_back(
+    /// Runs an entry back after a check refused the new state or the journal could not be written.
+    fn roll_back_run(
         &mut self,
         target: &mut T,
         index: usize,
@@ -178,7 +196,7 @@ impl<T: 'static> History<T> {
         self.fail_at(target, index, failure)
     }
 
-    /// Drops steps that have come to do nothing, and their entry if it has no other.
+    /// Drops the obsolete steps of an entry, and the entry if it has no others.
     fn drop_obsolete(&mut self, index: usize) {
         let end = if index < self.position() { End::Applied } else { End::Undone };
         let Some(entry) = self.ring.get_mut(index) else { return };
@@ -201,11 +219,12 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Drops all entries; the target stays as it is, modified or not, and a history that is poisoned can be used again.
+    /// Drops all entries. The target stays as it is, modified or not, and a poisoned history can be used again.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::OpenTransaction`] while one is open; [`ErrorKind::WrongTarget`] if it is another world; what the journal refuses.
+    /// Returns [`ErrorKind::OpenTransaction`] while a transaction is open, [`ErrorKind::WrongTarget`] if the target is
+    /// another world, or an error if the journal cannot be written.
     pub fn clear(&mut self, target: &mut T) -> Result<()> {
         self.check_world(target)?;
         self.check_no_transaction()?;
@@ -218,12 +237,18 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
-    /// Steps over the entry whose undo or redo has just failed: it counts as undone, or redone, and the target stays as it is, modified.
+    /// Steps over the entry whose undo or redo has just failed.
+    ///
+    /// The entry counts as undone, or redone. The target stays as it is, and counts as modified.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the last call was no undo or redo that failed; [`ErrorKind::Poisoned`] if the entry was left half done: drop it;
-    /// [`ErrorKind::WrongTarget`] if it is another world; what the journal refuses.
+    /// Returns
+    ///
+    /// - [`ErrorKind::NotFound`] if the last call was not an undo or redo that failed;
+    /// - [`ErrorKind::Poisoned`] if the entry was left half done; drop the entry instead;
+    /// - [`ErrorKind::WrongTarget`] if the target is another world;
+    /// - an error if the journal cannot be written.
     pub fn skip_entry(&mut self, target: &mut T) -> Result<()> {
         self.check_world(target)?;
         self.check_sound()?;
@@ -234,12 +259,15 @@ impl<T: 'static> History<T> {
         Ok(())
     }
 
-    /// Drops the entry whose undo or redo has just failed, or the one at which the history was poisoned, so that it can be used again. The target
-    /// stays as it is, and counts as modified.
+    /// Drops the entry whose undo or redo has just failed, or at which the history was poisoned, so that it can be used
+    /// again.
+    ///
+    /// The target stays as it is, and counts as modified.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if nothing failed; [`ErrorKind::WrongTarget`] if it is another world; what the journal refuses.
+    /// Returns [`ErrorKind::NotFound`] if nothing failed, [`ErrorKind::WrongTarget`] if the target is another world, or
+    /// an error if the journal cannot be written.
     pub fn drop_entry(&mut self, target: &mut T) -> Result<()> {
         let index = match (&self.poison, self.failed) {
             (Some(poison), _) => poison.entry,
@@ -254,7 +282,7 @@ impl<T: 'static> History<T> {
     }
 }
 
-/// How a call ends.
+/// The end of a call.
 impl<T: 'static> History<T> {
     #[inline]
     pub(super) fn changed(&mut self, target: &mut T) {
@@ -270,10 +298,10 @@ impl<T: 'static> History<T> {
         self.panic = self.panic.take().or(changed.err());
     }
 
-    /// Ends a call: finalizes what was dropped, reports changes, and resumes a panic that was caught.
+    /// Ends a call: finalizes dropped steps, notifies listeners, and resumes a panic that was caught.
     #[inline]
     pub(super) fn end(&mut self, target: &mut T) {
-        let is_quiet = !self.listeners.are_there && self.panic.is_none();
+        let is_quiet = !self.listeners.are_present && self.panic.is_none();
         if self.spill.is_some() || !self.released.is_empty() || !is_quiet {
             self.end_call(target);
         }
@@ -287,7 +315,7 @@ impl<T: 'static> History<T> {
         if !self.released.is_empty() {
             let mut released = std::mem::take(&mut self.released);
             let panic = finalize_all(released.drain(..), target);
-            // The memory of the list is kept, which a full history fills with each edit.
+            // The memory of the list is reused: a full history fills it with each edit.
             if self.released.is_empty() {
                 self.released = released;
             }
@@ -296,7 +324,7 @@ impl<T: 'static> History<T> {
         if self.spill.is_some() {
             spill::spill(self, target);
         }
-        self.tell();
+        self.notify();
     }
 
     /// Ends a call that failed: poisons the history if the target is not as before, and resumes a panic.
@@ -313,7 +341,7 @@ impl<T: 'static> History<T> {
         error
     }
 
-    /// What an entry is called, for a failure: also if its command panics when it is asked.
+    /// The label of an entry, for a failure. Empty if its command panics when it is asked.
     pub(super) fn label_of(&self, index: usize) -> Label {
         guarded(|| Ok(self.ring.get(index).map_or(Label::None, UndoEntry::label)))
             .unwrap_or_default()
@@ -324,7 +352,7 @@ impl<T: 'static> History<T> {
         self.fail(target, Some(index), label, failure)
     }
 
-    /// Notes that the history is poisoned, if something is broken, and which panic must resume.
+    /// Poisons the history if the failure left something broken, and keeps a panic that must resume.
     pub(super) fn note(&mut self, entry: Option<usize>, label: Label, failure: Failure) -> Error {
         if let Some(Broken { step, done, object, why }) = failure.broken {
             if let Some(journal) = &mut self.journal {
@@ -336,9 +364,9 @@ impl<T: 'static> History<T> {
         failure.error
     }
 
-    /// Ends a call: reports what has changed since the last time, and resumes a panic that was caught.
-    pub(super) fn tell(&mut self) {
-        if self.listeners.are_there {
+    /// Notifies listeners of what has changed since the last call, and resumes a panic that was caught.
+    pub(super) fn notify(&mut self) {
+        if self.listeners.are_present {
             let events = self.news();
             self.send(&events);
         }
@@ -347,7 +375,7 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Notes what has changed since the last time; the events that say so.
+    /// Notes the current values, and returns the events for those that changed.
     fn news(&mut self) -> Events {
         let current = self.ring.current().and_then(|index| self.ring.get(index));
         let state = current.map_or(self.base, |entry| entry.state);
@@ -362,12 +390,12 @@ impl<T: 'static> History<T> {
         reported.report(values, (undo, redo))
     }
 
-    /// Calls all listeners with events; if one panics, that resumes at the end of the call.
+    /// Passes events to all listeners. A panic of one resumes at the end of the call.
     pub(super) fn send(&mut self, events: &[HistoryEvent]) {
         let mut listeners = mem::take(&mut self.listeners.all);
-        let panic = tell(&mut listeners, events, self);
-        self.listeners.are_there = !listeners.is_empty();
-        // The list that was in its place is empty.
+        let panic = notify(&mut listeners, events, self);
+        self.listeners.are_present = !listeners.is_empty();
+        // `replace` returns an empty list, since listeners cannot subscribe while they run.
         mem::forget(mem::replace(&mut self.listeners.all, listeners));
         if panic.is_some() {
             self.panic = self.panic.take().or(panic);
@@ -375,16 +403,16 @@ impl<T: 'static> History<T> {
     }
 }
 
-/// Replaces a name by that of an entry.
+/// Replaces a reported name by that of an entry.
 #[inline]
 fn renamed<T: 'static>(
     name: &mut EntryName,
     entry: Option<&UndoEntry<T>>,
     panic: &mut Option<Panic>,
 ) -> NameChange {
-    // Mostly the same field of another object was set, whose path both share, and there is nothing to redo.
+    // Fast path for most edits: the same field of another object was set, and there is nothing to redo.
     match entry {
-        None if !name.is_there() => return (None, false),
+        None if !name.is_present() => return (None, false),
         None => {}
         Some(entry) => {
             if let Some(is_other) = entry.set_field().and_then(|set| name.is_renamed(set)) {
@@ -395,7 +423,7 @@ fn renamed<T: 'static>(
     replaced(name, entry, panic)
 }
 
-/// A label that panics counts as none, and the panic is kept.
+/// Like [`renamed`], for all other names. A label that panics counts as empty, and the panic is kept.
 #[inline(never)]
 fn replaced<T: 'static>(
     name: &mut EntryName,

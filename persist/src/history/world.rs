@@ -1,4 +1,4 @@
-//! Edits of worlds: of the fields of components and resources, of objects, and of what these are made of.
+//! Edits of worlds: fields of components and resources, objects, and their lists of components.
 
 use std::any::TypeId;
 
@@ -14,11 +14,11 @@ use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World
 
 /// Fields and resources.
 impl Edit<'_, World> {
-    /// A component of an object.
+    /// Returns a component of an object.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there, or has none.
+    /// Returns [`ErrorKind::NotFound`] if the object does not exist, or has no such component.
     pub fn get<T: Component>(&self, object: ObjectId) -> Result<&T> {
         match self.target.get::<T>(object) {
             Some(component) => Ok(component),
@@ -26,16 +26,16 @@ impl Edit<'_, World> {
         }
     }
 
-    /// A component of an object, mutably.
+    /// Returns a component of an object, mutably.
     ///
-    /// At the end of the edit, or before the next method that changes objects or components, its fields are compared with
-    /// what they were. Nothing is recorded if none differs. `skip`ped fields are not recorded, and neither are changes inside
-    /// a `Cell` without `&mut`.
+    /// At the end of the edit, or before the next method that changes objects or components, its fields are compared
+    /// with their old values, and the differences are recorded. Fields with `skip`, and changes inside a `Cell` without
+    /// `&mut`, are not recorded.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there, or has none; [`ErrorKind::Unsupported`] if the class holds shared pointers, or the
-    /// component what the program does not know.
+    /// Returns [`ErrorKind::NotFound`] if the object does not exist, or has no such component, and
+    /// [`ErrorKind::Unsupported`] if the class holds shared pointers, or the component has unknown fields.
     pub fn get_mut<T: Component>(&mut self, object: ObjectId) -> Result<&mut T> {
         self.check_first()?;
         let column = self.target.column_of::<T>()?;
@@ -49,7 +49,7 @@ impl Edit<'_, World> {
         }
     }
 
-    /// Notes what is handed out, once.
+    /// Keeps the current content of a component or resource, unless that was done in this edit already.
     fn hand_out(&mut self, place: ChangeTarget, class: fn() -> String) -> Result<()> {
         if self.is_pending(&place) {
             return Ok(());
@@ -70,18 +70,19 @@ impl Edit<'_, World> {
         Error::new(ErrorKind::NotFound, message).in_object(object.get()).in_class(T::persist_name())
     }
 
-    /// Readies what changes a field without comparing whole components.
+    /// Prepares a change that is recorded at once: records pending changes, and checks that the world can be edited.
     fn ready_to_change(&mut self) -> Result<()> {
         self.ready()?;
         self.target.check_editable()
     }
 
-    /// Sets a field of a component, or of a resource if there is `None` in place of an object, as [`World::set_field`], and
-    /// returns what it was. It costs what the field does, not what the component does.
+    /// Sets a field of a component, or of a resource if `object` is `None`, and returns the old value.
+    ///
+    /// It works like [`World::set_field`], and takes the time of the field, not of the whole component.
     ///
     /// # Errors
     ///
-    /// Those of [`World::set_field`].
+    /// Returns the same errors as [`World::set_field`].
     pub fn set(
         &mut self,
         object: impl Into<Option<ObjectId>>,
@@ -91,7 +92,7 @@ impl Edit<'_, World> {
         self.change(object.into().into(), path, &Request::Set(&value.into()))
     }
 
-    /// Does something to a field; what that was, if it was set.
+    /// Changes a field, and returns its old value if it was set.
     fn change(
         &mut self,
         owner: Owner,
@@ -106,11 +107,12 @@ impl Edit<'_, World> {
         Ok(old.unwrap_or(Value::Unit))
     }
 
-    /// Puts an element into a list, before the one of this index, or at its end.
+    /// Inserts an element into a list before the element at `index`, or at the end.
     ///
     /// # Errors
     ///
-    /// Those of [`set`](Self::set); [`ErrorKind::NotFound`] if there is no list, or the index is beyond its end.
+    /// Returns the same errors as [`set`](Self::set), and [`ErrorKind::NotFound`] if there is no such list, or `index`
+    /// is beyond its end.
     pub fn insert_element(
         &mut self,
         object: impl Into<Option<ObjectId>>,
@@ -123,11 +125,11 @@ impl Edit<'_, World> {
         self.change(object.into().into(), list, &request).map(drop)
     }
 
-    /// Takes an element out of a list.
+    /// Removes an element from a list.
     ///
     /// # Errors
     ///
-    /// Those of [`set`](Self::set); [`ErrorKind::NotFound`] if there is no such element.
+    /// Returns the same errors as [`set`](Self::set), and [`ErrorKind::NotFound`] if there is no such element.
     pub fn remove_element(
         &mut self,
         object: impl Into<Option<ObjectId>>,
@@ -137,11 +139,11 @@ impl Edit<'_, World> {
         self.change(object.into().into(), list, &Request::Remove(index as u64)).map(drop)
     }
 
-    /// Moves an element of a list, so that it has another index.
+    /// Moves an element of a list from index `from` to index `to`.
     ///
     /// # Errors
     ///
-    /// Those of [`remove_element`](Self::remove_element), for both.
+    /// Returns the same errors as [`remove_element`](Self::remove_element), for either index.
     pub fn move_element(
         &mut self,
         object: impl Into<Option<ObjectId>>,
@@ -156,20 +158,20 @@ impl Edit<'_, World> {
         self.change(object.into().into(), list, &request).map(drop)
     }
 
-    /// The resource of a type.
+    /// Returns the resource of a type.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if there is none.
+    /// Returns [`ErrorKind::NotFound`] if there is none.
     pub fn resource<T: Persist + Pointee + Movable>(&self) -> Result<&T> {
         self.target.resource::<T>().ok_or_else(no_resource::<T>)
     }
 
-    /// The resource of a type, to be changed, as [`get_mut`](Self::get_mut) does it with a component.
+    /// Returns the resource of a type, mutably. Changes are recorded like those of [`get_mut`](Self::get_mut).
     ///
     /// # Errors
     ///
-    /// Those of [`get_mut`](Self::get_mut).
+    /// Returns the same errors as [`get_mut`](Self::get_mut).
     pub fn resource_mut<T: Persist + Pointee + Movable>(&mut self) -> Result<&mut T> {
         self.check_first()?;
         if self.target.resource::<T>().is_none() {
@@ -179,23 +181,25 @@ impl Edit<'_, World> {
         self.target.resource_mut::<T>().ok_or_else(no_resource::<T>)
     }
 
-    /// Puts a resource in; one of its type that was there is taken out first.
+    /// Inserts a resource. A resource of the same type is removed first.
     ///
     /// # Errors
     ///
-    /// Those of [`World::insert_resource`]; what its `validate` functions refuse; [`ErrorKind::Unsupported`] and [`ErrorKind::WrongClass`] if a journal that there is
-    /// could not hold it.
+    /// Returns the same errors as [`World::insert_resource`], and an error if a `validate` function refuses the value.
+    /// If the history has a journal that could not record it, returns [`ErrorKind::Unsupported`] if it holds shared
+    /// pointers, and [`ErrorKind::WrongClass`] if its class is not registered with the saves.
     pub fn insert_resource<T: Persist + Pointee + Movable>(&mut self, value: T) -> Result<()> {
         self.ready_to_change()?;
         self.target.registry_mut().register_resource::<T>()?;
         self.attach_detached(Owner::Resource, Detached::resource(value))
     }
 
-    /// Takes the resource of a type out.
+    /// Removes the resource of a type.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if there is none; as [`insert_resource`](Self::insert_resource) of a journal.
+    /// Returns [`ErrorKind::NotFound`] if there is none. If the history has a journal, also returns the errors that
+    /// [`insert_resource`](Self::insert_resource) returns for it.
     pub fn remove_resource<T: Persist + Pointee + Movable>(&mut self) -> Result<()> {
         self.ready_to_change()?;
         if self.target.resource::<T>().is_none() {
@@ -207,11 +211,11 @@ impl Edit<'_, World> {
 
 /// Objects, and their lists of components.
 impl Edit<'_, World> {
-    /// Makes an object, as [`World::spawn`].
+    /// Creates an object, like [`World::spawn`].
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Borrowed`] while a component's method runs.
+    /// Returns [`ErrorKind::Borrowed`] while a component's method runs.
     pub fn spawn(&mut self, name: &str) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.spawn(name);
@@ -219,11 +223,11 @@ impl Edit<'_, World> {
         Ok(object)
     }
 
-    /// Makes an object below another one, as its last child.
+    /// Creates an object below another one, as its last child.
     ///
     /// # Errors
     ///
-    /// Those of [`World::spawn_in`].
+    /// Returns the same errors as [`World::spawn_in`].
     pub fn spawn_in(&mut self, parent: ObjectId, name: &str) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.spawn_in(parent, name)?;
@@ -231,11 +235,12 @@ impl Edit<'_, World> {
         Ok(object)
     }
 
-    /// Makes an object with components, as [`World::spawn_with`], in one step.
+    /// Creates an object with components, like [`World::spawn_with`], in one step.
     ///
     /// # Errors
     ///
-    /// Those of [`World::spawn_with`] and [`attach`](Self::attach). No object is made then, and the components are released.
+    /// Returns the same errors as [`World::spawn_with`] and [`attach`](Self::attach). Then no object is created, and
+    /// the components are released.
     pub fn spawn_with<B: Bundle>(&mut self, name: &str, components: B) -> Result<ObjectId> {
         self.ready_to_change()?;
         self.part(|edit| {
@@ -247,11 +252,12 @@ impl Edit<'_, World> {
         })
     }
 
-    /// Makes an object for each of these components, as [`spawn_with`](Self::spawn_with) does; returns them in their order.
+    /// Creates an object for each bundle of components, like [`spawn_with`](Self::spawn_with). Returns the ids in their
+    /// order.
     ///
     /// # Errors
     ///
-    /// Those of [`spawn_with`](Self::spawn_with). No object is made then.
+    /// Returns the same errors as [`spawn_with`](Self::spawn_with). Then no object is created.
     pub fn spawn_many<B: Bundle>(
         &mut self,
         name: &str,
@@ -260,11 +266,12 @@ impl Edit<'_, World> {
         self.part(|edit| components.into_iter().map(|one| edit.spawn_with(name, one)).collect())
     }
 
-    /// Puts a copy of a prefab into the world, as [`World::instantiate`].
+    /// Puts a copy of a prefab into the world, like [`World::instantiate`].
     ///
     /// # Errors
     ///
-    /// Those of [`World::instantiate`]; as [`attach`](Self::attach) of a journal.
+    /// Returns the same errors as [`World::instantiate`]. If the history has a journal, also returns the errors that
+    /// [`attach`](Self::attach) returns for it.
     pub fn instantiate(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.instantiate(prefab, outside)?;
@@ -273,12 +280,13 @@ impl Edit<'_, World> {
 
     /// Removes an object and its descendants.
     ///
-    /// Until that can no longer be undone they are parked, not released. An undo restores them as they were,
+    /// While this can be undone, the objects are kept outside the world and are not released. An undo restores them
     /// with their ids, so that references to them are valid again.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there; as [`attach`](Self::attach) of a journal, if a component in it could not be held.
+    /// Returns [`ErrorKind::NotFound`] if the object does not exist. If the history has a journal, also returns the
+    /// errors that [`attach`](Self::attach) returns for it, for each component in the subtree.
     pub fn remove(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
         self.check_all_journaled(object)?;
@@ -287,23 +295,24 @@ impl Edit<'_, World> {
         Ok(())
     }
 
-    /// Attaches a component to an object, after its others; one of its type that the object had is detached.
+    /// Attaches a component to an object, after its others. A component of the same type is detached first.
     ///
     /// # Errors
     ///
-    /// Those of [`World::attach`]; what the component's `validate` functions refuse. If there is a journal, which could not hold it:
-    /// [`ErrorKind::Unsupported`] if it holds shared pointers, [`ErrorKind::WrongClass`] if its class is not registered with the saves.
+    /// Returns the same errors as [`World::attach`], and an error if a `validate` function of the component refuses it.
+    /// If the history has a journal that could not record it, returns [`ErrorKind::Unsupported`] if it holds shared
+    /// pointers, and [`ErrorKind::WrongClass`] if its class is not registered with the saves.
     pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
         self.ready_to_change()?;
         self.target.register::<T>()?;
         self.attach_detached(Owner::Object(object), Detached::component(component))
     }
 
-    /// Attaches an empty component of a registered class, as [`World::attach_class`].
+    /// Attaches an empty component of a registered class, like [`World::attach_class`].
     ///
     /// # Errors
     ///
-    /// Those of [`World::attach_class`].
+    /// Returns the same errors as [`World::attach_class`].
     pub fn attach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         self.ready_to_change()?;
         let component = Detached::empty_component(self.target, class)?;
@@ -324,11 +333,12 @@ impl Edit<'_, World> {
         Ok(())
     }
 
-    /// Detaches a component; it is not released until that can no longer be undone.
+    /// Detaches a component. It is kept, and not released while this can be undone.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there, or has none; as [`attach`](Self::attach) of a journal.
+    /// Returns [`ErrorKind::NotFound`] if the object does not exist, or has no such component. If the history has a
+    /// journal, also returns the errors that [`attach`](Self::attach) returns for it.
     pub fn detach<T: Component>(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
         self.target.register::<T>()?;
@@ -339,7 +349,7 @@ impl Edit<'_, World> {
     ///
     /// # Errors
     ///
-    /// Those of [`detach`](Self::detach).
+    /// Returns the same errors as [`detach`](Self::detach).
     pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         self.ready_to_change()?;
         self.detach_of(Owner::Object(object), class.to_owned())
@@ -354,7 +364,7 @@ impl Edit<'_, World> {
         Ok(())
     }
 
-    /// Refuses what a journal that there is cannot hold.
+    /// Returns an error for a class that the journal, if there is one, could not record.
     fn check_journaled(&self, class: &str) -> Result<()> {
         self.support.check_journaled(self.target, class)
     }
@@ -367,21 +377,21 @@ impl Edit<'_, World> {
         self.target.check_classes(object, |world, class| self.support.check_journaled(world, class))
     }
 
-    /// Gives an object another name, as [`World::rename`]; returns what it got.
+    /// Renames an object, like [`World::rename`], and returns the name that it got.
     ///
     /// # Errors
     ///
-    /// Those of [`World::rename`].
+    /// Returns the same errors as [`World::rename`].
     pub fn rename(&mut self, object: ObjectId, name: &str) -> Result<&str> {
         self.name_by(object, |world| world.rename(object, name).map(drop))?;
         Ok(self.target.name(object).unwrap_or_default())
     }
 
-    /// Gives an object a name that others may have, too, as [`World::share_name`].
+    /// Gives an object a name that other objects may share, like [`World::share_name`].
     ///
     /// # Errors
     ///
-    /// Those of [`World::share_name`].
+    /// Returns the same errors as [`World::share_name`].
     #[doc(hidden)]
     pub fn share_name(&mut self, object: ObjectId, name: &str) -> Result<()> {
         self.name_by(object, |world| world.share_name(object, name))
@@ -401,20 +411,20 @@ impl Edit<'_, World> {
         Ok(())
     }
 
-    /// Puts an object below another one as its last child, or below none, as [`World::set_parent`].
+    /// Moves an object below another parent as its last child, or to the top level, like [`World::set_parent`].
     ///
     /// # Errors
     ///
-    /// Those of [`World::set_parent`].
+    /// Returns the same errors as [`World::set_parent`].
     pub fn set_parent(&mut self, object: ObjectId, parent: Option<ObjectId>) -> Result<()> {
         self.set_parent_at(object, parent, usize::MAX)
     }
 
-    /// Puts an object below another one, at an index among its children, as [`World::set_parent_at`].
+    /// Moves an object below another parent, at an index among its children, like [`World::set_parent_at`].
     ///
     /// # Errors
     ///
-    /// Those of [`World::set_parent_at`].
+    /// Returns the same errors as [`World::set_parent_at`].
     pub fn set_parent_at(
         &mut self,
         object: ObjectId,
@@ -429,11 +439,11 @@ impl Edit<'_, World> {
         Ok(())
     }
 
-    /// Pauses, resumes or expires an object, as [`World::set_activity`].
+    /// Pauses, resumes or expires an object, like [`World::set_activity`].
     ///
     /// # Errors
     ///
-    /// Those of [`World::set_activity`].
+    /// Returns the same errors as [`World::set_activity`].
     pub fn set_activity(&mut self, object: ObjectId, activity: Activity) -> Result<()> {
         self.ready_to_change()?;
         let old = self.target.activity(object);
@@ -460,7 +470,7 @@ impl Edit<'_, World> {
         }
     }
 
-    /// Records what was done to an object besides its components, unless it is as it was.
+    /// Records a change of an object other than of its components, unless it changed nothing.
     fn record_aspect(&mut self, object: ObjectId, is_same: bool, what: ChangeKind) {
         let change = (!is_same).then(|| Change::of_object(self.target, object, what));
         self.record(change);

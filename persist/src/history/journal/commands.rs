@@ -34,7 +34,7 @@ impl<T: 'static> CommandClass<T> {
         }
     }
 
-    /// A command as it was, without what it did through its context.
+    /// Decodes a command, without the steps that it did through its context.
     pub(super) fn read(
         &self,
         stored: &StoredCommand,
@@ -45,7 +45,7 @@ impl<T: 'static> CommandClass<T> {
         Ok(command)
     }
 
-    /// Does a command that changes its target directly as it was done first.
+    /// Applies a command again that changes its target directly, in the state before it was first applied.
     pub(super) fn replay(
         &self,
         stored: &StoredCommand,
@@ -53,8 +53,8 @@ impl<T: 'static> CommandClass<T> {
         support: &mut Support<T>,
         links: FieldLinks<'_>,
     ) -> Result<Step<T>, Failure> {
-        let before = stored.before.as_ref().unwrap_or(&stored.bytes);
-        let mut command = (self.read)(before, links)?;
+        let previous = stored.before.as_ref().unwrap_or(&stored.bytes);
+        let mut command = (self.read)(previous, links)?;
         let after = stored.before.is_some().then(|| (self.read)(&stored.bytes, links));
         let after = after.transpose()?;
         if !command.perform(target, support)? {
@@ -78,7 +78,7 @@ impl<T: 'static> CommandClass<T> {
     }
 }
 
-/// The bytes of a command, if it is of this type.
+/// Encodes a command, if it is of this type.
 pub(super) fn encode<C: Persist>(
     command: &dyn Any,
     registry: &Registry,
@@ -90,7 +90,7 @@ pub(super) fn encode<C: Persist>(
     Some(encoded.map(|()| buffer.into_bytes()))
 }
 
-/// Steps as they were stored, whose commands are read by `read`, without what they did through their context.
+/// Restores stored steps. `read` decodes a command without its further steps.
 pub(super) fn restored<T: 'static>(
     stored: Vec<StoredStep>,
     target: &mut T,
@@ -110,7 +110,7 @@ pub(super) fn restored<T: 'static>(
     stored.into_iter().map(restored).collect()
 }
 
-/// A command of the program's class, by links with the classes of the program that wrote it if it is another.
+/// Decodes a command. If another version of the program wrote it, `links` has the classes of that version.
 fn command<C: Persist>(bytes: &[u8], links: FieldLinks<'_>) -> Result<C> {
     let read = || {
         let mut command = links.decode(bytes, |input| input.value::<C>())?;
@@ -120,7 +120,7 @@ fn command<C: Persist>(bytes: &[u8], links: FieldLinks<'_>) -> Result<C> {
     read().map_err(|error: Error| error.in_class(C::persist_name()))
 }
 
-/// All classes of a registry, in their order, as a save without records.
+/// Encodes all classes of a registry in their order, as a save without records.
 pub(super) fn definitions(registry: &Registry) -> Result<Vec<u8>> {
     let (mut save, limits, mut buffer) = (Vec::new(), Limits::DEFAULT, Buffer::new());
     let mut sealer = Sealer::new(&mut save, Compression::None, &limits);

@@ -1,9 +1,20 @@
-//! Steps that another program recorded, as steps of this one.
+//! Migrates steps that another version of the program recorded.
 //!
-//! A step of a field has that field alone, while a plan takes a whole record: a migration may make one field of two. So the component is followed
-//! as that program stored it. The journal has it when it is changed first, and again after everything that changes
-//! components other than steps of fields. Both versions, before and after a step, are migrated; where they differ is what
-//! the step does here. A target that is no world is followed as a whole; so are its undos, after which it is not repeated.
+//! A step of a field has that field alone, while a migration takes a whole record: it may, for example, compute one
+//! field from two. So the replay follows each component *in the form in which it was recorded*. The journal has its
+//! content at its first change, and again after everything that changes components other than by steps of fields. For
+//! each step:
+//!
+//! ```text
+//! recorded form   content before ---- step ----> content after
+//!                       |                              |
+//!                    migrate                        migrate
+//!                       v                              v
+//! program's form  content before -- differences -> content after
+//! ```
+//!
+//! The differences are the migrated step. A target that is not a world is followed as a whole, also through undos and
+//! redos, so that its content is not recorded again after them.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
@@ -29,30 +40,30 @@ use crate::sorting::sort_by;
 use crate::world::{Change, ChangeState, Owner, all_in_bytes};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
-/// A component of an object, a resource or another target, by its class where it was recorded.
+/// Identifies a component of an object, a resource, or another target, by its class in the recorded form.
 pub(super) type ComponentKey = (Owner, String);
 
-/// What components and resources were where they were recorded.
+/// The contents of components and resources, in the form in which they were recorded.
 #[derive(Default)]
 pub(super) struct RecordedComponents {
-    /// At the point that a replay has come to.
+    /// At the current point of the replay.
     known: HashMap<ComponentKey, Vec<u8>>,
     /// After the edit that comes next.
     next: HashMap<ComponentKey, Vec<u8>>,
 }
 
 impl RecordedComponents {
-    /// Notes what something is after the edit that comes next.
+    /// Notes a content after the edit that comes next.
     pub(super) fn enter(&mut self, key: ComponentKey, bytes: Vec<u8>) {
         self.next.insert(key, bytes);
     }
 
-    /// Forgets all, after a change of components other than by steps of fields.
+    /// Forgets all contents, after a change of components other than by steps of fields.
     pub(super) fn clear(&mut self) {
         self.known.clear();
     }
 
-    /// Follows the steps of an entry that is undone or redone; forgets all if they do more than set fields.
+    /// Follows the steps of an entry that is undone or redone. Forgets all contents if they do more than set fields.
     pub(super) fn follow<T: 'static>(
         &mut self,
         steps: &[Step<T>],
@@ -80,36 +91,39 @@ impl RecordedComponents {
         }
     }
 
-    /// Brings the steps of an edit on.
-    pub(super) fn bring_on<T: 'static>(
+    /// Migrates the steps of an edit.
+    ///
+    /// A component whose content is known is followed from before the edit to after it. One whose content was recorded
+    /// for after the edit is followed back, from the last step to the first.
+    pub(super) fn migrate<T: 'static>(
         &mut self,
         steps: &mut [StoredStep],
         classes: &mut Classes<'_>,
         recorded: (&T, &Support<T>),
     ) -> Result<()> {
         let mut next = std::mem::take(&mut self.next);
-        let behind = next.clone();
-        // Classes may have other names in steps that have been brought on.
+        let after = next.clone();
+        // Steps that were migrated may have other class names, so the keys are collected first.
         let mut keys = HashSet::new();
         for step in &*steps {
             step.each(&mut |change| keys.extend(change.key()));
         }
-        let goes_forth =
-            |key: &ComponentKey| self.known.contains_key(key) && !behind.contains_key(key);
-        let (forth, back): (HashSet<ComponentKey>, HashSet<ComponentKey>) =
-            keys.into_iter().partition(goes_forth);
+        let is_forward =
+            |key: &ComponentKey| self.known.contains_key(key) && !after.contains_key(key);
+        let (forward, backward): (HashSet<ComponentKey>, HashSet<ComponentKey>) =
+            keys.into_iter().partition(is_forward);
         let (contents, direction) = (&mut self.known, Direction::Redo);
-        let (keys, change_state) = (Some(forth), ChangeState::Done);
+        let (keys, change_state) = (Some(forward), ChangeState::Done);
         let mut run = Evolution { classes, recorded, contents, keys, direction, change_state };
         run.all(steps)?;
-        (run.contents, run.keys, run.direction) = (&mut next, Some(back), Direction::Undo);
+        (run.contents, run.keys, run.direction) = (&mut next, Some(backward), Direction::Undo);
         run.all(steps)?;
-        self.known.extend(behind);
+        self.known.extend(after);
         Ok(())
     }
 
-    /// Migrates the steps of the entries that a journal begins with; those before a position are applied.
-    pub(super) fn bring_on_entries<'s, T: 'static>(
+    /// Migrates the steps of the entries at the beginning of a journal. The first `position` of them are applied.
+    pub(super) fn migrate_entries<'s, T: 'static>(
         &mut self,
         entries: impl DoubleEndedIterator<Item = &'s mut [StoredStep]> + ExactSizeIterator,
         position: usize,
@@ -135,13 +149,14 @@ impl RecordedComponents {
     }
 }
 
+/// A pass over steps, forward or back, that migrates them.
 struct Evolution<'e, 'p, T: 'static> {
     classes: &'e mut Classes<'p>,
-    /// The target, and what reads its contents.
+    /// The target, and the access to its fields.
     recorded: (&'e T, &'e Support<T>),
-    /// What is known at the current step: before it, or after it.
+    /// The contents at the current step, in the recorded form.
     contents: &'e mut HashMap<ComponentKey, Vec<u8>>,
-    /// The steps that are migrated are about these; `None` for all.
+    /// The components whose steps are migrated. `None` for all.
     keys: Option<HashSet<ComponentKey>>,
     direction: Direction,
     change_state: ChangeState,
@@ -153,7 +168,7 @@ impl<T: 'static> Evolution<'_, '_, T> {
         for at in 0..count {
             let at = if self.direction == Direction::Undo { count - 1 - at } else { at };
             match &mut steps[at] {
-                // It is done anew by its own code.
+                // Its own code applies it again, and creates its further steps in the program's form.
                 StoredStep::Command(command)
                     if command.is_direct && self.change_state == ChangeState::Done => {}
                 StoredStep::Command(command) => self.all(&mut command.further)?,
@@ -165,13 +180,13 @@ impl<T: 'static> Evolution<'_, '_, T> {
 
     fn one(&mut self, change: &mut Change) -> Result<()> {
         let Some(key) = change.key() else { return Ok(()) };
-        let is_it = self.keys.as_ref().is_none_or(|keys| keys.contains(&key));
-        if is_it && self.classes.skips(&key.1)? {
+        let is_included = self.keys.as_ref().is_none_or(|keys| keys.contains(&key));
+        if is_included && self.classes.skips(&key.1)? {
             change.skip();
             return Ok(());
         }
         match change.is_of_fields() {
-            _ if !is_it || self.classes.is_same(&key.1) => Ok(()),
+            _ if !is_included || self.classes.is_same(&key.1) => Ok(()),
             true => self.fields(change, &key),
             false => self.whole(change, key),
         }
@@ -187,16 +202,17 @@ impl<T: 'static> Evolution<'_, '_, T> {
             let changed = all_in_bytes(change.fields(), (&stored, number), bytes, direction);
             changed.map_err(|error| error.in_class(&*key.1))
         };
-        // A command may have changed what is known of it otherwise: the step has what it took away, and what it put there.
-        let there = run(content, self.direction)?;
-        let back = run(&there, self.direction.reversed())?;
-        content.clone_from(&there);
-        let there = self.own(key.0, number, &there)?;
-        let back = self.own(key.0, number, &back)?;
+        // A direct command may have changed the content unnoticed. The step is run both ways, so that its own values
+        // are used.
+        let end = run(content, self.direction)?;
+        let start = run(&end, self.direction.reversed())?;
+        content.clone_from(&end);
+        let end = self.own(key.0, number, &end)?;
+        let start = self.own(key.0, number, &start)?;
         let (target, support) = self.recorded;
         let ends = match self.direction {
-            Direction::Redo => (&*back, &*there),
-            Direction::Undo => (&*there, &*back),
+            Direction::Redo => (&*start, &*end),
+            Direction::Undo => (&*end, &*start),
         };
         change.migrate(support.changes_between(target, (key.0, name), ends)?);
         Ok(())
@@ -218,13 +234,15 @@ impl<T: 'static> Evolution<'_, '_, T> {
         Ok(())
     }
 
-    /// A content in the form that it has here. If it can hold no unknown data, it is without it.
+    /// Converts a content to the program's form.
+    ///
+    /// If the form cannot hold unknown data, as with an edit of a plain field, the unknown data is dropped.
     fn own(&mut self, owner: Owner, number: usize, bytes: &[u8]) -> Result<Vec<u8>> {
         let (target, support) = self.recorded;
-        let (found, of) = (self.classes.bring_on(number, bytes)?, (owner, number));
+        let (found, of) = (self.classes.migrated(number, bytes)?, (owner, number));
         match support.own_content(target, of, (&found, self.classes.numbers())) {
             Err(error) if error.kind() == ErrorKind::Unsupported => {
-                let found = self.classes.bring_on_known(number, bytes)?;
+                let found = self.classes.migrated_known(number, bytes)?;
                 support.own_content(target, of, (&found, self.classes.numbers()))
             }
             own => own,
@@ -232,10 +250,10 @@ impl<T: 'static> Evolution<'_, '_, T> {
     }
 }
 
-/// Brings what a journal holds on to the program's classes, by the same plans as saves.
+/// Migrates the contents of a journal to the program's classes, by the same plans as saves.
 pub(super) struct Programs<'p> {
     pub(super) commands: Classes<'p>,
-    /// Of the components and resources of a world, if the target is one.
+    /// The classes of the components and resources, if the target is a world.
     world: Option<Classes<'p>>,
 }
 
@@ -249,12 +267,12 @@ impl<'p> Programs<'p> {
         Self { commands: Classes::new(commands, options), world }
     }
 
-    /// The classes of what has the fields that changes are of.
+    /// The classes of the values whose fields change: those of the world, or of any other target.
     pub(super) fn of_fields(&mut self) -> &mut Classes<'p> {
         self.world.as_mut().unwrap_or(&mut self.commands)
     }
 
-    /// What was skipped of components and resources: steps of classes that the program does not have, and fields.
+    /// The report rows of skipped steps, whose classes the program does not have, and of skipped fields.
     pub(super) fn skipped(&mut self) -> Vec<ReportRow> {
         let Some(world) = &mut self.world else { return Vec::new() };
         world.note_dropped();
@@ -263,7 +281,7 @@ impl<'p> Programs<'p> {
         rows.into_iter().map(|(row, count)| ReportRow::new(row, *count, None)).collect()
     }
 
-    /// Reads which classes the frames are of from here on.
+    /// Reads the classes of the frames that follow.
     pub(super) fn read(&mut self, program: &StoredProgram) -> Result<()> {
         self.commands.read(&program.commands)?;
         match &mut self.world {
@@ -272,7 +290,7 @@ impl<'p> Programs<'p> {
         }
     }
 
-    /// Refuses a frame with something of a class that the program does not have.
+    /// Returns an error for a frame with a class that the program does not have.
     pub(super) fn check<T: 'static>(
         &mut self,
         frame: &Frame<'_>,
@@ -315,48 +333,49 @@ impl<'p> Programs<'p> {
         commands.get(&class).ok_or_else(|| unregistered(name))
     }
 
-    /// The class of a command, and the command in the form that the program has.
-    pub(super) fn brought_on<'c, T: 'static>(
+    /// The class of a command, and the command in the program's form.
+    pub(super) fn migrated_command<'c, T: 'static>(
         &mut self,
         mut stored: StoredCommand,
         commands: &'c CommandClasses<T>,
     ) -> Result<(&'c CommandClass<T>, StoredCommand)> {
         let found = self.command(stored.class, commands)?;
         let class = stored.class as usize;
-        stored.bytes = self.commands.bring_on(class, &stored.bytes)?.into_owned();
-        if let Some(before) = &mut stored.before {
-            *before = self.commands.bring_on(class, before)?.into_owned();
+        stored.bytes = self.commands.migrated(class, &stored.bytes)?.into_owned();
+        if let Some(previous) = &mut stored.before {
+            *previous = self.commands.migrated(class, previous)?.into_owned();
         }
         Ok((found, stored))
     }
 
-    /// A command as it was, without what it did through its context.
+    /// Decodes a command, without the steps that it did through its context.
     pub(super) fn read_command<T: 'static>(
         &mut self,
         stored: StoredCommand,
         commands: &CommandClasses<T>,
     ) -> Result<Box<Performed<T>>> {
-        let (class, stored) = self.brought_on(stored, commands)?;
+        let (class, stored) = self.migrated_command(stored, commands)?;
         class.read(&stored, self.commands.links())
     }
 }
 
+/// The classes of a journal, and their plans for a migration.
 pub(super) struct Classes<'p> {
     registry: &'p Registry,
     options: LoadOptions,
-    /// `None` before the journal says which classes it has.
+    /// `None` before the first frame with classes.
     found: Option<ResolvedClasses<'p>>,
-    /// True for the classes of the components and resources of a world, which it can be without.
+    /// True for the classes of the components and resources of a world. Steps of unknown classes are skipped.
     is_world: bool,
-    /// What was skipped, and how often.
+    /// The steps and fields that were skipped, and how often.
     skipped: HashMap<PlannedRow, u64>,
 }
 
 struct ResolvedClasses<'p> {
     plans: Box<Plans<'p>>,
-    /// The plans that drop unknown data, once a step cannot hold it.
+    /// Plans that drop unknown data. Present once a step could not hold it.
     known: Option<Box<Plans<'p>>>,
-    /// Which of the program's classes those of each number are.
+    /// The program's class for each class of the journal.
     numbers: Vec<Option<usize>>,
     by_name: HashMap<String, usize>,
     /// True for each class whose bytes and paths mean the same in the program.
@@ -392,12 +411,12 @@ impl<'p> Classes<'p> {
         Ok(())
     }
 
-    /// What commands of the journal are read with.
+    /// Links with which commands of the journal are decoded.
     pub(super) fn links(&self) -> FieldLinks<'_> {
         FieldLinks::of_command(self.registry).numbered(self.numbers())
     }
 
-    /// Which of the program's classes those of each number are, if that is not the same.
+    /// The program's class for each class of the journal.
     fn numbers(&self) -> Option<&[Option<usize>]> {
         self.found.as_ref().map(|found| &*found.numbers)
     }
@@ -412,8 +431,8 @@ impl<'p> Classes<'p> {
         }
     }
 
-    /// A value of a class in the form that the program has.
-    pub(super) fn bring_on<'b>(&mut self, class: usize, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>> {
+    /// Converts a value to the program's form.
+    pub(super) fn migrated<'b>(&mut self, class: usize, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>> {
         let env = self.registry.env();
         let Some(ResolvedClasses { plans, .. }) = &mut self.found else {
             return Err(wrong("no classes"));
@@ -424,8 +443,8 @@ impl<'p> Classes<'p> {
         rewritten(plans, class, bytes, &env).map(Cow::from)
     }
 
-    /// Like [`bring_on`](Self::bring_on), without what the program does not have.
-    fn bring_on_known(&mut self, class: usize, bytes: &[u8]) -> Result<Vec<u8>> {
+    /// Like [`migrated`](Self::migrated), but drops unknown data.
+    fn migrated_known(&mut self, class: usize, bytes: &[u8]) -> Result<Vec<u8>> {
         let (env, program) = (self.registry.env(), self.registry.program());
         let options = self.options.drop_unknown(true);
         let found = self.found.as_mut().ok_or_else(|| wrong("no classes"))?;
@@ -437,24 +456,25 @@ impl<'p> Classes<'p> {
         rewritten(plans, class, bytes, &env)
     }
 
-    /// True if all bytes and paths mean the same in the program.
+    /// True if all bytes and paths of the journal mean the same in the program.
     pub(super) fn are_same(&self) -> bool {
         self.found.as_ref().is_some_and(|found| found.same.iter().all(|same| *same))
     }
 
-    /// True if those of a class of this name do.
+    /// True if the bytes and paths of a class mean the same in the program.
     pub(super) fn is_same(&self, name: &str) -> bool {
         let Some(found) = &self.found else { return false };
         found.by_name.get(name).is_some_and(|class| found.same[*class])
     }
 
-    /// True if a class and those inside of it have the names that they have in the program, and so have their fields and
-    /// variants. Steps know fields by their names, while equal bytes may be of fields that have other ones now.
+    /// True if a class and the classes in it have the same names in the program, and so have their fields and variants.
+    ///
+    /// Steps name their fields. Equal bytes are not enough, since a field may have been renamed.
     fn has_same_names(&self, found: &ResolvedClasses<'p>, class: usize) -> bool {
         let are_named = |stored: &[FieldSchema], own: &[FieldSchema]| {
             stored.iter().map(|field| &field.name).eq(own.iter().map(|field| &field.name))
         };
-        let (mut met, mut next) = (HashSet::from([class]), vec![class]);
+        let (mut seen, mut next) = (HashSet::from([class]), vec![class]);
         while let Some(class) = next.pop() {
             let Some(own) = found.numbers[class] else { return false };
             let (stored, own) = (&found.plans.stored[class], &self.registry.program().classes[own]);
@@ -474,7 +494,7 @@ impl<'p> Classes<'p> {
             }
             for kind in stored.kinds() {
                 kind.visit(&mut |kind| match kind {
-                    KindSchema::Class(class) => next.extend(met.insert(*class).then_some(*class)),
+                    KindSchema::Class(class) => next.extend(seen.insert(*class).then_some(*class)),
                     KindSchema::Dynamic(name) => {
                         let of = self.registry.trait_classes().find(|(of, _)| **of == **name);
                         let is_of = |class: &usize| {
@@ -482,7 +502,7 @@ impl<'p> Classes<'p> {
                             own.zip(of.as_ref()).is_some_and(|(own, (_, of))| of.contains(&own))
                         };
                         let classes = (0..found.numbers.len()).filter(is_of);
-                        next.extend(classes.filter(|class| met.insert(*class)));
+                        next.extend(classes.filter(|class| seen.insert(*class)));
                     }
                     _ => {}
                 });
@@ -491,7 +511,7 @@ impl<'p> Classes<'p> {
         true
     }
 
-    /// True if a step of a class of this name is skipped, as the program does not have it; it is counted.
+    /// True if the program does not have a class, so that its steps are skipped. Each is counted.
     fn skips(&mut self, name: &str) -> Result<bool> {
         let found = self.found()?;
         let class = found.by_name.get(name);
@@ -508,7 +528,7 @@ impl<'p> Classes<'p> {
         *self.skipped.entry(row).or_insert(0) += count;
     }
 
-    /// Notes which fields were dropped since steps cannot hold unknown data.
+    /// Counts the fields that were dropped because steps could not hold them as unknown data.
     fn note_dropped(&mut self) {
         let plans = self.found.as_mut().and_then(|found| found.known.take());
         for (row, run) in plans.iter().flat_map(|plans| plans.events()) {
@@ -518,7 +538,7 @@ impl<'p> Classes<'p> {
         }
     }
 
-    /// The number of a class of this name, and the name that it has in the program.
+    /// The number of a class in the journal, and its name in the program.
     fn known(&self, name: &str) -> Result<(usize, &'p str)> {
         let found = self.found()?;
         let class = found.by_name.get(name).copied();
@@ -538,7 +558,7 @@ impl<'p> Classes<'p> {
     }
 }
 
-/// A value of a stored class as one of the program's.
+/// Converts a value of a stored class to the program's class.
 fn rewritten(plans: &mut Plans<'_>, class: usize, bytes: &[u8], env: &Env<'_>) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 4);
     let source = SourceRecord { class, id: 1, payload: bytes, kept: &[] };

@@ -1,4 +1,8 @@
-//! Which of the journals that there are is that of the save, and what becomes of the others.
+//! The files of a journal: their locks, the choice of the one that follows the save, and copies of the others.
+//!
+//! A save replaces the journal by writing a new one under another name. So an interrupted save leaves two journals.
+//! Only one of them follows the save. The digest of the save in the header of a journal decides. Any journal that has
+//! edits and is not continued is copied, so that nothing is overwritten that somebody may need.
 
 use std::cmp::Reverse;
 use std::io;
@@ -11,11 +15,11 @@ use crate::sorting::sort_by;
 use crate::storage::{Storage, StorageLock, are_same, has_no_lock, is_beginning, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
-/// What a session has locked while it is open: its journal, and its save against sessions with other journals.
+/// The locks of an open session: on its journal, and on its save against sessions with other journals.
 pub(super) struct Locks {
     pub(super) journal: Option<StorageLock>,
     pub(super) _save: Option<StorageLock>,
-    /// The file of the journal itself, which may have other names.
+    /// The file of the journal itself, which may be reached by other names.
     pub(super) file: Option<StorageLock>,
 }
 
@@ -53,8 +57,9 @@ pub(super) fn in_use(journal: &Path) -> Error {
     )
 }
 
-/// Locks a journal, and its save against sessions with other journals. Where there are no locks, or no room for their
-/// files, the session goes without.
+/// Locks a journal, and its save against sessions with other journals.
+///
+/// Without support for locks, or on a full disk, the session continues without them.
 pub(super) fn lock(storage: &dyn Storage, save: &Path, journal: &Path) -> Result<Locks> {
     let take = |of: &Path, name: PathBuf| match storage.lock(&name) {
         Ok(Some(lock)) => Ok(Some(lock)),
@@ -71,8 +76,9 @@ pub(super) fn lock(storage: &dyn Storage, save: &Path, journal: &Path) -> Result
     Ok(Locks { journal: locked, _save: save, file })
 }
 
-/// Looks for the journal that follows a save; also those that are in the way. Nothing is known of one whose header is
-/// damaged.
+/// Finds the journal that follows a save, and the other journals.
+///
+/// A journal whose header is damaged is listed in `recovered`, since it cannot be read at all.
 pub(super) fn find(
     storage: &dyn Storage,
     journal: &Path,
@@ -84,8 +90,8 @@ pub(super) fn find(
         match scan(storage, &path) {
             Ok(scan) => found.push(Chosen { path, scan }),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            // Of the new one, only an unfinished write can have left that: its first sector may be what was on the disk
-            // before.
+            // A damaged new journal can only be an unfinished write, whose first sector still has older bytes of the
+            // disk.
             Err(error) if error.is_damage() && path != journal => {}
             Err(error) if error.is_damage() && error.kind() != ErrorKind::NotASave => {
                 recovered.stopped = Some(Stopped::at(0, &error));
@@ -102,15 +108,15 @@ pub(super) fn find(
     let is_of_generation = |found: &Chosen| {
         found.scan.follows.map(|follows| follows.generation()) == digest.map(Digest::generation)
     };
-    // A new journal is flushed before its save takes its place. One that is not whole is that of a save that has not, and what
-    // it says is in the journal before.
+    // A new journal is flushed before its save is put in place. So one that is not whole belongs to a save that never
+    // was, and its edits are in the previous journal.
     let is_unfinished = |found: &Chosen| {
         let is_whole = !found.scan.is_torn && found.scan.damage.is_none();
         found.path != journal && found.scan.events == 0 && !is_whole && !is_of_generation(found)
     };
     found.retain(|found| !is_unfinished(found));
     let (mut chosen, mut others): (Vec<_>, Vec<_>) = found.into_iter().partition(follows);
-    // Of two, that of the very save; else the one that goes further, and of those the first.
+    // If both follow it, the one of the same generation is chosen, then the longer one, then the first.
     let key = |found: &Chosen| Reverse((is_of_generation(found), found.scan.sequence));
     sort_by(&mut chosen, |a, b| key(a).cmp(&key(b)));
     let rest = chosen.split_off(chosen.len().min(1));
@@ -118,8 +124,9 @@ pub(super) fn find(
     Ok((chosen.pop(), others))
 }
 
-/// Chooses the journal of the save. Of others that have something in them copies are kept; those for which there is no room
-/// now are returned, to be kept before anything is written.
+/// Chooses the journal of the save, and copies the others if they have edits.
+///
+/// Returns the paths that could not be copied because the disk is full. They must be copied before anything is written.
 pub(super) fn choose(
     storage: &dyn Storage,
     journal: &Path,
@@ -132,7 +139,7 @@ pub(super) fn choose(
         keep_if_room(storage, &damaged, journal, recovered, &mut unkept)?;
     }
     let next = names::next_journal(journal);
-    // The journal before is in the save that its successor follows.
+    // The previous journal is part of the save that its successor follows.
     let has_successor = chosen.as_ref().is_some_and(|chosen| chosen.path == next);
     for other in others {
         let is_unfinished = other.path == next && other.scan.events == 0;
@@ -147,7 +154,7 @@ pub(super) fn choose(
     Ok((chosen, unkept))
 }
 
-/// Keeps a copy of a journal, unless the disk is full.
+/// Copies a journal, unless the disk is full.
 pub(super) fn keep_if_room(
     storage: &dyn Storage,
     from: &Path,
@@ -163,8 +170,10 @@ pub(super) fn keep_if_room(
     Ok(())
 }
 
-/// Copies a journal to a name that is free, for the user to look at, or over a copy of its beginning: each session that
-/// continues it would keep one more.
+/// Copies a journal to a free name, for the user to inspect.
+///
+/// An older copy that is a beginning of the journal is replaced: otherwise each session that continues the journal
+/// would leave one more copy.
 pub(super) fn keep(storage: &dyn Storage, from: &Path, journal: &Path) -> io::Result<PathBuf> {
     let mut number = 1;
     let name = loop {
@@ -192,7 +201,7 @@ pub(super) fn keep(storage: &dyn Storage, from: &Path, journal: &Path) -> io::Re
     Ok(name)
 }
 
-/// True if the disk is full or cannot be written at all, so that another file would not help.
+/// True if the disk is full or read-only, so that another file could not be written either.
 pub(super) fn cannot_write(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
     [FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull].contains(&error.kind())

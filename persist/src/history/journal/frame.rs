@@ -1,4 +1,4 @@
-//! The bytes of a journal: a header, and frames; how they are written and read.
+//! The bytes of a journal, a header and frames, and how they are written and read.
 
 use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
@@ -10,34 +10,35 @@ use crate::format::Digest;
 use crate::storage::{Storage, StoredFile};
 use crate::{Error, ErrorKind, Result};
 
-/// As a save's, with another letter.
+/// Like the magic bytes of a save, with another letter.
 const MAGIC: [u8; 8] = *b"\x89PSJ\r\n\x1a\n";
 
-/// The format that this library writes, and the only one that it reads: a journal lives until the next save.
+/// The only format that this library writes and reads. A journal lives until the next save, so old formats need no
+/// reader.
 const VERSION: u16 = 5;
 
-/// Magic, version, flags, digest and checksum.
+/// Bytes of the header: magic, version, flags, digest of the save, and checksum.
 const HEADER: usize = 8 + 2 + 2 + Digest::SIZE + 4;
 
 /// The flag of a journal that follows a save.
 const FOLLOWS: u16 = 1;
 
-/// Length, kind, place and sequence number, in front of a payload.
+/// Bytes before a payload: its length, the kind, the place in the append, and the sequence number.
 const HEAD: usize = 4 + 1 + 2 + 8;
 
-/// The checksum at its end.
+/// Bytes of the checksum after a payload.
 pub(super) const CRC: usize = 4;
 
-/// What a frame says.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 #[repr(u8)]
 pub(in crate::history) enum FrameKind {
-    /// The classes by which the following frames are written.
+    /// The classes of the frames that follow.
     Program = 1,
-    /// What the history was when the journal began; its entries follow.
+    /// The state of the history when the journal began. Its entries follow.
     Stacks = 2,
     Entry = 3,
-    /// What a component or a resource is after the edit that follows, or as the journal begins.
+    /// The content of a component or a resource, at the beginning of the journal or after the edit that follows.
     Content = 4,
     Done = 16,
     Undone = 17,
@@ -67,18 +68,18 @@ impl FrameKind {
         })
     }
 
-    /// True if it says what the journal began with.
+    /// True if it describes the state at the beginning of the journal.
     pub(super) fn is_beginning(self) -> bool {
         self < Self::Done
     }
 
-    /// True if somebody did something.
+    /// True if it records an action of the user or the program.
     pub(super) fn is_event(self) -> bool {
         !self.is_beginning() && self != Self::Evicted
     }
 }
 
-/// The first bytes of a journal that follows this save, or none.
+/// The header of a journal that follows this save. `None` if there is no save yet.
 pub(super) fn header(follows: Option<&Digest>) -> [u8; HEADER] {
     let mut bytes = [0; HEADER];
     bytes[..8].copy_from_slice(&MAGIC);
@@ -92,11 +93,12 @@ pub(super) fn header(follows: Option<&Digest>) -> [u8; HEADER] {
     bytes
 }
 
-/// Reads a header: which save the journal follows.
+/// Reads a header. Returns the digest of the save that the journal follows.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotASave`] if the bytes are those of something else, [`ErrorKind::NewerFormat`], [`ErrorKind::Unsupported`] if it is older, [`ErrorKind::Truncated`], [`ErrorKind::Damaged`].
+/// Returns [`ErrorKind::NotASave`] if the bytes are not those of a journal, [`ErrorKind::NewerFormat`] or
+/// [`ErrorKind::Unsupported`] for a newer or older format, and [`ErrorKind::Truncated`] or [`ErrorKind::Damaged`].
 fn read_header(bytes: &[u8]) -> Result<Option<Digest>> {
     let known = &MAGIC[..bytes.len().min(MAGIC.len())];
     let is_empty = bytes.iter().all(|byte| *byte == 0);
@@ -132,10 +134,10 @@ fn read_header(bytes: &[u8]) -> Result<Option<Digest>> {
     Ok((flags == FOLLOWS).then_some(Digest(digest)))
 }
 
-/// Appends a frame to the bytes of an append, in which `place` frames stand before it.
+/// Encodes a frame. `place` is the number of frames before it in the same append.
 ///
-/// The place separates a power cut from damage: if the first frame of an append is missing and a later one is whole, no
-/// acknowledged edit is missing.
+/// The place distinguishes a power failure from damage. A disk writes its sectors in any order, so that a later frame
+/// of the same append may be whole while an earlier one is missing. No acknowledged edit is lost then.
 pub(super) fn push(
     kind: FrameKind,
     place: usize,
@@ -173,33 +175,32 @@ pub(super) struct Frame<'r> {
     pub(super) payload: &'r [u8],
 }
 
-/// Reads the frames of a journal, each whole in memory, no other.
+/// Reads the frames of a journal, one at a time. Only one frame is in memory.
 pub(super) struct FrameReader {
     file: BufReader<Box<dyn StoredFile>>,
-    /// What has been read.
+    /// A summary of the frames that were read.
     pub(super) scan: JournalScan,
     bytes: Vec<u8>,
 }
 
-/// What a journal holds, as far as that is known without doing it again.
+/// A summary of a journal, without a replay.
 #[derive(Default)]
 pub(super) struct JournalScan {
     pub(super) follows: Option<Digest>,
     /// Bytes of the file.
     pub(super) size: u64,
-    /// Where the good frames end.
+    /// The offset after the last good frame.
     pub(super) end: u64,
-    /// How many there are, and the number of the last.
+    /// The number of good frames, and the sequence number of the last.
     pub(super) frames: u64,
     pub(super) sequence: u64,
-    /// How many things happened since it began.
+    /// The number of events since the journal began.
     pub(super) events: u64,
     /// True if the file ends in the middle of an append.
     pub(super) is_torn: bool,
-    /// True if what is torn may be a frame that was written whole, and has been damaged since: it has its length, and not
-    /// its checksum.
+    /// True if the torn part may be a whole frame that was damaged later: its length fits, and its checksum does not.
     pub(super) is_garbled: bool,
-    /// Why the bytes after the good frames are no frame, and not the end of the file.
+    /// Why the bytes after the good frames are neither a frame nor an interrupted append.
     pub(super) damage: Option<Error>,
     /// The outermost transaction that is open at the end.
     pub(super) open: Option<OpenTransaction>,
@@ -208,15 +209,15 @@ pub(super) struct JournalScan {
 /// A transaction without an end.
 #[derive(Clone, Copy)]
 pub(super) struct OpenTransaction {
-    /// Where it begins, and the number of the frame before.
+    /// The offset of its first frame, and the sequence number before it.
     pub(super) offset: u64,
-    pub(super) before: u64,
-    /// How many are open, one in the other.
+    pub(super) previous: u64,
+    /// The number of nested open transactions.
     pub(super) depth: usize,
 }
 
 impl JournalScan {
-    /// How many transactions are open at the end, one in the other.
+    /// The number of nested transactions that are open at the end.
     pub(super) fn depth(&self) -> usize {
         self.open.map_or(0, |open| open.depth)
     }
@@ -225,7 +226,7 @@ impl JournalScan {
         self.is_torn.then(|| Torn { offset: self.end, bytes: self.size - self.end })
     }
 
-    /// Where and why it cannot be read further, if it is damaged.
+    /// The place and the reason, if damage prevents reading further.
     pub(super) fn stopped(&self) -> Option<Stopped> {
         self.damage.as_ref().map(|error| Stopped::at(self.end, error))
     }
@@ -237,7 +238,7 @@ impl JournalScan {
         self.open = match (frame.kind, self.open) {
             (FrameKind::Begun, None) => Some(OpenTransaction {
                 offset: frame.offset,
-                before: frame.sequence.saturating_sub(1),
+                previous: frame.sequence.saturating_sub(1),
                 depth: 1,
             }),
             (FrameKind::Begun, Some(open)) => {
@@ -266,7 +267,7 @@ impl FrameReader {
         Ok(Self { file, scan, bytes: Vec::new() })
     }
 
-    /// The next frame whose number is above that of the last; `None` if there is none, and the scan says why.
+    /// Reads the next frame with a higher number than the last. Returns `None` at the end, and the scan says why.
     pub(super) fn next(&mut self) -> io::Result<Option<Frame<'_>>> {
         let mut offset = self.scan.end;
         loop {
@@ -284,10 +285,10 @@ impl FrameReader {
                 return Ok(None);
             }
             if head == [0; HEAD] {
-                // A disk that lost power may have the length of a file, and zeros in it.
+                // After a power failure, a file may have its new length, and zeros in place of the data.
                 return self.stop_at(offset, false);
             }
-            // The file has as many bytes, so that no more memory is asked for.
+            // The file has that many bytes, so a corrupt length cannot request more memory.
             let whole = usize::try_from(length).unwrap_or(usize::MAX);
             let bytes = &mut self.bytes;
             bytes.clear();
@@ -321,17 +322,17 @@ impl FrameReader {
         }
     }
 
-    /// Notes that the frames end at an offset before the file does, and why: a power cut has interrupted the one append that is
-    /// there, or it is damaged.
+    /// Notes that the good frames end before the file does, and why: a power failure interrupted the last append, or
+    /// the file is damaged.
     fn stop_at(&mut self, offset: u64, is_last: bool) -> io::Result<Option<Frame<'_>>> {
-        /// Bytes of an append that is looked through; more of it counts as damaged.
+        /// The largest rest, in bytes, that is searched for frames. A larger rest counts as damaged.
         const LONGEST: u64 = 16 << 20;
         let left = self.scan.size.saturating_sub(offset);
         let mut rest = Vec::new();
         self.file.seek(io::SeekFrom::Start(offset))?;
         (&mut self.file).take(left.min(LONGEST)).read_to_end(&mut rest)?;
         let is_read = left <= LONGEST;
-        // A disk that lost power may have the length of a file, and zeros in it.
+        // After a power failure, a file may have its new length, and zeros in place of the data.
         let is_zero = is_read && rest.iter().all(|byte| *byte == 0);
         let is_unfinished = || !has_later_append(&rest, self.scan.sequence);
         self.scan.is_torn = is_last || is_zero || (is_read && is_unfinished());
@@ -341,7 +342,7 @@ impl FrameReader {
     }
 }
 
-/// Length with the checksum, place and number of the frame that these bytes begin with, as its head says.
+/// The length with head and checksum, the place, and the number of the frame that begins here, according to its head.
 fn head_of(bytes: &[u8]) -> Option<(usize, u16, u64)> {
     let head = bytes.first_chunk::<HEAD>()?;
     let length = usize::try_from(LittleEndian::read_u32(head)).ok()?;
@@ -350,17 +351,17 @@ fn head_of(bytes: &[u8]) -> Option<(usize, u16, u64)> {
     Some((length.checked_add(HEAD + CRC)?, place, LittleEndian::read_u64(&head[7..])))
 }
 
-/// True if a whole frame of a later append follows, or if looking for it takes too long.
+/// True if a whole frame of a later append follows, or if the search takes too long.
 ///
-/// The append under way has the frame after number `last`. A disk writes its sectors in any order, so that other whole
-/// frames of it say nothing.
+/// The interrupted append has the frame after number `last`. Other whole frames of the same append prove nothing, since
+/// a disk writes its sectors in any order.
 fn has_later_append(rest: &[u8], last: u64) -> bool {
-    // In bytes made to harm, a head that fits may begin at each byte.
+    // In a malicious file, a head that fits may begin at each byte, and each would cost a checksum of the rest.
     let mut budget = 8 * rest.len();
     for start in 0..rest.len() {
         let Some((length, place, sequence)) = head_of(&rest[start..]) else { continue };
         let is_near = sequence > last && sequence - last <= rest.len() as u64;
-        // The last place stands for itself and all after it.
+        // The highest place stands for itself and all places after it.
         let is_same = place < u16::MAX && sequence.saturating_sub(u64::from(place)) <= last + 1;
         let Some(frame) = rest.get(start..start + length).filter(|_| is_near && !is_same) else {
             continue;
@@ -390,7 +391,7 @@ fn gap(offset: u64, last: u64, found: u64) -> Error {
     .at(offset)
 }
 
-/// Looks through a journal.
+/// Reads a whole journal for its summary.
 pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<JournalScan> {
     let mut reader = FrameReader::open(storage, path)?;
     while reader.next().map_err(|error| Error::io("read", path, error))?.is_some() {}

@@ -1,4 +1,4 @@
-//! Whether the save of a session is still the one that its journal follows.
+//! Checks that the save of a session is still the one that its journal follows.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,39 +10,39 @@ use crate::storage::recover::is_between;
 use crate::storage::{FileStamp, Storage, read_save};
 use crate::{Error, ErrorKind, Limits};
 
-/// Whether a save is the one that a journal follows.
+/// The result of comparing a save with the one that a journal follows.
 pub(super) enum SaveIdentity {
     Same,
-    /// It is the one that the session has saved last, although that was an error.
+    /// It is the last save of the session, although that save returned an error.
     Saved,
-    /// It was replaced, or is surely missing.
+    /// It was replaced, or is certainly missing.
     Changed,
-    /// The system does not let it be read at this moment, which says nothing about it.
+    /// The system does not let it be read at the moment, so nothing is known.
     Unknown(Error),
 }
 
-/// The save that a journal follows, as it was seen last.
+/// The save that a journal follows, as last seen.
 pub(super) struct FollowedSave {
     storage: Arc<dyn Storage>,
     path: PathBuf,
     limits: Limits,
     expected: Expected,
-    /// A save of the session that may be in place or not: the system has not said.
+    /// A save of the session that may or may not be in place: the system did not say.
     undecided: Option<Digest>,
     stamp: Option<FileStamp>,
-    /// The stamp of a save that is another one, so that it is read once only.
+    /// The stamp of a save that is known to be different, so that its content is read only once.
     other: Option<FileStamp>,
 }
 
 enum Expected {
     Missing,
     Save(Digest),
-    /// A file that was not loaded itself: it is damaged or refused, and a backup was loaded. Only its stamp is known.
+    /// A file that was not loaded, since it is damaged or refused, and a backup was. Only its stamp is known.
     Unloaded,
 }
 
 impl FollowedSave {
-    /// One that is about to be loaded.
+    /// Creates the state for a save that is about to be loaded.
     pub(super) fn new(storage: Arc<dyn Storage>, path: PathBuf, limits: &Limits) -> Self {
         let stamp = storage.stamp(&path).ok();
         let (limits, expected) = (*limits, Expected::Missing);
@@ -51,12 +51,13 @@ impl FollowedSave {
 
     /// Notes what was loaded.
     pub(super) fn loaded(&mut self, digest: Option<Digest>, report: Option<&LoadReport>) {
-        // A load that recovers has replaced the file; any other program may have done so meanwhile.
+        // A load that recovers has replaced the file. Any other program may have done so as well, so the stamp is only
+        // trusted if it is the one from before the load.
         let stamp = self.storage.stamp(&self.path).ok();
         let is_unloaded = report.is_some_and(|report| {
-            let stays =
+            let is_left =
                 report.recovery().is_some_and(|it| it.backup.is_some() && it.damaged.is_none());
-            stays || report.salvage().is_some()
+            is_left || report.salvage().is_some()
         });
         self.expected = match digest {
             None => Expected::Missing,
@@ -70,18 +71,18 @@ impl FollowedSave {
         };
     }
 
-    /// Notes that this is the save now.
+    /// Notes that this save is in place now.
     pub(super) fn follow(&mut self, digest: Digest, stamp: Option<FileStamp>) {
         (self.expected, self.stamp, self.other) = (Expected::Save(digest), stamp, None);
         self.undecided = None;
     }
 
-    /// Notes that this may be the save now, or forgets it.
+    /// Notes that this save may be in place, or that the last such save is not.
     pub(super) fn set_undecided(&mut self, digest: Option<Digest>) {
         (self.undecided, self.other) = (digest, None);
     }
 
-    /// Compares the save with the one that the journal follows: by its stamp, and by its content if that is another one.
+    /// Compares the save with the one that the journal follows, by its stamp. If the stamp differs, by its content.
     pub(super) fn check(&mut self) -> SaveIdentity {
         let stamp = match self.storage.stamp(&self.path) {
             Ok(stamp) if self.stamp == Some(stamp) => return SaveIdentity::Same,
@@ -94,7 +95,7 @@ impl FollowedSave {
             Expected::Missing | Expected::Unloaded => None,
         };
         let identity = match (&self.expected, self.undecided) {
-            // The disk did not say when the session was opened.
+            // The system gave no stamp when the session was opened, so there is nothing to compare.
             (Expected::Unloaded, None) if self.stamp.is_none() => SaveIdentity::Same,
             (Expected::Missing | Expected::Unloaded, None) => SaveIdentity::Changed,
             (_, undecided) => {
@@ -115,12 +116,12 @@ impl FollowedSave {
         identity
     }
 
-    /// What it means that the file has no stamp.
+    /// The result for a file without a stamp.
     fn missing(&self, error: io::Error) -> SaveIdentity {
         let is_missing = error.kind() == io::ErrorKind::NotFound;
         match self.expected {
             Expected::Missing if is_missing => SaveIdentity::Same,
-            // Where a file has one name, the save is without it for a moment while another program saves.
+            // On some systems, the save has no name for a moment while another program saves.
             _ if is_missing && !is_between(&*self.storage, &self.path) => SaveIdentity::Changed,
             _ if error.kind() == io::ErrorKind::InvalidData => SaveIdentity::Changed,
             _ => SaveIdentity::Unknown(Error::io("read", &self.path, error)),

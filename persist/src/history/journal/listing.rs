@@ -1,4 +1,4 @@
-//! What a journal says, read by the schemas that it has, without the program's types.
+//! The events of a journal, read by the schemas in the journal, without the program's types.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use crate::storage::FILES;
 use crate::world::{Change, ChangeKind, ComponentPlace, Fragment};
 use crate::{Error, FieldPath, Limits, ObjectId, Result, Value};
 
-/// What a journal says, event by event, for tools that do not have the types of the program that wrote it.
+/// The events of a journal, for tools that do not have the types of the program that wrote it.
 ///
 /// # Example
 ///
@@ -51,44 +51,44 @@ use crate::{Error, FieldPath, Limits, ObjectId, Result, Value};
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct JournalListing {
-    /// Bytes of the journal.
+    /// The number of bytes of the journal.
     pub bytes: u64,
-    /// The entries that the history had when the journal began, oldest first.
+    /// The entries that the history had when the journal began, from the oldest to the newest.
     pub entries: Vec<ListedEvent>,
-    /// How many of those were applied; the others were undone.
+    /// The number of these entries that were applied. The others were undone.
     pub applied: u64,
-    /// What happened since.
+    /// The events since then.
     pub events: Vec<ListedEvent>,
-    /// How many transactions are open at its end, one in the other.
+    /// The number of nested transactions that are open at its end.
     pub open: usize,
-    /// Its end, if it was cut off in the middle of being written.
+    /// The end of the journal, if a crash interrupted the last write.
     pub torn: Option<Torn>,
-    /// Where it cannot be read further, if it cannot.
+    /// The place where reading stopped, if the journal could not be read to the end.
     pub stopped: Option<Stopped>,
     follows: Option<Digest>,
 }
 
-/// Something that happened to a history.
+/// An event of a history.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ListedEvent {
-    /// Where its frame begins in the journal.
+    /// The offset of its frame in the journal.
     pub offset: u64,
-    /// What happened.
+    /// The kind of the event.
     pub what: Occurrence,
-    /// What the entry or the transaction is called.
+    /// The label of the entry or the transaction.
     pub label: Label,
     /// The steps of an entry.
     pub steps: Vec<ListedStep>,
-    /// How it may have become a part of the entry before.
+    /// How it may have been merged into the previous entry.
     pub(super) merging: Merging,
-    /// The last id that the world had given after it, if the steps do not say so.
+    /// The last id that the world had used after it, unless that follows from the steps.
     pub(super) last_id: Option<u64>,
     /// The classes of the values in its steps.
     pub(super) classes: Arc<[ClassSchema]>,
 }
 
-/// What happened to a history.
+/// The kind of an event of a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Occurrence {
@@ -106,15 +106,15 @@ pub enum Occurrence {
     Committed,
     /// The innermost transaction was rolled back.
     RolledBack,
-    /// The target was saved; false if it counts as not saved since.
+    /// The target was saved. False if it was marked as modified.
     Saved(bool),
     /// All entries were dropped.
     Cleared,
-    /// The current entry counts as undone, or, if this is true, the next one as redone.
+    /// The current entry counts as undone after its undo failed. If true, the next entry counts as redone.
     Skipped(bool),
-    /// The entry of this number was dropped, or one that was being made.
+    /// The entry with this index was dropped. `None` for an edit that was not in the list yet.
     Dropped(Option<u64>),
-    /// That many of the oldest entries were evicted, and of those that were undone.
+    /// That many of the oldest entries were evicted, and that many of those that could be redone.
     Evicted(u64, u64),
 }
 
@@ -122,39 +122,39 @@ pub enum Occurrence {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum ListedStep {
-    /// Something of the target was changed.
+    /// A change of the target.
     Change {
-        /// How.
+        /// The kind of the change.
         verb: Verb,
-        /// The object, if the target is a world and it is no resource.
+        /// The object, if the target is a world. `None` for a resource.
         object: Option<ObjectId>,
-        /// The object's name at that time.
+        /// The name of the object at that time.
         name: Option<String>,
-        /// The class, or the field.
+        /// The class or the field.
         path: Option<FieldPath>,
         /// The index of an element that was inserted, removed or moved.
         index: Option<u64>,
-        /// The value before, as far as the journal has it.
+        /// The value before the change, if the journal has it.
         old: Option<Value>,
-        /// The value after.
+        /// The value after the change, if the journal has it.
         new: Option<Value>,
         #[doc(hidden)]
         whole: ListedWhole,
     },
-    /// A command of the program's own.
+    /// A command of the program.
     Command {
-        /// Name of its class.
+        /// The name of its class.
         class: String,
-        /// What it was when it was done, if its class is known.
+        /// The command itself after it was applied, if its class is known.
         value: Option<Value>,
-        /// True if it changed its target by its own code: only its program can redo it.
+        /// True if it changed its target by its own code. Then only its program can redo it.
         is_direct: bool,
         /// The steps that were done through its context.
         steps: Vec<ListedStep>,
     },
 }
 
-/// What a replay needs of objects and components that came or went.
+/// The parts of a change that a replay needs for objects and components that were added or removed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListedWhole {
     pub(super) fragment: Option<Fragment>,
@@ -162,12 +162,12 @@ pub struct ListedWhole {
 }
 
 impl JournalListing {
-    /// Reads a journal. It is not locked and not changed: a session may have it open.
+    /// Reads a journal. It is neither locked nor changed, so a session may have it open.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`](crate::ErrorKind::Io), and those of a file that is no journal. What cannot be read after the
-    /// header is no error: see [`torn`](Self::torn) and [`stopped`](Self::stopped).
+    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read, and the errors of a file that is not
+    /// a journal. Damage after the header is not an error: see [`torn`](Self::torn) and [`stopped`](Self::stopped).
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let mut reader = FrameReader::open(&FILES, path)?;
@@ -187,13 +187,13 @@ impl JournalListing {
         Ok(listing)
     }
 
-    /// True if the journal continues this save: what it has was done since.
+    /// Returns true if the journal follows this save: its events happened after the save.
     #[must_use]
     pub fn follows(&self, save: &[u8]) -> bool {
         self.follows.is_some() && Digest::of(save).ok() == self.follows
     }
 
-    /// True if the journal follows no save: nothing was saved before it began.
+    /// Returns true if the journal follows no save: nothing was saved before it began.
     #[must_use]
     pub fn is_first(&self) -> bool {
         self.follows.is_none()
@@ -210,7 +210,7 @@ impl JournalListing {
                 self.applied = stacks.position;
                 return Ok(());
             }
-            // It is for programs with other classes.
+            // Contents are only needed by programs with other classes.
             FrameKind::Content => return Ok(()),
             FrameKind::Entry => {
                 let entry: StoredEntry = read(payload)?;
@@ -251,16 +251,18 @@ impl JournalListing {
     }
 }
 
-/// The classes by which frames are written.
+/// The classes of the frames that follow.
 struct ListedClasses {
     commands: Option<ReadableClasses>,
-    /// Of the components and resources, if the target is a world.
+    /// The classes of the components and resources, if the target is a world.
     world: Option<ReadableClasses>,
-    /// Bytes of the journal.
+    /// The number of bytes of the journal.
     size: u64,
 }
 
-/// ReadableClasses, and what reads their values: all that are read may take as much memory as those of a save of that size.
+/// Classes, and a reader of their values.
+///
+/// All values of a journal together may take as much memory as those of a save of its size.
 struct ReadableClasses {
     stored: Stored,
     all: Arc<[ClassSchema]>,
@@ -270,13 +272,13 @@ struct ReadableClasses {
 }
 
 impl ReadableClasses {
-    fn new(before: Option<Self>, definitions: &[u8], size: u64) -> Result<Option<Self>> {
+    fn new(previous: Option<Self>, definitions: &[u8], size: u64) -> Result<Option<Self>> {
         if definitions.is_empty() {
             return Ok(None);
         }
         let (_, classes) = scan(definitions, &Limits::DEFAULT)?;
-        let mut values = match before {
-            Some(before) => before.values.into_inner(),
+        let mut values = match previous {
+            Some(previous) => previous.values.into_inner(),
             None => Values::new(&Limits::DEFAULT, size),
         };
         values.forget_classes();
@@ -298,7 +300,7 @@ impl ListedClasses {
         Ok(())
     }
 
-    /// The classes of what changes are of.
+    /// The classes of the values whose fields change.
     fn of_fields(&self) -> Option<&ReadableClasses> {
         self.world.as_ref().or(self.commands.as_ref())
     }
@@ -378,7 +380,7 @@ impl ListedClasses {
         }
     }
 
-    /// At which index of a list something was done, and the values before and after it.
+    /// The index in a list where something changed, and the values before and after the change.
     fn ends(&self, path: &FieldPath, how: &FieldEdit) -> (Option<u64>, [Option<Value>; 2]) {
         let value = |bytes: &[u8], is_element| self.part(path, bytes, is_element);
         match how {
@@ -389,8 +391,10 @@ impl ListedClasses {
         }
     }
 
-    /// The value of a field, or of an element of the list there, from its bytes; `None` if the path does not say which
-    /// kind it has, as in a trait object, or in variants that have different ones.
+    /// The value of a field, or of an element of the list in it, from its bytes.
+    ///
+    /// `None` if the path leaves the kind open, as in a trait object, or in variants whose fields of that name have
+    /// different kinds.
     fn part(&self, path: &FieldPath, bytes: &[u8], is_element: bool) -> Option<Value> {
         let classes = self.of_fields()?;
         let stored = &classes.stored;
@@ -401,14 +405,14 @@ impl ListedClasses {
         if is_element {
             nodes.iter_mut().for_each(|node| *node = stored.node(opened(stored, *node)).first());
         }
-        // Several variants may have a field of the name, each of its kind: bytes that mean different values mean none.
+        // Several variants may have a field of this name. If they read different values from the bytes, none is shown.
         let mut values = nodes.into_iter().filter_map(|node| classes.value(node, bytes));
         let first = values.next()?;
         values.all(|other| other == first).then_some(first)
     }
 }
 
-/// The node inside of options and bare values, which paths pass through.
+/// The node inside options and newtypes, which paths pass through.
 fn opened(stored: &Stored, mut node: usize) -> usize {
     loop {
         node = match &stored.node(node).kind {
@@ -421,7 +425,7 @@ fn opened(stored: &Stored, mut node: usize) -> usize {
     }
 }
 
-/// The nodes of the parts of a node to which a step leads: in several variants, perhaps.
+/// The nodes that a step of a path leads to. In an enum, several variants may have one.
 fn parts(stored: &Stored, node: usize, step: &PathStep) -> Vec<usize> {
     let node = opened(stored, node);
     let at = stored.node(node);

@@ -1,4 +1,4 @@
-//! How a session is opened.
+//! How a session is opened: the save is loaded, and its journal is found and replayed.
 
 use std::any::TypeId;
 use std::fmt;
@@ -27,7 +27,7 @@ use crate::reflect::Kind;
 use crate::storage::{Storage, names, read_save};
 use crate::{Error, ErrorKind, Loaded, Persist, Result, Saves, World, trace};
 
-/// How a [`Session`] is opened: see [`Session::with`].
+/// The settings of a [`Session`] that is about to be opened: see [`Session::with`].
 pub struct SessionOptions<T: 'static> {
     saves: Saves,
     pub(super) history: History<T>,
@@ -36,11 +36,11 @@ pub struct SessionOptions<T: 'static> {
 }
 
 impl<T: Persist + Default> Session<T> {
-    /// A session that is to be opened, with the classes of these saves, and this history, which has no entries: its limits and
-    /// listeners stay. Component classes of a world are registered in the saves, as for
-    /// [`Slot::load`](crate::save::Slot::load), those of commands by [`SessionOptions::register`].
+    /// Returns the settings of a session with the classes of these saves and this history.
     ///
-    /// Clones of the saves share the classes.
+    /// The history must have no entries; its limits and listeners are used. Register the component classes of a world
+    /// in the saves, as for [`Slot::load`](crate::save::Slot::load), and the classes of commands by
+    /// [`SessionOptions::register`]. Clones of the saves share their classes.
     #[must_use]
     pub fn with(saves: Saves, history: History<T>) -> SessionOptions<T> {
         SessionOptions { saves, history, flush: Flush::default(), memory: None }
@@ -48,13 +48,14 @@ impl<T: Persist + Default> Session<T> {
 }
 
 impl<T: 'static> SessionOptions<T> {
-    /// Registers a class of commands, so that the journal can hold them and another run can replay them.
+    /// Registers a class of commands, so that the journal can hold them and a later session can replay them.
     ///
-    /// The classes of trait objects in a command are registered by [`register_as`](Self::register_as). Commands cannot hold shared pointers.
+    /// If a command has trait objects, register their classes by [`register_as`](Self::register_as). Commands cannot
+    /// hold shared pointers.
     ///
     /// # Errors
     ///
-    /// Those of [`Registry::register`](crate::graph::Registry::register).
+    /// Returns the same errors as [`Registry::register`](crate::graph::Registry::register).
     pub fn register<C: Command<T> + Persist>(mut self) -> Result<Self> {
         let History { support, commands, .. } = &mut self.history;
         let class = support.registry.register_value::<C>()?;
@@ -63,11 +64,11 @@ impl<T: 'static> SessionOptions<T> {
         Ok(self)
     }
 
-    /// Registers class `C` as an implementor of a trait whose trait objects commands hold.
+    /// Registers class `C` as an implementor of a trait whose trait objects are fields of commands.
     ///
     /// # Errors
     ///
-    /// Those of [`Registry::register_as`](crate::graph::Registry::register_as).
+    /// Returns the same errors as [`Registry::register_as`](crate::graph::Registry::register_as).
     pub fn register_as<C, D>(mut self) -> Result<Self>
     where
         C: Persist + crate::codec::Pointee,
@@ -79,20 +80,21 @@ impl<T: 'static> SessionOptions<T> {
 }
 
 impl<T: Persist + Default> SessionOptions<T> {
-    /// Sets when the journal is flushed to disk; [`Flush::EveryEdit`] by default.
+    /// Sets when the journal is flushed to disk. The default is [`Flush::EveryEdit`].
     #[must_use]
     pub fn flush(mut self, flush: Flush) -> Self {
         self.flush = flush;
         self
     }
 
-    /// Keeps about `bytes` bytes of entries in memory, and moves the others to files beside the journal.
+    /// Keeps about `bytes` bytes of entries in memory, and moves other entries to files beside the journal.
     ///
-    /// The entries that are the furthest from the current one move. They come back when an undo or a redo reaches them. The files end with the
-    /// session. Detached components, resources and objects stay in memory. Of an entry in a file, the label and some hundred bytes stay in memory.
+    /// The entries that are furthest from the current one are moved. An undo or a redo that reaches them reads them
+    /// back. The files are removed at the end of the session. The label of a moved entry, and some hundred bytes, stay
+    /// in memory, and so do detached components, resources and objects.
     ///
-    /// If a file cannot be written, the entries stay in memory. If one cannot be read, the `undo` or `redo` that needs it fails, and each call tries
-    /// again.
+    /// If a file cannot be written, the entries stay in memory. If one cannot be read, the `undo` or `redo` that needs
+    /// it returns an error, and the next call tries again.
     #[must_use]
     pub fn memory(mut self, bytes: usize) -> Self {
         self.memory = Some(bytes);
@@ -101,19 +103,20 @@ impl<T: Persist + Default> SessionOptions<T> {
 
     /// Loads the save and replays the journal, so that target and history are as they were.
     ///
-    /// If there is no save, it begins with an empty target. The journal is locked until the session ends. What cannot be
-    /// replayed is not lost: see [`Recovered`].
+    /// If there is no save, the session begins with an empty target. The journal is locked until the session ends.
+    /// Edits that cannot be replayed are not lost: see [`Recovered`].
     ///
     /// # Errors
     ///
     /// - [`ErrorKind::InUse`] if another session has the journal open; [`inspect`](Self::inspect) still reads it;
     /// - [`ErrorKind::Unsupported`] if the type of the target holds shared pointers, with the name of the field;
-    /// - whatever keeps the save from being loaded;
-    /// - [`ErrorKind::NewerFormat`] or [`ErrorKind::NotASave`] if the journal is a newer program's, or not a journal;
-    /// - whatever keeps the journal from being read or written. If the disk is full or read-only, the session opens, and the
+    /// - the errors of a load, if the save cannot be loaded;
+    /// - [`ErrorKind::NewerFormat`] or [`ErrorKind::NotASave`] if the journal is one of a newer program, or not a
+    ///   journal;
+    /// - an error if the journal cannot be read or written. But on a full or read-only disk the session opens, and the
     ///   first edit is refused.
     ///
-    /// All files are then as they were.
+    /// After an error, all files are as before.
     pub fn open(
         self,
         save: impl AsRef<Path>,
@@ -130,15 +133,15 @@ impl<T: Persist + Default> SessionOptions<T> {
         if let Kind::Class(class) = T::persist_kind()
             && history.support.know_fields().is_ok()
         {
-            // Commands need no fields of their target: one that cannot have them is refused at its first edit.
+            // Commands need no fields of their target. A target without field records is refused at its first edit.
             check_recordable(&history.support.registry, &class().name())?;
         }
         let storage = saves.disk();
         let (save, journal) = resolve(&*storage, save.as_ref(), journal.as_ref())?;
-        // A save in the background would find it locked.
+        // A save in the background would find the save locked.
         saves.settle(&save);
         let locks = lock(&*storage, &save, &journal)?;
-        // If it stays, the first write removes it.
+        // If this fails, the first write of the journal removes it.
         let _ = storage.remove(&names::temporary(&journal));
 
         if let Some(bytes) = memory {
@@ -153,7 +156,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         followed.loaded(digest, report.as_ref());
         let mut recovered = Recovered { report, ..Recovered::default() };
         let (chosen, mut unkept) = choose(&*storage, &journal, digest.as_ref(), &mut recovered)?;
-        // That of a journal that is not gone on with.
+        // The journal that could not be read is not the one that is replayed.
         let stopped = recovered.stopped.take();
         let end = match &chosen {
             Some(chosen) => {
@@ -163,18 +166,18 @@ impl<T: Persist + Default> SessionOptions<T> {
             None => None,
         };
         let is_stopped = recovered.stopped.is_some() || end.is_none();
-        // A program that has what was skipped can replay it: this one may have forgotten to register a class.
+        // A later program may be able to replay the skipped steps: this one may have forgotten to register a class.
         let is_skipped = recovered.skipped.iter().any(|row| !row.is_declared);
         if let Some(Chosen { path, .. }) = chosen.as_ref().filter(|_| is_stopped || is_skipped) {
             keep_if_room(&*storage, path, &journal, &mut recovered, &mut unkept)?;
         }
         recovered.stopped = recovered.stopped.or(stopped);
-        let is_all_kept = unkept.is_empty();
+        let are_all_copied = unkept.is_empty();
         let traced = journal.clone();
         let paths = (journal, save.clone());
         let mut writer =
             JournalWriter::new(Arc::clone(&storage), paths, locks, unkept, followed, flush);
-        let told = match (&chosen, end) {
+        let recorded = match (&chosen, end) {
             (
                 Some(Chosen { path, scan }),
                 Some(ReplayOutcome { length, sequence, program: written, .. }),
@@ -184,18 +187,18 @@ impl<T: Persist + Default> SessionOptions<T> {
                 if own != written {
                     frames.push((Frame::Program, own));
                 }
-                writer.go_on(path, (length, scan.size), sequence, &frames)?;
+                writer.resume(path, (length, scan.size), sequence, &frames)?;
                 HashSet::new()
             }
             _ => {
-                let (frames, told) = begin(&mut history, &target, false)?;
+                let (frames, recorded) = begin(&mut history, &target, false)?;
                 writer.begin(&header(digest.as_ref()), &frames)?;
-                told
+                recorded
             }
         };
         let next = names::next_journal(writer.path());
-        if is_all_kept && !writer.is_at(&next) {
-            // If it stays, it follows no save that is there, and the next one takes its place.
+        if are_all_copied && !writer.is_at(&next) {
+            // If it cannot be removed, it does no harm: it follows no save, and the next save overwrites it.
             let _ = storage.remove(&next);
         }
 
@@ -203,10 +206,10 @@ impl<T: Persist + Default> SessionOptions<T> {
         let known = known.map_or(0, |world| world.registry().program().classes.len());
         let support = &mut history.support;
         (support.is_journaled, support.registered) = (true, known);
-        history.journal = Some(Box::new(Journal::new(writer, support, &target, told)));
+        history.journal = Some(Box::new(Journal::new(writer, support, &target, recorded)));
         history.count_all_held(&target);
         history.trim();
-        if history.listeners.are_there {
+        if history.listeners.are_present {
             history.listeners.reported = history.values();
         }
         history.end(&mut target);
@@ -221,15 +224,16 @@ impl<T: Persist + Default> SessionOptions<T> {
         Ok((session, recovered))
     }
 
-    /// Reports what is in a journal, without locking or changing it; `None` if there is none.
+    /// Returns a summary of a journal, without locking or changing it. `None` if there is none.
     ///
-    /// It works while another program has the journal open. Where the journal has changes or commands of a class that is
-    /// not registered here, it is [stopped](JournalInfo::stopped) there, as [`open`](Self::open) will be. What the
-    /// program's own code refuses in a replay, only `open` finds out.
+    /// It works while another program has the journal open. If the journal has changes or commands of a class that is
+    /// not registered here, [`stopped`](JournalInfo::stopped) has the place where [`open`](Self::open) would stop as
+    /// well. Errors of the program's own code during a replay are only found by `open`.
     ///
     /// # Errors
     ///
-    /// Whatever keeps a file from being read; [`ErrorKind::NewerFormat`] or [`ErrorKind::NotASave`] if the journal is a newer program's, or none.
+    /// Returns an error if a file cannot be read, and [`ErrorKind::NewerFormat`] or [`ErrorKind::NotASave`] if the
+    /// journal is one of a newer program, or not a journal.
     pub fn inspect(
         &self,
         save: impl AsRef<Path>,
@@ -263,7 +267,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         }))
     }
 
-    /// Where a journal has a command of a class that is not registered, if it has.
+    /// The place of the first command in a journal whose class is not registered.
     fn unknown_command(
         &self,
         storage: &dyn Storage,
@@ -273,7 +277,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         let support = &self.history.support;
         let mut commands = support.registry.clone();
         if TypeId::of::<T>() != TypeId::of::<World>() {
-            // One that cannot have fields has changes by commands alone.
+            // A type without field records only has changes by commands.
             let _ = commands.register_value::<T>();
         }
         let target = self.saves.new_followed::<T>();
@@ -291,7 +295,10 @@ impl<T: Persist + Default> SessionOptions<T> {
     }
 }
 
-/// Does a journal again; returns how far it is good, or `None` if nothing can be used.
+/// Replays a journal. Returns how far it could be replayed, or `None` if nothing of it can be used.
+///
+/// A frame that fails may leave target and history broken. Then the save is loaded again, and only the frames before
+/// that one are replayed.
 fn recover<T: Persist + Default>(
     saves: &Saves,
     history: &mut History<T>,
@@ -329,7 +336,7 @@ fn recover<T: Persist + Default>(
     }
 }
 
-/// Does the frames of a journal again, with nobody told and nothing limited.
+/// Replays the frames of a journal before an offset, without listeners and limits.
 fn replay<T: Persist>(
     history: &mut History<T>,
     target: &mut T,

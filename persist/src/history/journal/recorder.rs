@@ -1,4 +1,9 @@
-//! What happens to a history, as frames.
+//! Records the events of a history as frames.
+//!
+//! The frame of an edit has its steps. A later version of the program migrates whole values, while a step has only one
+//! field. So the content of a component is recorded with its first edit, and again after anything that changes
+//! components other than by steps of fields. From then on, a replay knows the whole component at each step: see
+//! `evolution`.
 
 use hashbrown::HashSet;
 
@@ -23,18 +28,18 @@ use crate::storage::FileStamp;
 use crate::world::{ChangeState, Owner};
 use crate::{ErrorKind, Result, World};
 
-/// Records what happens to a history, so that another run can replay it.
+/// Records the events of a history, so that another run can replay them.
 pub(in crate::history) struct Journal {
     pub(super) writer: JournalWriter,
     known: RecorderState,
-    /// The components and resources whose content the journal has, so that the steps of fields that follow can be applied.
+    /// The components and resources whose contents follow from the journal so far.
     recorded: HashSet<ComponentKey>,
     evicted: StoredEvicted,
-    /// The last save, while nobody knows whether it is in place.
+    /// The last save, while it is unknown whether it is in place.
     undecided: Option<NextSave>,
 }
 
-/// A save that a session has made, with the journal that follows it.
+/// A save of the session, with the journal that follows it.
 pub(super) struct NextSave {
     pub(super) digest: Digest,
     pub(super) stamp: Option<FileStamp>,
@@ -45,7 +50,7 @@ pub(super) struct NextSave {
 }
 
 impl NextSave {
-    /// A save of the target as it is. The journal begins with the contents of these.
+    /// A save of the current target, whose journal begins with the contents of these components.
     pub(super) fn new<T: 'static>(
         digest: Digest,
         journal: Result<NextJournal>,
@@ -57,10 +62,10 @@ impl NextSave {
     }
 }
 
-/// What a journal knows.
+/// The classes and ids that follow from the journal so far.
 #[derive(Clone, Copy)]
 struct RecorderState {
-    /// How many classes, of commands and of a world.
+    /// The numbers of classes, of commands and of a world.
     classes: (usize, usize),
     last_id: Option<u64>,
 }
@@ -73,14 +78,14 @@ impl RecorderState {
         Self { classes: (commands, classes), last_id: world.map(World::last_id) }
     }
 
-    /// What one knows that has just begun.
+    /// The state right after the beginning of a journal.
     fn at_begin<T: 'static>(support: &Support<T>, target: &T) -> Self {
         Self { last_id: None, ..Self::of(support, target) }
     }
 }
 
 impl Journal {
-    /// A journal that knows the classes that there are.
+    /// Creates the recorder of a journal that has the current classes.
     pub(super) fn new<T: 'static>(
         writer: JournalWriter,
         support: &Support<T>,
@@ -91,23 +96,25 @@ impl Journal {
         Self { writer, known, recorded, evicted: StoredEvicted::default(), undecided: None }
     }
 
-    /// Appends something that happened, before the history notes it. What has to be in the journal is there later, at least.
+    /// Records an event before the history changes.
+    ///
+    /// Events that have happened already (a rollback) are recorded at the next append if this one fails.
     pub(in crate::history) fn record(&mut self, kind: FrameKind, payload: Vec<u8>) -> Result<()> {
         if kind == FrameKind::Cleared && self.writer.lacks_history() {
-            // The next one then can hold what there is.
+            // The next journal can hold the history after the clear, so nothing is lost.
             return Ok(());
         }
         self.decide()?;
         self.append(vec![(kind, payload)], kind == FrameKind::RolledBack)
     }
 
-    /// Appends what was evicted, before there is more room.
+    /// Records evicted entries, before the limits are raised.
     pub(in crate::history) fn flush_evicted(&mut self) -> Result<()> {
         self.decide()?;
         self.append(Frames::new(), false)
     }
 
-    /// Appends steps that have just been done to the target. If it fails, they are rolled back.
+    /// Records the steps of an edit that has been applied to the target. If this fails, the caller rolls them back.
     pub(in crate::history) fn record_done<T: 'static>(
         &mut self,
         (target, support): (&T, &Support<T>),
@@ -115,24 +122,25 @@ impl Journal {
         steps: &mut [Step<T>],
         merging: Merging,
     ) -> Result<()> {
-        // What is written depends on what the journal knows.
+        // An undecided save may change which contents and classes are known.
         self.decide()?;
         let (now, mut frames) = (RecorderState::of(support, target), Frames::new());
         let steps = stored(steps, target, support, ChangeState::Done)?;
-        // If its classes are others, nothing is known before it.
+        // If classes were registered since the last frame, all contents have to be recorded again.
         let begins = now.classes != self.known.classes;
         if begins {
             frames.push((FrameKind::Program, program(support, target)?));
         }
-        // Most edits change fields of what the journal knows. What is put in or taken out is gone.
-        let (mut changed, mut known, mut gone) = (HashSet::new(), Vec::new(), HashSet::new());
-        // Nothing is known after a command that changed its target directly.
+        // Most edits change fields of contents that are known. Components that are attached or detached are in their
+        // steps.
+        let (mut changed, mut known, mut replaced) = (HashSet::new(), Vec::new(), HashSet::new());
+        // After a command that changed its target directly, no content is known.
         let mut ends = false;
         for step in &steps {
             ends |= step.each(&mut |change| {
                 let Some(key) = change.key() else { return };
                 if !change.is_of_fields() {
-                    gone.insert(key);
+                    replaced.insert(key);
                 } else if begins || !self.recorded.contains(&key) {
                     changed.insert(key);
                 } else if steps.len() > 1 || matches!(step, StoredStep::Command(_)) {
@@ -140,7 +148,7 @@ impl Journal {
                 }
             });
         }
-        changed.extend(known.into_iter().filter(|key| gone.contains(key)));
+        changed.extend(known.into_iter().filter(|key| replaced.contains(key)));
         let new = push_contents(target, support, changed, &mut frames)?;
         let ids = now.last_id.map(|behind| StoredIds { before: support.last_id, behind });
         let known = self.known.last_id.map(|id| StoredIds { before: id, behind: id });
@@ -152,7 +160,7 @@ impl Journal {
             self.forget_contents();
         }
         if !ends {
-            for key in &gone {
+            for key in &replaced {
                 self.recorded.remove(key);
             }
             self.recorded.extend(new);
@@ -160,7 +168,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Appends frames, after what was evicted before them.
+    /// Appends frames, after a frame for the entries that were evicted before.
     fn append(&mut self, mut frames: Frames, must: bool) -> Result<()> {
         if self.evicted.oldest + self.evicted.undone > 0 {
             frames.insert(0, (FrameKind::Evicted, payload(&self.evicted)?));
@@ -175,12 +183,12 @@ impl Journal {
         result
     }
 
-    /// Forgets which contents the journal has, as something else has changed components: they are written again.
+    /// Forgets the recorded contents, after a change of components other than by steps of fields.
     pub(in crate::history) fn forget_contents(&mut self) {
         self.recorded.clear();
     }
 
-    /// Notes that an entry was evicted: the oldest, or the last of those that were undone.
+    /// Notes that an entry was evicted: the oldest one, or the last of those that could be redone.
     pub(in crate::history) fn evicted(&mut self, end: End) {
         match end {
             End::Undone => self.evicted.undone += 1,
@@ -188,8 +196,9 @@ impl Journal {
         }
     }
 
-    /// Continues in the journal of a save if that is in place, and else in the one before. It is `None` if the system has not
-    /// said; `is_sure` if the save is certainly durable.
+    /// Continues in the journal of a save if the save is in place, and otherwise in the current journal.
+    ///
+    /// `is_in_place` is `None` if the system did not say. `is_sure` is true if the save is known to be durable.
     pub(super) fn finish_save(&mut self, save: NextSave, is_in_place: Option<bool>, is_sure: bool) {
         let followed = self.writer.followed();
         let Some(is_in_place) = is_in_place else {
@@ -200,7 +209,7 @@ impl Journal {
         let NextSave { digest, stamp, journal, known, recorded } = save;
         if !is_in_place {
             held(&followed).set_undecided(None);
-            self.writer.give_up(journal.ok());
+            self.writer.discard_next(journal.ok());
             return;
         }
         held(&followed).follow(digest, stamp);
@@ -215,8 +224,9 @@ impl Journal {
         (self.known, self.recorded, self.evicted) = (known, recorded, StoredEvicted::default());
     }
 
-    /// Looks whether the last save is in place, if nobody knew. An edit that is acknowledged before would be in a journal that
-    /// may be that of no save.
+    /// Finds out whether the last save is in place, if that is unknown.
+    ///
+    /// Without this, an edit might be acknowledged in a journal that follows no save.
     pub(super) fn decide(&mut self) -> Result<()> {
         let Some(save) = self.undecided.take() else { return Ok(()) };
         let identity = held(&self.writer.followed()).check();
@@ -232,7 +242,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Notes that the target was left half done: later changes of it cannot be replayed elsewhere.
+    /// Notes that the target was left half done, so that later changes of it cannot be replayed elsewhere.
     pub(in crate::history) fn lose(&mut self, why: &str) {
         let why =
             format!("since the target was left half done, {why}; save, which begins a new one");
@@ -249,7 +259,8 @@ pub(super) fn stored<T: 'static>(
     steps.iter_mut().map(|step| step.store(target, support, change_state)).collect()
 }
 
-/// Writes the contents of components and resources that exist or are parked, or of another target; returns which.
+/// Encodes the contents of components and resources in the world or detached with their object, or of another target.
+/// Returns the keys of those that it found.
 pub(super) fn push_contents<T: 'static>(
     target: &T,
     support: &Support<T>,
@@ -258,38 +269,39 @@ pub(super) fn push_contents<T: 'static>(
 ) -> Result<HashSet<ComponentKey>> {
     let mut keys: Vec<ComponentKey> = keys.into_iter().collect();
     sort(&mut keys);
-    let mut said = HashSet::new();
-    let mut say = |owner, class: String, bytes| -> Result<()> {
+    let mut pushed = HashSet::new();
+    let mut push = |owner, class: String, bytes| -> Result<()> {
         let content = StoredContent { owner, class, bytes };
         frames.push((FrameKind::Content, payload(&content)?));
-        said.insert((owner, content.class));
+        pushed.insert((owner, content.class));
         Ok(())
     };
     let Some(world) = world(target) else {
         for (owner, class) in keys {
-            // One that holds what the program does not know is not written whole: its edits are for this program alone.
+            // A target with unknown data cannot be encoded here. Its edits can then only be replayed by the same
+            // version.
             if let Ok(bytes) = support.content(target) {
-                say(owner, class, bytes)?;
+                push(owner, class, bytes)?;
             }
         }
-        return Ok(said);
+        return Ok(pushed);
     };
     let mut parked = Vec::new();
     for (owner, class) in keys {
         match (world.content(owner, &class), owner) {
-            (Ok(bytes), _) => say(owner, class, bytes)?,
-            // What is detached its step has.
+            (Ok(bytes), _) => push(owner, class, bytes)?,
+            // The content of a detached component is in the step that detached it.
             (Err(_), Owner::Object(object)) => parked.push((object, class)),
             (Err(_), Owner::Resource) => {}
         }
     }
     for (object, class, bytes) in world.parked_contents(parked)? {
-        say(Owner::Object(object), class, bytes)?;
+        push(Owner::Object(object), class, bytes)?;
     }
-    Ok(said)
+    Ok(pushed)
 }
 
-/// The classes that the following frames are written by.
+/// Encodes the classes of the frames that follow.
 pub(super) fn program<T: 'static>(support: &Support<T>, target: &T) -> Result<Vec<u8>> {
     let commands = definitions(&support.registry)?;
     let world = world(target).map(|world| definitions(world.registry())).transpose()?;

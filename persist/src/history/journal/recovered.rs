@@ -1,4 +1,4 @@
-//! What a session reports of the journal that it found.
+//! The reports of a session about the journal that it found.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,55 +6,58 @@ use std::path::PathBuf;
 use crate::save::{LoadReport, ReportRow};
 use crate::{Error, ErrorKind};
 
-/// What became of save and journal when a [`Session`](super::Session) was opened.
+/// The report of [`open`](super::SessionOptions::open): how the save was loaded, and what was replayed from the
+/// journal.
 ///
 /// Its [`Display`](fmt::Display) is a sentence for the user.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Recovered {
-    /// What the load of the save reports; `None` if there is no save.
+    /// The report of the load. `None` if there is no save.
     pub report: Option<LoadReport>,
-    /// How many steps since the save were recovered, as a user counts them: edits, undos, redos. A transaction is one; edits that
-    /// merged are one.
+    /// The number of steps since the save that were recovered, as a user counts them: edits, undos and redos. A
+    /// transaction counts as one step, and so do edits that were merged.
     pub replayed: u64,
-    /// How many entries the history has now.
+    /// The number of entries in the history.
     pub entries: usize,
-    /// The end of the journal, if it was cut off in the middle of being written; it is gone.
+    /// The end of the journal, if a crash interrupted the last write. It was cut off.
     pub torn: Option<Torn>,
-    /// What the replay skipped: steps of components and resources whose classes the program does not have, one row for
-    /// each class, and fields that it does not have in steps that can hold no unknown data. Unless they are all declared
-    /// [`removed`](ReportRow::is_declared), the whole journal is among those that were [kept](Self::kept).
+    /// Steps and fields that the replay skipped, one row for each class or field.
+    ///
+    /// The program does not have the classes of these steps, or, in steps that cannot hold unknown data, these fields.
+    /// Unless all of them are declared [`removed`](ReportRow::is_declared), a copy of the whole journal was
+    /// [kept](Self::kept).
     pub skipped: Vec<ReportRow>,
-    /// Why the replay stopped early, if it did; the whole journal is then among those that were [kept](Self::kept).
+    /// Why the replay stopped early, if it did. A copy of the whole journal was then [kept](Self::kept).
     pub stopped: Option<Stopped>,
-    /// How many transactions were open, one in the other; what was done in them is rolled back.
+    /// The number of nested transactions that were open at the end of the journal. They were rolled back.
     pub rolled_back: usize,
-    /// Journals that were moved aside, for the user to look at or remove: that of another save, or one that could not be
-    /// replayed whole.
+    /// Copies of journals that belong to another save, or could not be replayed to the end. The user can inspect or
+    /// remove them.
     pub kept: Vec<PathBuf>,
-    /// How many events were replayed: each edit, whatever became of it.
+    /// The number of events that were replayed, including edits that were rolled back later.
     pub(super) events: u64,
 }
 
-/// The end of a journal that is none of its frames.
+/// The end of a journal after its last whole frame, which an interrupted write left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Torn {
-    /// Where it began.
+    /// The offset of its first byte.
     pub offset: u64,
-    /// How long it was.
+    /// The number of bytes.
     pub bytes: u64,
 }
 
-/// Where and why the replay of a journal stopped.
+/// The place and the reason where the replay of a journal stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stopped {
-    /// Where the first frame begins that was not replayed.
+    /// The offset of the first frame that was not replayed.
     pub offset: u64,
-    /// What sort of error it was.
+    /// The kind of the error.
     pub kind: ErrorKind,
-    /// What was wrong.
+    /// The message of the error.
     pub cause: String,
 }
 
@@ -64,23 +67,23 @@ impl Stopped {
     }
 }
 
-/// What a journal holds, as far as that is known without opening it: see [`SessionOptions::inspect`](super::SessionOptions::inspect).
+/// A summary of a journal, without opening it: see [`SessionOptions::inspect`](super::SessionOptions::inspect).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JournalInfo {
-    /// True if it follows the save that is there, or there is none and it follows none: a session would do again what is in it.
+    /// True if a session would replay it: it follows the current save, or there is no save and it follows none.
     pub follows_save: bool,
-    /// Its length in bytes.
+    /// The number of bytes of the file.
     pub bytes: u64,
-    /// How many frames of it are whole.
+    /// The number of whole frames.
     pub frames: u64,
-    /// How many edits, undos, redos and the like were done since the save, with those in a transaction that is open.
+    /// The number of events since the save, such as edits, undos and redos. Events of an open transaction count.
     pub events: u64,
-    /// Its end, if it was cut off in the middle of being written.
+    /// The end of the journal, if a crash interrupted the last write.
     pub torn: Option<Torn>,
-    /// Where it is damaged, if it is, or has a command of a class that is not registered.
+    /// The place where it is damaged, or where it has a command of a class that is not registered.
     pub stopped: Option<Stopped>,
-    /// How many transactions are open at its end, one in the other.
+    /// The number of nested transactions that are open at its end.
     pub open: usize,
 }
 
@@ -96,7 +99,7 @@ impl fmt::Display for Recovered {
             && self.kept.is_empty();
         let since = match &self.report {
             Some(_) => " done since the last save",
-            // What is kept may be of one that is gone.
+            // The journal may belong to a save that was deleted.
             None => {
                 let yet = if self.kept.is_empty() { " yet" } else { "" };
                 write!(f, "there is no save{yet}")?;

@@ -1,4 +1,9 @@
-//! Replays a journal.
+//! Replays a journal: rebuilds target and history by doing its events again.
+//!
+//! The beginning of a journal has the entries that the history had. They are restored as data. Each later frame is an
+//! event, which goes through the same code as the original call. The engine enters and merges an edit, and an undo runs
+//! the steps of an entry. So merges, limits and states come out the same. The numbers in a journal are checked against
+//! what a history can be, since a corrupt or malicious journal must not break the program.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,34 +28,34 @@ use crate::save::ReportRow;
 use crate::world::ChangeState;
 use crate::{Error, ErrorKind, Result};
 
-/// More states than any history reaches.
-const MOST_STATES: u64 = 1 << 62;
+/// More states than any history can reach. It keeps sums with a state from overflowing.
+const MAX_STATES: u64 = 1 << 62;
 
-/// How far the beginning of a journal has been read.
+/// How much of the beginning of a journal was read.
 enum ReplayStart {
     No,
-    /// Some entries have been read. Those that are to be migrated wait for all.
+    /// Some entries were read. If they have to be migrated, they wait until all are there.
     Entries(Box<StoredStacks>, Vec<StoredEntry>),
     Yes,
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Default)]
 pub(super) struct ReplayOutcome {
-    /// How many events were replayed.
+    /// The number of events that were replayed.
     pub(super) events: u64,
-    /// How many steps of the undo list that were.
+    /// The number of steps of the undo list among them, as a user counts them.
     pub(super) steps: u64,
-    /// How many bytes of the journal are good, and the number of their last frame.
+    /// The number of good bytes of the journal, and the number of their last frame.
     pub(super) length: u64,
     pub(super) sequence: u64,
-    /// Which classes the last frames are of.
+    /// The classes of the last frames.
     pub(super) program: Vec<u8>,
     /// The steps that were skipped.
     pub(super) skipped: Vec<ReportRow>,
     /// Why the frame after the good ones could not be replayed.
     pub(super) failed: Option<Error>,
-    /// True if target and history are not as they were before that.
+    /// True if target and history are not in their state before that frame.
     pub(super) is_broken: bool,
 }
 
@@ -62,7 +67,7 @@ struct Replay<'r, 'p, T: 'static> {
     begun: ReplayStart,
 }
 
-/// Replays the frames before an offset, without events.
+/// Replays the frames before an offset. Listeners are not notified.
 pub(super) fn replay<T: 'static>(
     history: &mut History<T>,
     target: &mut T,
@@ -87,9 +92,9 @@ pub(super) fn replay<T: 'static>(
                 }
                 let is_step = matches!(frame.kind, Done | Committed | Undone | Redone);
                 if reader.scan.open.is_none() {
-                    // What merged with the entry before, or was rolled back, made none.
-                    let before = position.replace(replay.history.ring.position());
-                    outcome.steps += u64::from(is_step && before != position);
+                    // An edit that was merged or rolled back is not a step of its own.
+                    let previous = position.replace(replay.history.ring.position());
+                    outcome.steps += u64::from(is_step && previous != position);
                 }
                 (outcome.events, outcome.sequence) = (reader.scan.events, reader.scan.sequence);
                 continue;
@@ -104,7 +109,7 @@ pub(super) fn replay<T: 'static>(
         outcome.is_broken = is_broken || open.is_some();
         outcome.length = frame.offset;
         if let Some(open) = open {
-            (outcome.length, outcome.sequence) = (open.offset, open.before);
+            (outcome.length, outcome.sequence) = (open.offset, open.previous);
         }
         break;
     }
@@ -117,9 +122,9 @@ pub(super) fn replay<T: 'static>(
     Ok(outcome)
 }
 
-/// Makes a history that was being replayed as new.
+/// Clears a history whose replay failed, for another replay.
 pub(super) fn reset<T: 'static>(history: &mut History<T>, target: &mut T) {
-    // What its commands let go of cannot be done better than once.
+    // If its commands panic while they are finalized, nothing more can be done for them.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         history.drop_all();
         history.end(target);
@@ -137,7 +142,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             return Err(wrong("an edit before its beginning").into());
         }
         if !frame.kind.is_beginning() {
-            // What was dropped for the addition before is in the journal, as all that was dropped before an event is.
+            // Evictions are frames of their own, ahead of the next event. So the replay evicts nothing by itself.
             self.history.has_grown = false;
         }
         match frame.kind {
@@ -154,10 +159,10 @@ impl<T: 'static> Replay<'_, '_, T> {
             FrameKind::Stacks | FrameKind::Entry => self.begin(frame.kind, payload)?,
             FrameKind::Done => {
                 let StoredDone { label, merging, ids, mut steps } = read(payload)?;
-                let is_direct = self.bring_on(&mut steps)?;
-                give_behind(self.target, ids.map(|ids| ids.before))?;
-                let steps = self.do_again(steps)?;
-                give_behind(self.target, ids.map(|ids| ids.behind))?;
+                let is_direct = self.migrate(&mut steps)?;
+                reserve_ids(self.target, ids.map(|ids| ids.before))?;
+                let steps = self.redo_steps(steps)?;
+                reserve_ids(self.target, ids.map(|ids| ids.behind))?;
                 self.history.changed(self.target);
                 let mut entry = UndoEntry::new(label, steps.into());
                 entry.weigh();
@@ -166,8 +171,8 @@ impl<T: 'static> Replay<'_, '_, T> {
                     self.contents.clear();
                 }
             }
-            FrameKind::Undone => self.moved(Direction::Undo)?,
-            FrameKind::Redone => self.moved(Direction::Redo)?,
+            FrameKind::Undone => self.undo_or_redo(Direction::Undo)?,
+            FrameKind::Redone => self.undo_or_redo(Direction::Redo)?,
             FrameKind::Begun => self.history.begin(read::<Label>(payload)?)?,
             FrameKind::Committed => self.history.commit(self.target)?,
             FrameKind::RolledBack => {
@@ -191,11 +196,11 @@ impl<T: 'static> Replay<'_, '_, T> {
             FrameKind::Dropped => {
                 let index = read::<Option<u64>>(payload)?.map(place).transpose()?;
                 let poisoned = self.history.poison.as_ref().map(|poison| poison.entry);
-                let is_it = match poisoned {
+                let is_match = match poisoned {
                     Some(poisoned) => poisoned == index,
                     None => index.is_some(),
                 };
-                if !is_it || !self.history.leave_out(index) {
+                if !is_match || !self.history.leave_out(index) {
                     return Err(wrong("the number of an entry that is not there").into());
                 }
             }
@@ -214,13 +219,13 @@ impl<T: 'static> Replay<'_, '_, T> {
         Ok(())
     }
 
-    /// Undoes or redoes.
-    fn moved(&mut self, direction: Direction) -> Result<(), Failure> {
+    /// Undoes or redoes an entry.
+    fn undo_or_redo(&mut self, direction: Direction) -> Result<(), Failure> {
         let index = self.history.ring.toward(direction).filter(|_| !self.history.is_open());
         let Some(index) = index else {
             return Err(wrong("an undo or a redo where there is nothing to be done").into());
         };
-        spill::bring_back(self.history, index, self.target)?;
+        spill::load_entry(self.history, index, self.target)?;
         match self.history.ring.get(index).filter(|_| world(&*self.target).is_none()) {
             Some(entry) => self.contents.follow(&entry.steps, direction, self.programs.of_fields()),
             None => self.contents.clear(),
@@ -229,8 +234,8 @@ impl<T: 'static> Replay<'_, '_, T> {
         Ok(())
     }
 
-    /// Brings the steps of an edit on; true if a command in it changed its target directly.
-    fn bring_on(&mut self, steps: &mut [StoredStep]) -> Result<bool> {
+    /// Migrates the steps of an edit. Returns true if a command in it changed its target directly.
+    fn migrate(&mut self, steps: &mut [StoredStep]) -> Result<bool> {
         let mut is_direct = false;
         for step in &*steps {
             is_direct |= step.each(&mut |_| {});
@@ -238,16 +243,16 @@ impl<T: 'static> Replay<'_, '_, T> {
         let classes = self.programs.of_fields();
         if !classes.are_same() {
             let recorded = (&*self.target, &self.history.support);
-            self.contents.bring_on(steps, classes, recorded)?;
+            self.contents.migrate(steps, classes, recorded)?;
         }
         Ok(is_direct)
     }
 
-    /// Does steps again, as they were done first.
-    fn do_again(&mut self, stored: Vec<StoredStep>) -> Result<Vec<Step<T>>, Failure> {
+    /// Does steps again. If one fails, those before it are undone.
+    fn redo_steps(&mut self, stored: Vec<StoredStep>) -> Result<Vec<Step<T>>, Failure> {
         let mut done: Vec<Step<T>> = Vec::with_capacity(stored.len());
         for step in stored {
-            match self.do_one(step) {
+            match self.redo_step(step) {
                 Ok(step) => done.push(step),
                 Err(failure) => {
                     let support = &mut self.history.support;
@@ -260,12 +265,12 @@ impl<T: 'static> Replay<'_, '_, T> {
         Ok(done)
     }
 
-    fn do_one(&mut self, stored: StoredStep) -> Result<Step<T>, Failure> {
+    fn redo_step(&mut self, stored: StoredStep) -> Result<Step<T>, Failure> {
         match stored {
             StoredStep::Command(command) if command.is_direct => {
                 let (class, command) =
-                    self.programs.brought_on(*command, &self.history.commands)?;
-                give_behind(self.target, command.last_id)?;
+                    self.programs.migrated_command(*command, &self.history.commands)?;
+                reserve_ids(self.target, command.last_id)?;
                 let support = &mut self.history.support;
                 class.replay(&command, self.target, support, self.programs.commands.links())
             }
@@ -281,7 +286,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             }
             StoredStep::Command(mut command) => {
                 let further = std::mem::take(&mut command.further);
-                let mut further = self.do_again(further)?;
+                let mut further = self.redo_steps(further)?;
                 match self.programs.read_command(*command, &self.history.commands) {
                     Ok(mut command) => {
                         command.further = further;
@@ -297,7 +302,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
     }
 
-    /// Steps as they were.
+    /// Restores steps as data, without running them.
     fn restore_all(
         &mut self,
         stored: Vec<StoredStep>,
@@ -309,7 +314,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         })
     }
 
-    /// Reads what the history was when the journal began.
+    /// Reads the state of the history when the journal began.
     fn begin(&mut self, kind: FrameKind, payload: &[u8]) -> Result<()> {
         let begun = std::mem::replace(&mut self.begun, ReplayStart::No);
         let (mut stacks, mut waiting) = match (kind, begun) {
@@ -338,7 +343,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             let steps = waiting.iter_mut().map(|entry| &mut entry.steps[..]);
             let recorded = (&*self.target, &self.history.support);
             let classes = self.programs.of_fields();
-            self.contents.bring_on_entries(steps, position, classes, recorded)?;
+            self.contents.migrate_entries(steps, position, classes, recorded)?;
         }
         waiting.into_iter().try_for_each(|entry| self.enter(&stacks, entry))?;
         self.history.ring.set_position(position);
@@ -347,7 +352,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         Ok(())
     }
 
-    /// Enters the next entry that the history had.
+    /// Enters the next entry that the history had when the journal began.
     fn enter(&mut self, stacks: &StoredStacks, stored: StoredEntry) -> Result<()> {
         let StoredEntry { label, state, mut steps } = stored;
         let at = self.history.ring.len();
@@ -372,8 +377,8 @@ impl<T: 'static> Replay<'_, '_, T> {
     }
 }
 
-/// Lets the world give no ids that were given.
-fn give_behind<T: 'static>(target: &mut T, id: Option<u64>) -> Result<()> {
+/// Makes the world give only ids above this one.
+fn reserve_ids<T: 'static>(target: &mut T, id: Option<u64>) -> Result<()> {
     let Some(id) = id else { return Ok(()) };
     let is_possible = world_mut(target).is_some_and(|world| world.give_behind(id));
     if is_possible { Ok(()) } else { Err(wrong("ids that no world gives")) }
@@ -381,13 +386,13 @@ fn give_behind<T: 'static>(target: &mut T, id: Option<u64>) -> Result<()> {
 
 const NEVER_REACHED: &str = "a state that was never reached";
 
-/// Takes what a history was besides its entries, if it can have been.
+/// Sets the state of a history, except for its entries. Returns an error if no history can have that state.
 fn install<T: 'static>(history: &mut History<T>, stacks: &StoredStacks) -> Result<()> {
     let StoredStacks { entries, position, base, last_state, saved, poison } = stacks;
     if position > entries {
         return Err(wrong("a position after its last entry"));
     }
-    if *last_state > MOST_STATES || base.max(&saved.unwrap_or(0)) > last_state {
+    if *last_state > MAX_STATES || base.max(&saved.unwrap_or(0)) > last_state {
         return Err(wrong(NEVER_REACHED));
     }
     let poisoned = poison.as_ref().and_then(|poison| poison.entry);

@@ -29,11 +29,14 @@ use crate::{Error, ErrorKind, Loaded, ObjectId, Persist, Result, Saves, Value, W
 
 /// An edited value with its undo history, recoverable after a crash.
 ///
-/// It is loaded from a save, and every edit, undo and redo since is in a journal beside that. If the program is killed, the next
-/// session has the target, what can be undone and redone, and where the save is in it, as they were. When it ends, the journal stays: the next session begins where
-/// this one was, with its history. [`discard`](Self::discard) ends it without what was not saved.
+/// The target is loaded from a save. Every edit, undo and redo since that save is recorded in a journal beside it. If
+/// the program is killed, the next session has the same target, the same undo history and the same saved point.
 ///
-/// It is edited by the methods of a [`History`], which here need no target. [`history`](Self::history) and [`target`](Self::target) are for reading.
+/// The journal stays when a session ends, so that the next one continues with the same history.
+/// [`discard`](Self::discard) removes it, with all unsaved changes.
+///
+/// A session has the methods of a [`History`], without the parameter for the target. [`history`](Self::history) and
+/// [`target`](Self::target) give access for reading.
 ///
 /// # Example
 ///
@@ -90,57 +93,60 @@ pub struct Session<T: 'static = World> {
 }
 
 impl<T: 'static> Session<T> {
-    /// What is edited.
+    /// Returns the target, for reading.
     #[must_use]
     pub fn target(&self) -> &T {
         &self.target
     }
 
-    /// Its history, for menus and views.
+    /// Returns the history, for menus and views.
     #[must_use]
     pub fn history(&self) -> &History<T> {
         &self.history
     }
 
-    /// Why the journal cannot be written, if so. Each edit tries again, and is refused until that has passed.
+    /// Returns why the journal cannot be written, if it cannot.
+    ///
+    /// Each edit tries again, and is refused while the cause persists.
     #[must_use]
     pub fn journal_broken(&self) -> Option<String> {
         self.journal()?.broken().map(String::from)
     }
 
-    /// Where the save is.
+    /// Returns the path of the save.
     #[must_use]
     pub fn save_path(&self) -> &Path {
         &self.save
     }
 
-    /// The classes and settings of the saves.
+    /// Returns the classes and settings of the saves.
     #[must_use]
     pub fn saves(&self) -> &Saves {
         &self.saves
     }
 
-    /// Makes all that was done last on the disk, whatever the [`Flush`](super::Flush) policy is; a journal that could not be written is tried
-    /// again.
+    /// Flushes the journal to disk now, whatever the [`Flush`](super::Flush) policy. Retries a journal that could not
+    /// be written.
     ///
     /// # Errors
     ///
-    /// What keeps the journal from being written.
+    /// Returns an error if the journal cannot be written.
     pub fn flush(&mut self) -> Result<()> {
         self.writer()?.flush()
     }
 
-    /// To be called now and then, as in each frame: flushes when [`Flush::Every`](super::Flush::Every) says that it is time, and tries a journal again that could not be
-    /// written.
+    /// Flushes the journal if [`Flush::Every`](super::Flush::Every) says that it is time.
+    ///
+    /// Call it regularly, for example in each frame. It also retries a journal that could not be written.
     ///
     /// # Errors
     ///
-    /// Those of [`flush`](Self::flush).
+    /// Returns the same errors as [`flush`](Self::flush).
     pub fn tick(&mut self) -> Result<()> {
         self.writer()?.tick()
     }
 
-    /// Ends the session and gives back what it was made of. The journal stays as it is, and the next session begins there.
+    /// Ends the session and returns its parts. The journal stays, and the next session continues there.
     #[must_use]
     pub fn into_parts(self) -> (Loaded<T>, History<T>, Saves) {
         let Self { target, mut history, saves, .. } = self;
@@ -149,12 +155,12 @@ impl<T: 'static> Session<T> {
         (target, history, saves)
     }
 
-    /// Ends the session and removes the journal: the next one begins with the save as it is, and without a history.
+    /// Ends the session and removes the journal. The next session begins with the save alone, without a history.
     ///
     /// # Errors
     ///
-    /// What keeps the journal from being removed; it then may still be there. [`InUse`](crate::ErrorKind::InUse) if another session has written
-    /// to it, where the system has no locks.
+    /// Returns an error if the journal cannot be removed, and it may then still exist. Returns
+    /// [`InUse`](crate::ErrorKind::InUse) if another session has written to it, on systems without file locks.
     pub fn discard(mut self) -> Result<()> {
         self.writer()?.remove()
     }
@@ -168,13 +174,13 @@ impl<T: 'static> Session<T> {
     }
 }
 
-/// The file of a journal, which a session has until it ends.
+/// The writer of the journal, which a session has until it ends.
 fn writer(journal: &mut Option<Box<Journal>>) -> Result<&mut JournalWriter> {
     let journal = journal.as_mut().map(|journal| &mut journal.writer);
     journal.ok_or_else(|| Error::new(ErrorKind::Io, "the session has no journal any more"))
 }
 
-/// Refuses to replace a save that the journal does not follow, unless that is what the program asks for.
+/// Returns an error if a save would replace one that the journal does not follow, unless the program asked for that.
 fn check_followed(followed: &Mutex<FollowedSave>, overwrites: bool) -> Result<()> {
     let mut followed = held(followed);
     match followed.check() {
@@ -185,8 +191,9 @@ fn check_followed(followed: &Mutex<FollowedSave>, overwrites: bool) -> Result<()
     }
 }
 
-/// What a journal begins with: the history as it is, and as it is with the target saved in its state, if it is. Also
-/// whose contents it has then.
+/// Encodes the frames at the beginning of a journal: the current history, its entries and the contents that these need.
+///
+/// `is_saved` is true if the target is saved in its current state. Also returns the keys of the contents.
 pub(super) fn begin<T: 'static>(
     history: &mut History<T>,
     target: &T,
@@ -221,36 +228,42 @@ pub(super) fn begin<T: 'static>(
         let entry = StoredEntry { label, state: entry.state, steps };
         frames.push((FrameKind::Entry, payload(&entry)?));
     }
-    // They come before the last entry, with which the beginning ends.
+    // The contents come before the entries: the last entry ends the beginning of a journal.
     let mut contents = Frames::new();
-    let told = push_contents(target, &history.support, changed, &mut contents)?;
+    let recorded = push_contents(target, &history.support, changed, &mut contents)?;
     frames.splice(begin..begin, contents);
-    Ok((frames, told))
+    Ok((frames, recorded))
 }
 
 impl<T: Persist> Session<T> {
-    /// Saves the target, as [`Slot::save`](crate::save::Slot::save) does, and begins a new journal that follows the save; the history stays.
+    /// Saves the target like [`Slot::save`](crate::save::Slot::save), and begins a new journal that follows the save.
     ///
-    /// The new journal is written beside the old one before the save is replaced, and is renamed after that. So whenever the
-    /// program is killed or the power fails, there are a save and a journal that belong together. If the journal cannot be
-    /// written, the save is made all the same.
+    /// The history stays.
+    ///
+    /// The new journal is written beside the old one before the save is replaced, and is renamed after that. So
+    /// whenever the program is killed or the power fails, the disk has a save with a journal that follows it. If the
+    /// journal cannot be written, the save is written all the same.
     ///
     /// # Errors
     ///
-    /// [`OpenTransaction`](crate::ErrorKind::OpenTransaction) while a transaction is open; [`InUse`](crate::ErrorKind::InUse) if another session
-    /// has written to the journal, where the system has no locks; as [`Slot::save`](crate::save::Slot::save): the old save then is as it was, with its journal, but
-    /// for a folder that cannot be flushed, which the message says.
+    /// Returns
     ///
-    /// [`Conflict`](crate::ErrorKind::Conflict) if the save is not the one that the journal follows: another program has
-    /// replaced or deleted it, or there is one now where there was none. Nothing is replaced, and edits are refused with the
-    /// same error. To continue, do one of these:
+    /// - [`OpenTransaction`](crate::ErrorKind::OpenTransaction) while a transaction is open;
+    /// - [`InUse`](crate::ErrorKind::InUse) if another session has written to the journal, on systems without file
+    ///   locks;
+    /// - [`Conflict`](crate::ErrorKind::Conflict) if the save is not the one that the journal follows;
+    /// - the errors of [`Slot::save`](crate::save::Slot::save). The old save and its journal are then as before, unless
+    ///   the error is that of a folder that cannot be flushed, as its message says.
     ///
-    /// - **Overwrite** it: [`overwrite`](Self::overwrite) saves in its place, and keeps it as a backup.
+    /// `Conflict` means that another program has replaced or deleted the save, or created one where there was none.
+    /// Nothing is replaced, and edits are refused with the same error. To continue, do one of these:
+    ///
+    /// - **Overwrite** it: [`overwrite`](Self::overwrite) replaces it, and keeps it as a backup.
     /// - **Keep both**: take the session apart by [`into_parts`](Self::into_parts), and save the target elsewhere.
-    /// - **Reload**: drop the session and open it again. It begins with the save that is there now, and the journal is kept
-    ///   as [`Recovered::kept`](super::Recovered::kept) says.
+    /// - **Reload**: drop the session and open it again. It loads the new save, and keeps a copy of the journal as
+    ///   [`Recovered::kept`](super::Recovered::kept) describes.
     ///
-    /// If the system does not let the save be read at the moment, the error is that of the system, and nothing is replaced.
+    /// If the system does not let the save be read at the moment, returns the error of the system. Nothing is replaced.
     pub fn save(&mut self) -> Result<SaveOutcome> {
         self.save_over(SlotInfo::default(), false)
     }
@@ -259,13 +272,13 @@ impl<T: Persist> Session<T> {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`save`](Self::save); [`ErrorKind::TooLarge`] if the info is over
+    /// Returns the same errors as [`save`](Self::save), and [`ErrorKind::TooLarge`] if the info is over
     /// [`Limits::metadata`](crate::Limits::metadata).
     pub fn save_with_info(&mut self, info: SlotInfo) -> Result<SaveOutcome> {
         self.save_over(info, false)
     }
 
-    /// Saves like [`save`](Self::save), even if the save is not the one that the journal follows.
+    /// Saves the target like [`save`](Self::save), even if the save is not the one that the journal follows.
     ///
     /// The save that another program has put there becomes a backup, also where
     /// [`SaveOptions::backups`](crate::SaveOptions::backups) is 0.
@@ -277,7 +290,7 @@ impl<T: Persist> Session<T> {
         self.save_over(SlotInfo::default(), true)
     }
 
-    /// Saves; `overwrites` a save of another program.
+    /// Saves the target. `overwrites` is true if a save of another program may be replaced.
     fn save_over(&mut self, info: SlotInfo, overwrites: bool) -> Result<SaveOutcome> {
         self.history.check_no_transaction()?;
         self.writer()?.check_own()?;
@@ -288,40 +301,40 @@ impl<T: Persist> Session<T> {
         let save = self.saves.encode_followed(&mut self.target)?;
         let history = &mut self.history;
         let mut entries = 0..history.ring.len();
-        let there =
-            entries.try_for_each(|index| spill::bring_back(history, index, &mut self.target));
-        let begun = there.and_then(|()| begin(history, &self.target, true));
-        let (frames, told) = match begun {
-            Ok((frames, told)) => (Ok(frames), told),
+        let read =
+            entries.try_for_each(|index| spill::load_entry(history, index, &mut self.target));
+        let begun = read.and_then(|()| begin(history, &self.target, true));
+        let (frames, recorded) = match begun {
+            Ok((frames, recorded)) => (Ok(frames), recorded),
             Err(error) => (Err(error), HashSet::new()),
         };
         let journal = writer(&mut history.journal)?;
-        // If it fails, the new journal cannot be written beside it, and waits in memory.
+        // If this fails, the new journal cannot be written beside it, and waits in memory.
         let _ = journal.settle();
         let mut prepared = None;
         let followed = journal.followed();
         let mut check = || check_followed(&followed, overwrites);
         let mut session = SessionSave { check: &mut check, stamp: None, is_in_place: Some(false) };
         let backups = u32::from(overwrites);
-        // On a full disk it is called a second time.
-        let mut before = |digest: &Digest| {
+        // It is called again after the disk was full and backups were removed.
+        let mut prepare = |digest: &Digest| {
             let next = frames.as_ref().map(|frames| journal.prepare(&header(Some(digest)), frames));
             prepared = Some((*digest, next.ok()));
         };
         let how = (info, backups);
         let replaced =
-            self.saves.replace_followed(&self.save, &save, how, &mut session, &mut before);
+            self.saves.replace_followed(&self.save, &save, how, &mut session, &mut prepare);
         let SessionSave { stamp, is_in_place, .. } = session;
         let Some((digest, next)) = prepared else { return replaced };
         let next = frames.and_then(|_| next.unwrap_or_else(|| unreachable!("there are frames")));
         let Some(journal) = &mut history.journal else { return replaced };
-        let mut save = NextSave::new(digest, next, (&*self.target, &history.support), told);
+        let mut save = NextSave::new(digest, next, (&*self.target, &history.support), recorded);
         save.stamp = stamp;
         journal.finish_save(save, is_in_place, replaced.is_ok());
-        // Where nobody knows, an edit looks again.
+        // If it is still unknown whether the save is in place, the next edit checks again.
         let _ = journal.decide();
         if is_in_place != Some(false) {
-            // The new journal does not know what the last entry could be merged with.
+            // The last edit is only known to the old journal, so nothing may be merged into it.
             history.last = None;
         }
         let is_journaled = journal.writer.broken().is_none();
@@ -332,7 +345,7 @@ impl<T: Persist> Session<T> {
     }
 }
 
-/// Each as the method of this name, which gets the target if it wants one.
+/// Defines methods that call the method of the history with the same name, with the target if it takes one.
 macro_rules! of_history {
     ($end:literal $(
         $(#[$more:meta])*
@@ -352,10 +365,10 @@ macro_rules! of_history {
     };
 }
 
-/// The methods that change a session are those of its [`History`]. What cannot be written to the journal is rolled back, and is an error.
+/// The methods that change a session. Edits that cannot be written to the journal are rolled back, and return an error.
 impl<T: 'static> Session<T> {
     of_history! {
-        "\n# Errors\n\nThose of the method of the history; whatever keeps the journal from being written."
+        "\n# Errors\n\nReturns the same errors as the method of the history, and an error if the journal cannot be written."
         /// The class of the command must be [registered](super::SessionOptions::register).
         apply[target](command: impl Command<T>) -> Result<()>;
         undo[target]() -> Result<bool>;
@@ -365,27 +378,27 @@ impl<T: 'static> Session<T> {
         begin(label: impl Into<Label>) -> Result<()>;
         commit[target]() -> Result<()>;
         rollback[target]() -> Result<()>;
-        /// [`save`](Self::save) does this itself.
+        /// A [`save`](Self::save) calls this itself.
         set_modified(is_modified: bool) -> Result<()>;
         clear[target]() -> Result<()>;
         skip_entry[target]() -> Result<()>;
-        /// Where the target was left half done, the journal does not know it: [save](Self::save) first.
+        /// If the target was left half done, the journal does not have its state: [save](Self::save) first.
         drop_entry[target]() -> Result<()>;
     }
 
     of_history! {
         ""
-        /// What was done in it is kept in a crash, and the drag is over then.
+        /// Edits of the drag survive a crash, which ends the drag.
         begin_drag(label: impl Into<Label>) -> Drag;
         end_drag(drag: Drag) -> ();
         set_capacity[target](capacity: impl Into<Capacity>) -> ();
         set_merge_window(window: impl Into<MergeWindow>) -> ();
-        /// To hear of what is recovered, subscribe to the history before the session is opened.
+        /// To receive [`HistoryEvent::Recovered`], subscribe to the history before the session is opened.
         subscribe(listener: impl FnMut(&HistoryEvent, &History<T>) + Send + 'static) -> Subscription;
     }
 
     of_history! {
-        "\n# Errors\n\nThose of the method of the history; whatever keeps the journal from being written. The edit is then rolled back."
+        "\n# Errors\n\nReturns the same errors as the method of the history. If the journal cannot be written, the edit is rolled back."
         edit<R>[target](label: impl Into<Label>, edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>) -> Result<R> where T: Editable;
         edit_merging<R>[target](key: impl Hash, label: impl Into<Label>, edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>) -> Result<R> where T: Editable;
     }
@@ -393,26 +406,26 @@ impl<T: 'static> Session<T> {
 
 impl<T: Reflect> Session<T> {
     of_history! {
-        "\n# Errors\n\nThose of the method of the history."
+        "\n# Errors\n\nReturns the same errors as the method of the history."
         get_field[target](path: impl IntoFieldPath) -> Result<Value>;
     }
 
     of_history! {
-        "\n# Errors\n\nThose of the method of the history; whatever keeps the journal from being written. The edit is then rolled back."
+        "\n# Errors\n\nReturns the same errors as the method of the history. If the journal cannot be written, the edit is rolled back."
         set_field[target](path: impl IntoFieldPath, value: impl Into<Value>) -> Result<Value>;
         edit_at<P, R>[target](path: impl IntoFieldPath, label: impl Into<Label>, edit: impl FnOnce(&mut P) -> Result<R>) -> Result<R> where P: Any;
     }
 }
 
 impl Session<World> {
-    /// The world that is edited.
+    /// Returns the world, for reading.
     #[must_use]
     pub fn world(&self) -> &World {
         &self.target
     }
 
     of_history! {
-        "\n# Errors\n\nThose of the method of the history; whatever keeps the journal from being written. The edit is then rolled back."
+        "\n# Errors\n\nReturns the same errors as the method of the history. If the journal cannot be written, the edit is rolled back."
         set[target](object: impl Into<Option<ObjectId>>, path: impl IntoFieldPath, value: impl Into<Value>) -> Result<Value>;
     }
 }

@@ -1,4 +1,7 @@
-//! Entries that are far from the current one, in files until they are needed.
+//! Moves entries that are far from the current one to files, until they are needed.
+//!
+//! The entries at both ends of the list are moved first, since the next undo or redo needs them last. `front` and
+//! `back` of [`Spill`](super::spill_files::Spill) count the entries at each end that were moved, or cannot be moved.
 
 use super::commands::restored;
 use super::recorder;
@@ -12,7 +15,7 @@ use crate::history::step::{End, ends};
 use crate::history::{History, Label};
 use crate::world::ChangeState;
 
-/// An entry that is to go into a file.
+/// An entry that is about to be moved to a file.
 struct SpillCandidate {
     index: usize,
     steps: Vec<StoredStep>,
@@ -20,10 +23,10 @@ struct SpillCandidate {
     size: usize,
 }
 
-/// About how many bytes of entries go into a file.
+/// About how many bytes of entries one file holds.
 const FILE: usize = 64 << 10;
 
-/// Moves entries to files until there are few enough in memory.
+/// Moves entries to files until those in memory are within the budget.
 pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T) {
     let of_entries = history.ring.len() * size_of::<UndoEntry<T>>();
     let Some(spill) = &mut history.spill else { return };
@@ -31,19 +34,19 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
     if held <= spill.budget || held < spill.retry {
         return;
     }
-    // So much that it is not redone at once.
-    let most = held - spill.budget / 2;
+    // Half of the budget is freed, so that the next edits do not each move one entry.
+    let excess = held - spill.budget / 2;
     let (len, position) = (history.ring.len(), history.ring.position());
     let (mut front, mut back) = (spill.front, spill.back);
     let (mut freed, mut found) = (0, Vec::<SpillCandidate>::new());
-    while freed < most {
-        // The current entry and the next one stay.
-        let before = position.saturating_sub(front + 1);
-        let behind = (len - back).saturating_sub(position + 1);
-        if before == 0 && behind == 0 {
+    while freed < excess {
+        // The current entry and the next one stay in memory.
+        let undoable = position.saturating_sub(front + 1);
+        let redoable = (len - back).saturating_sub(position + 1);
+        if undoable == 0 && redoable == 0 {
             break;
         }
-        if before >= behind {
+        if undoable >= redoable {
             freed += gather(history, front, target, &mut found);
             front += 1;
         } else {
@@ -74,7 +77,7 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
     (spill.front, spill.back, spill.retry) = (front, back, 0);
 }
 
-/// Stores an entry, unless it can only be in memory; returns how many bytes that frees.
+/// Encodes an entry, unless it can only be in memory. Returns how many bytes of memory that frees.
 fn gather<T: 'static>(
     history: &mut History<T>,
     index: usize,
@@ -85,7 +88,7 @@ fn gather<T: 'static>(
     if entry.away().is_some() {
         return 0;
     }
-    // What a command panics in, when it is written or asked for its label, stays in memory.
+    // An entry stays in memory if a command of it panics while it is encoded or asked for its label.
     let stored = guarded(|| {
         let label = entry.label();
         let change_state = ChangeState::Spilled;
@@ -97,8 +100,8 @@ fn gather<T: 'static>(
     size
 }
 
-/// Brings an entry back from its file.
-pub(in crate::history) fn bring_back<T: 'static>(
+/// Reads an entry back from its file.
+pub(in crate::history) fn load_entry<T: 'static>(
     history: &mut History<T>,
     index: usize,
     target: &mut T,
@@ -108,27 +111,27 @@ pub(in crate::history) fn bring_back<T: 'static>(
     let Some(spill) = &mut history.spill else { return Err(wrong("no files of moved entries")) };
     let stored = spill.read(at)?;
     let steps = restore_all(stored, target, history)?;
-    let is_before = index < history.position();
-    let behind = history.ring.len() - index - 1;
+    let is_applied = index < history.position();
+    let rest = history.ring.len() - index - 1;
     if let (Some(entry), Some(spill)) = (history.ring.get_mut(index), &mut history.spill) {
-        entry.bring_back(steps.into());
+        entry.restore_steps(steps.into());
         spill.away -= size;
         spill.leave(at.file);
-        match is_before {
+        match is_applied {
             true => spill.front = spill.front.min(index),
-            false => spill.back = spill.back.min(behind),
+            false => spill.back = spill.back.min(rest),
         }
     }
     history.measure(index);
     Ok(())
 }
 
-/// Lets entries end that were dropped while they were in a file.
+/// Finalizes entries that were dropped while they were in a file.
 pub(in crate::history) fn end_dropped<T: 'static>(history: &mut History<T>, target: &mut T) {
     let dropped = history.spill.as_mut().map(|spill| std::mem::take(&mut spill.dropped));
     for (at, end) in dropped.unwrap_or_default() {
         let Some(spill) = &mut history.spill else { return };
-        // What cannot be read cannot be told of its end.
+        // The commands of an entry that cannot be read are not finalized.
         let stored = spill.read(at);
         spill.leave(at.file);
         if let Ok(steps) = stored.and_then(|steps| restore_all(steps, target, history)) {
@@ -138,7 +141,7 @@ pub(in crate::history) fn end_dropped<T: 'static>(history: &mut History<T>, targ
     }
 }
 
-/// Steps that were in a file of this process.
+/// Restores steps from a file of this process.
 fn restore_all<T: 'static>(
     stored: Vec<StoredStep>,
     target: &mut T,

@@ -1,4 +1,4 @@
-//! The files of entries that are not in memory, which know no history.
+//! The files of entries that are not in memory. This module does not know histories.
 
 use std::collections::HashMap;
 use std::io::{Read, Seek as _, SeekFrom, Write as _};
@@ -11,25 +11,25 @@ use crate::history::step::End;
 use crate::storage::{Storage, StoredFile};
 use crate::{Error, ErrorKind, Result};
 
-/// Where entries go that there is no memory for.
+/// The files of entries that were moved out of memory.
 pub(in crate::history) struct Spill {
     storage: Arc<dyn Storage>,
-    /// What the names of the files begin with.
+    /// The beginning of the names of the files.
     path: PathBuf,
-    /// A file whose permissions they have.
+    /// A file whose permissions the files get.
     like: PathBuf,
-    /// Bytes of steps that may be in memory.
+    /// The maximum number of bytes of steps in memory.
     pub(super) budget: usize,
     /// Bytes of steps that are in files.
     pub(in crate::history) away: usize,
-    /// Bytes at which it is tried again, if a file could not be written.
+    /// After a file could not be written, the number of bytes in memory at which it is tried again.
     pub(super) retry: usize,
     last_file: u64,
-    /// How many entries of each file are still in it.
+    /// The number of entries that are still in each file.
     files: HashMap<u64, usize>,
     /// The file that was read last.
     open: Option<(u64, Box<dyn StoredFile>)>,
-    /// How many entries from the first on, and from the last on, are in files or can only be in memory.
+    /// The numbers of entries at the beginning and at the end of the list that are in files, or cannot be moved.
     pub(super) front: usize,
     pub(super) back: usize,
     /// Entries that were dropped while they were in a file.
@@ -67,7 +67,7 @@ impl Spill {
         name.into()
     }
 
-    /// Writes entries to a file; where each of them is.
+    /// Writes entries to a new file. Returns the position of each.
     pub(super) fn write(&mut self, entries: &[Vec<StoredStep>]) -> Result<Vec<SpillPosition>> {
         let (mut content, mut places) = (Vec::new(), Vec::new());
         self.last_file += 1;
@@ -81,7 +81,7 @@ impl Spill {
         let path = self.file(self.last_file);
         let write = || self.storage.create(&path, &self.like)?.write_all(&content);
         write().map_err(|error| {
-            // What is there of it is of no use.
+            // A file that was written in part is of no use.
             let _ = self.storage.remove(&path);
             Error::io("move entries of the history to", &path, error)
         })?;
@@ -110,7 +110,7 @@ impl Spill {
         }
     }
 
-    /// Notes that an entry is no longer in its file.
+    /// Notes that an entry is no longer in its file. The file is removed with its last entry.
     pub(super) fn leave(&mut self, number: u64) {
         let left = self.files.get_mut(&number);
         let Some(left) = left else { return };
@@ -118,18 +118,18 @@ impl Spill {
         if *left == 0 {
             self.files.remove(&number);
             self.open.take_if(|(open, _)| *open == number);
-            // One that stays is removed with the others, or when the next session begins.
+            // If this fails, the file is removed when the next session begins.
             let _ = self.storage.remove(&self.file(number));
         }
     }
 
-    /// Notes that an entry was taken out of a list of `len`.
+    /// Notes that an entry was removed from a list of length `len`.
     pub(in crate::history) fn forget_index(&mut self, index: usize, len: usize) {
         self.front -= usize::from(index < self.front);
         self.back -= usize::from(len - index <= self.back);
     }
 
-    /// Notes that an entry was dropped while it was in a file, and how it ends, if something is done then.
+    /// Notes that an entry was dropped while it was in a file. `end` is present if it has to be finalized.
     pub(in crate::history) fn drop_entry(&mut self, spilled: SpillPosition, end: Option<End>) {
         match end {
             Some(end) => self.dropped.push((spilled, end)),
@@ -137,7 +137,7 @@ impl Spill {
         }
     }
 
-    /// Removes what a process that was killed has left.
+    /// Removes the files of a process that was killed.
     fn sweep(&self) {
         let folder = match self.path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,

@@ -1,4 +1,4 @@
-//! What frames hold, as values of the library's own codec.
+//! The contents of frames, as values of the library's own codec.
 
 use crate::codec::{Buffer, decode};
 use crate::history::merging::Merging;
@@ -6,16 +6,16 @@ use crate::history::{Label, Poison};
 use crate::world::{Change, Owner};
 use crate::{Error, ErrorKind, Persist, Result};
 
-/// The schemas of the classes in the following frames, each list as a save without records.
+/// The schemas of the classes in the frames that follow. Each list is encoded as a save without records.
 #[derive(crate::Persist, Clone, PartialEq, Eq)]
 #[persist(crate = crate)]
 pub(super) struct StoredProgram {
     pub(super) commands: Vec<u8>,
-    /// Of the components of a world, and of its resources; those of another target are among the commands.
+    /// The classes of the components and resources of a world. The classes of any other target are among the commands.
     pub(super) world: Vec<u8>,
 }
 
-/// A history as it was when its journal began, besides its entries.
+/// The state of a history when its journal began, without its entries.
 #[derive(crate::Persist, Default)]
 #[persist(crate = crate)]
 pub(super) struct StoredStacks {
@@ -27,7 +27,7 @@ pub(super) struct StoredStacks {
     pub(super) poison: Option<Poison>,
 }
 
-/// An entry, whose steps are as they are when it is applied or undone.
+/// An entry of a history when its journal began. Its steps have the state that they have when applied or undone.
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub(super) struct StoredEntry {
@@ -36,7 +36,7 @@ pub(super) struct StoredEntry {
     pub(super) steps: Vec<StoredStep>,
 }
 
-/// What a component of an object is, or a resource.
+/// The content of a component or a resource.
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub(super) struct StoredContent {
@@ -45,13 +45,13 @@ pub(super) struct StoredContent {
     pub(super) bytes: Vec<u8>,
 }
 
-/// Steps that were done.
+/// The steps of an edit.
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub(super) struct StoredDone {
     pub(super) label: Label,
     pub(super) merging: Merging,
-    /// Which ids the world had given, if others than the journal says already.
+    /// The ids that the world used before and after the edit, unless they follow from the journal.
     pub(super) ids: Option<StoredIds>,
     pub(super) steps: Vec<StoredStep>,
 }
@@ -64,7 +64,7 @@ pub(super) struct StoredIds {
     pub(super) behind: u64,
 }
 
-/// How many entries were evicted.
+/// The numbers of entries that were evicted.
 #[derive(crate::Persist, Default)]
 #[persist(crate = crate)]
 pub(super) struct StoredEvicted {
@@ -75,7 +75,7 @@ pub(super) struct StoredEvicted {
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub(in crate::history) enum StoredStep {
-    // Boxed, as commands in commands are read one in the other.
+    // Boxed, since commands in commands are decoded recursively.
     Command(Box<StoredCommand>),
     Change(Box<Change>),
 }
@@ -87,7 +87,7 @@ impl From<StoredCommand> for StoredStep {
 }
 
 impl StoredStep {
-    /// Shows the changes in it; true if a command in it changed its target directly.
+    /// Passes the changes in it to `show`. Returns true if a command in it changed its target directly.
     pub(super) fn each(&self, show: &mut dyn FnMut(&Change)) -> bool {
         match self {
             Self::Change(change) => {
@@ -107,15 +107,15 @@ impl StoredStep {
 pub(in crate::history) struct StoredCommand {
     pub(in crate::history) class: u32,
     pub(in crate::history) is_direct: bool,
-    /// What it was before it was done, if it was done directly just now, and is another now.
+    /// The encoded command before `apply`, if it changed its target directly just now, and is different afterwards.
     pub(in crate::history) before: Option<Vec<u8>>,
-    /// The last id that the world had given by then: what failed before it in its edit has used some up.
+    /// The last id that the world had used before `apply`. Attempts that failed earlier in the edit may have used some.
     pub(in crate::history) last_id: Option<u64>,
     pub(in crate::history) bytes: Vec<u8>,
     pub(in crate::history) further: Vec<StoredStep>,
 }
 
-/// An index or a count of the program that wrote it.
+/// Converts an index or a count, which may not fit on this machine.
 pub(super) fn place(number: u64) -> Result<usize> {
     usize::try_from(number).map_err(|_| wrong("an index that is too large"))
 }

@@ -1,4 +1,8 @@
-//! Changes of a journal, made on the values of a save without the program's types.
+//! Changes of a journal, applied to the values of a save without the program's types.
+//!
+//! A journal has its own classes, which may differ from those of the save. So each value of the journal is *adopted*
+//! before it is put into the save: its classes become classes of the save. Objects, components and resources that a
+//! change takes out of the save are *held* by the change, so that an undo puts back the values themselves.
 
 use std::collections::HashMap;
 use std::mem;
@@ -14,16 +18,16 @@ use crate::schema::{ClassSchema, Reader as Values, Stored};
 use crate::world::{ComponentPlace, TreePosition, UntypedTree, UntypedWorld};
 use crate::{Document, Error, ErrorKind, FieldPath, Limits, ObjectId, Result, Value};
 
-/// What a replay changes.
+/// The save that a replay changes.
 pub(super) struct ReplayTarget<'s> {
     save: &'s mut Document,
     adoption: Adoption,
-    /// The value of the save, unless it is a world.
+    /// The value of the save, unless that is a world.
     root: Value,
     world: Option<UntypedWorld>,
-    /// Reads the objects that the journal has.
+    /// Reads the objects in the journal.
     values: Values,
-    /// The classes of the journal whose indices in the save are known, and those.
+    /// The classes of the journal that were used last, and their indices in the save.
     known: (Option<Arc<[ClassSchema]>>, HashMap<usize, usize>),
 }
 
@@ -53,15 +57,15 @@ impl<'s> ReplayTarget<'s> {
         }
     }
 
-    /// Lets a world give no ids that were given.
-    pub(super) fn give_behind(&mut self, id: u64) -> Result<()> {
+    /// Makes the world give only ids above this one.
+    pub(super) fn reserve_ids(&mut self, id: u64) -> Result<()> {
         match &mut self.world {
             Some(world) => world.give_behind(id).ok_or_else(|| wrong("ids that no world gives")),
             None => Ok(()),
         }
     }
 
-    /// A value of the journal, as one of the save.
+    /// Converts a value of the journal to the classes of the save.
     fn adopted(&mut self, value: &Value, classes: &Arc<[ClassSchema]>) -> Result<Value> {
         let mut value = value.clone();
         let (of, known) = &mut self.known;
@@ -73,7 +77,7 @@ impl<'s> ReplayTarget<'s> {
         Ok(value)
     }
 
-    /// The objects of a journal's fragment.
+    /// Reads the objects of a fragment in the journal.
     fn tree(&mut self, root: ObjectId, save: &[u8], place: TreePosition) -> Result<UntypedTree> {
         let limits = &Limits::DEFAULT;
         let (scan, classes) = scan(save, limits)?;
@@ -94,7 +98,7 @@ impl<'s> ReplayTarget<'s> {
         tree.ok_or_else(|| wrong("objects that are not those that were named"))
     }
 
-    /// The value that a path leads to, in the component or resource that it is of.
+    /// The value at a path, in the component or resource that the path begins with.
     fn value(&mut self, object: Option<ObjectId>, path: &FieldPath) -> Option<&mut Value> {
         let start = match &mut self.world {
             Some(world) => world.content_mut(object, path.class())?,
@@ -104,7 +108,7 @@ impl<'s> ReplayTarget<'s> {
     }
 }
 
-/// A change that is replayed, and what it holds out of the save.
+/// A change that is replayed, and the values that it holds outside the save.
 pub(super) struct ReplayedChange<'j> {
     step: &'j ListedStep,
     classes: &'j Arc<[ClassSchema]>,
@@ -116,7 +120,7 @@ enum Held {
     Content(Value, Option<ComponentPlace>),
 }
 
-/// The changes of steps, in their order.
+/// Collects the changes of steps in their order. Returns an error for a command that changes its target directly.
 pub(super) fn flatten<'j>(
     steps: &'j [ListedStep],
     classes: &'j Arc<[ClassSchema]>,
@@ -147,24 +151,25 @@ impl ReplayedChange<'_> {
         };
         let is_redo = direction == Direction::Redo;
         let (old, new) = if is_redo { (old, new) } else { (new, old) };
-        let puts = matches!(verb, Verb::Insert | Verb::Create | Verb::Attach) == is_redo;
+        let inserts = matches!(verb, Verb::Insert | Verb::Create | Verb::Attach) == is_redo;
         let (path, owner) = (path.as_ref(), *object);
         let new = new.as_ref().filter(|_| self.held.is_none());
         let new = new.map(|new| target.adopted(new, self.classes)).transpose()?;
-        let made = match verb {
+        // `None` if the change does not fit the save, which is then unchanged.
+        let applied = match verb {
             Verb::Set if new.is_none() => return Err(self.refused()),
             Verb::Set => path.and_then(|path| {
                 let (target, new) = (target.value(owner, path)?, new?);
                 let are_lists =
                     [&*target, &new].map(|it| matches!(it, Value::Seq(_) | Value::Bytes(_)));
-                // An empty list of bytes is one of no elements.
+                // An empty list of bytes may be stored as a list without elements, so the two are interchangeable.
                 let is_alike = are_lists == [true, true]
                     || mem::discriminant(&*target) == mem::discriminant(&new);
                 is_alike.then(|| *target = new)
             }),
             Verb::Insert | Verb::Remove => path.and_then(|path| {
                 let list = opened(target.value(owner, path)?)?;
-                match puts {
+                match inserts {
                     true => insert(list, (*index)?, new?),
                     false => remove(list, (*index)?).map(drop),
                 }
@@ -174,14 +179,16 @@ impl ReplayedChange<'_> {
                 let (from, to) = ((*index)?, old.as_ref().or(new.as_ref())?.as_u64()?);
                 let (from, to) = if is_redo { (from, to) } else { (to, from) };
                 let element = remove(list, from)?;
+                // The element is put back if its new index does not exist.
                 if insert(list, to, element.clone()).is_none() {
                     insert(list, from, element)?;
                     return None;
                 }
                 Some(())
             }),
+            // All other changes need a world.
             _ if target.world.is_none() => None,
-            Verb::Create | Verb::Delete if puts => {
+            Verb::Create | Verb::Delete if inserts => {
                 let tree = match (self.held.take(), owner, &whole.fragment) {
                     (Some(Held::Objects(tree)), ..) => tree,
                     (_, Some(object), Some(fragment)) => match fragment.save() {
@@ -195,7 +202,7 @@ impl ReplayedChange<'_> {
                 };
                 target.world.as_mut().and_then(|world| world.put(tree))
             }
-            Verb::Attach | Verb::Detach if puts => {
+            Verb::Attach | Verb::Detach if inserts => {
                 let content = match (self.held.take(), new) {
                     (Some(Held::Content(content, place)), _) => (content, place),
                     (_, Some(content)) => (content, whole.place),
@@ -226,10 +233,10 @@ impl ReplayedChange<'_> {
                 }
             }),
         };
-        made.ok_or_else(|| self.lost())
+        applied.ok_or_else(|| self.lost())
     }
 
-    /// What it changes, for messages.
+    /// Describes the change, for messages.
     fn place(&self) -> String {
         let ListedStep::Change { verb, object, path, .. } = self.step else {
             return String::new();
@@ -258,13 +265,13 @@ impl ReplayedChange<'_> {
     }
 }
 
-/// The parent and the index that the listing has of a place in the tree.
+/// A place in the tree, from the list of parent and index that the listing has.
 fn tree_position(value: &Value) -> Option<TreePosition> {
     let [parent, index] = value.as_seq()? else { return None };
     Some(TreePosition { parent: parent.as_object(), index: index.as_u64()? })
 }
 
-/// What an option holds, which paths pass through.
+/// The value in an option. Paths pass through options without a step of their own.
 fn opened(mut value: &mut Value) -> Option<&mut Value> {
     while let Value::Option(inner) = value {
         value = inner.as_deref_mut()?;
@@ -273,6 +280,7 @@ fn opened(mut value: &mut Value) -> Option<&mut Value> {
 }
 
 fn step_into<'v>(value: &'v mut Value, step: &PathStep) -> Option<&'v mut Value> {
+    // A key may be stored signed or unsigned. Numbers of either kind are compared by value.
     let is_key = |known: &Value, key: &Value| {
         known == key || known.as_i64().is_some_and(|known| Some(known) == key.as_i64())
     };

@@ -1,4 +1,8 @@
-//! The state of a save after some events of its journal, by the values that the listing of the journal has.
+//! The replay of a journal on its save, without the program's types.
+//!
+//! It applies the values in the [listing](JournalListing) of the journal. It also keeps the list of entries, since an
+//! undo reverts whichever entry is current: a wrong guess about which edits were merged would undo the wrong edit.
+//! Where only the program knows, an entry is *uncertain*, and an undo of it stops the replay.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,28 +14,32 @@ use crate::history::Verb;
 use crate::history::merging::Merging;
 use crate::{Document, Error, ErrorKind, ObjectId, Result, Value};
 
-/// How far a save was brought by [`JournalListing::replay`].
+/// The result of [`JournalListing::replay`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Replayed {
-    /// After how many events of the journal the save is.
+    /// The number of events of the journal that were applied to the save.
     pub events: usize,
-    /// What the next event does that only its program can do, if the save is not as far as was asked for.
+    /// Why the next event could not be applied, if that was asked for: only its program can.
     pub stopped: Option<Error>,
 }
 
 impl JournalListing {
-    /// Brings the save that the journal follows to the state after that many of its [`events`](Self::events).
+    /// Changes the save that the journal follows to its state after the first `events` of its [events](Self::events).
     ///
-    /// The types of the program are not needed. What only its code can do ends the replay before that event: direct
-    /// commands, undos of edits that the program merged in its own way, and changes that do not go with the
-    /// save or that the listing has no values for. Whether the save is the one that the journal
-    /// [follows](Self::follows) is not checked.
+    /// The types of the program are not needed. The replay stops before an event that only the code of the program can
+    /// apply:
+    ///
+    /// - a command that changes its target directly;
+    /// - an undo of edits that the program merged in a way of its own;
+    /// - a change that does not fit the save, or whose values the listing does not have.
+    ///
+    /// It does not check whether the save is the one that the journal [follows](Self::follows).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the journal has fewer events, or the save is none of one value;
-    /// [`ErrorKind::InvalidValue`] if it is that of a world that no program loads.
+    /// Returns [`ErrorKind::NotFound`] if the journal has fewer events, or the save does not have exactly one value.
+    /// Returns [`ErrorKind::InvalidValue`] if the save is of a world that no program could load.
     ///
     /// # Example
     ///
@@ -57,14 +65,14 @@ impl JournalListing {
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn replay(&self, save: &mut Document, events: usize) -> Result<Replayed> {
-        let Some(wanted) = self.events.get(..events) else {
+        let Some(expected) = self.events.get(..events) else {
             let count = self.events.len();
             let message = format!("the journal has {count} events, and not {events}");
             return Err(Error::new(ErrorKind::NotFound, message));
         };
         let mut replay = StoredReplay::new(self, ReplayTarget::of(save, self.bytes)?);
         let mut done = 0;
-        let stopped = wanted.iter().find_map(|event| {
+        let stopped = expected.iter().find_map(|event| {
             let failed = replay.event(event).err();
             done += usize::from(failed.is_none());
             failed
@@ -74,19 +82,19 @@ impl JournalListing {
     }
 }
 
-/// An entry of the history: the edits that it is made of.
+/// An entry of the history, as the edits that were merged into it.
 #[derive(Default)]
 struct ReplayedEntry<'j> {
     edits: Vec<ReplayedEdit<'j>>,
-    /// True if it may be no entry of its own, or more than one: how commands merge only the program knows.
+    /// True if it may be part of another entry, or several entries: only the program knows how commands merge.
     is_uncertain: bool,
-    /// What it sets, once an edit is to be merged into it.
+    /// The fields that its edits set. Present once an edit may merge into it.
     fields: Option<SetFields<'j>>,
 }
 
 struct ReplayedEdit<'j> {
     event: &'j ListedEvent,
-    /// In their order, once they were needed.
+    /// The changes in their order. Present once they were needed.
     changes: Option<Vec<ReplayedChange<'j>>>,
 }
 
@@ -106,7 +114,7 @@ impl<'j> ReplayedEntry<'j> {
         Self { edits: vec![ReplayedEdit { event, changes: None }], ..Self::default() }
     }
 
-    /// Makes or undoes its changes: all of them, or none.
+    /// Applies or reverts its changes, all or none.
     fn run(&mut self, target: &mut ReplayTarget<'_>, direction: Direction) -> Result<()> {
         let mut changes = Vec::new();
         for edit in &mut self.edits {
@@ -126,7 +134,7 @@ impl<'j> ReplayedEntry<'j> {
         Ok(())
     }
 
-    /// Whether an edit became a part of it; `None` if only the program knows.
+    /// Returns whether an edit was merged into this entry. `None` if only the program knows.
     fn merges(&mut self, event: &'j ListedEvent) -> Option<bool> {
         let joins = event.merging == Merging::Join;
         if self.is_uncertain {
@@ -146,34 +154,35 @@ impl<'j> ReplayedEntry<'j> {
         if fields.is_more || new.is_more {
             let is_known = !(fields.has_command && new.has_command);
             fields.add(&event.steps);
-            // Elements and objects that come and go stay steps of their own.
+            // Changes other than of fields are not merged. If the edits join, they are further steps.
             return is_known.then_some(joins);
         }
-        if !joins && new.ends.keys().any(|field| fields.meets(field)) {
+        if !joins && new.ends.keys().any(|field| fields.overlaps(field)) {
             return None;
         }
         if !joins && !new.ends.keys().any(|field| fields.ends.contains_key(field)) {
             return Some(false);
         }
         fields.add(&event.steps);
-        // What is set back to what it was leaves nothing to be undone, and the entry goes.
+        // If all fields have their old values again, nothing is left to undo, and the program may have dropped the
+        // entry.
         (fields.changed > 0).then_some(true)
     }
 }
 
 type FieldKey = (Option<ObjectId>, String);
 
-/// What begins a step of a path.
+/// The characters that can begin a step of a path.
 const STEPS: [char; 3] = ['.', '[', ':'];
 
 /// The fields that steps set.
 #[derive(Default)]
 struct SetFields<'j> {
-    /// Their values before and after all steps.
+    /// For each field, the values before and after all steps.
     ends: BTreeMap<FieldKey, [&'j Value; 2]>,
-    /// How many have another value after the steps.
+    /// The number of fields whose value differs after the steps.
     changed: usize,
-    /// True if some steps do more than set fields.
+    /// True if some steps do something else than set a field.
     is_more: bool,
     has_command: bool,
 }
@@ -187,15 +196,15 @@ impl<'j> SetFields<'j> {
                 continue;
             };
             let ends = self.ends.entry(field).or_insert([old, old]);
-            let before = ends[0] != ends[1];
+            let had_changed = ends[0] != ends[1];
             ends[1] = new;
-            let after = ends[0] != ends[1];
-            self.changed = self.changed + usize::from(after) - usize::from(before);
+            let has_changed = ends[0] != ends[1];
+            self.changed = self.changed + usize::from(has_changed) - usize::from(had_changed);
         }
     }
 
-    /// True if a field is a part of one of these, or the other way around: their order counts.
-    fn meets(&self, (object, path): &FieldKey) -> bool {
+    /// True if a field contains one of these, or is contained in one, so that their order matters.
+    fn overlaps(&self, (object, path): &FieldKey) -> bool {
         let mut outer = path.match_indices(STEPS).map(|(at, _)| path[..at].to_owned());
         let is_below = |step: char| {
             let begin = format!("{path}{step}");
@@ -210,7 +219,7 @@ impl<'j> SetFields<'j> {
 struct StoredReplay<'j, 's> {
     target: ReplayTarget<'s>,
     entries: VecDeque<ReplayedEntry<'j>>,
-    /// How many of them are applied.
+    /// The number of entries that are applied.
     applied: usize,
     open: Vec<ReplayedEntry<'j>>,
 }
@@ -228,11 +237,12 @@ impl<'j, 's> StoredReplay<'j, 's> {
                 let mut entry = ReplayedEntry::of(event);
                 entry.run(&mut self.target, Direction::Redo)?;
                 if let Some(last) = event.last_id {
-                    self.target.give_behind(last)?;
+                    self.target.reserve_ids(last)?;
                 }
                 match self.open.last_mut() {
                     Some(open) => {
-                        // Merged edits that cancel each other out leave an empty transaction, which is no entry.
+                        // Merged edits that cancel each other out may leave an empty transaction, which the program did
+                        // not enter.
                         open.is_uncertain |= event.merging != Merging::No;
                         open.edits.append(&mut entry.edits);
                     }
@@ -287,7 +297,7 @@ impl<'j, 's> StoredReplay<'j, 's> {
             }
             Occurrence::Evicted(oldest, undone) => {
                 for _ in 0..oldest {
-                    // One that may be several stays: where it ends is not known.
+                    // An entry that may be several stays: how many of them were evicted is not known.
                     match self.entries.front() {
                         Some(entry) if self.applied > 0 && !entry.is_uncertain => {
                             self.entries.pop_front();
@@ -314,7 +324,7 @@ impl<'j, 's> StoredReplay<'j, 's> {
         entry.run(&mut self.target, direction)
     }
 
-    /// Enters an edit that was done, as a part of the entry before it if it was merged into that.
+    /// Enters an edit: merges it into the current entry if the program did, or appends it.
     fn enter(&mut self, mut entry: ReplayedEntry<'j>) {
         self.entries.truncate(self.applied);
         if let (Some(last), [edit]) = (self.entries.back_mut(), &entry.edits[..])

@@ -1,4 +1,16 @@
-//! The file of a journal that is written on.
+//! The writer of a journal: appends, failures, and the exchange of journals at a save.
+//!
+//! The writer guarantees:
+//!
+//! - An edit that was acknowledged is in the file, in the order of the edits. With [`Flush::EveryEdit`] it is flushed.
+//! - An edit that was refused is not replayed: bytes of a failed append are cut off before the next one.
+//! - Whenever the program or the machine stops, one journal on the disk follows the save on the disk.
+//!
+//! Each operation on a file can fail, or be lost in a power failure, on its own. These are a write, its flush, a
+//! rename, and the flush of the folder that makes the rename durable. The writer counts the bytes that are known to be
+//! *good*, and treats everything after them as absent. After a flush that failed, the system may have dropped the
+//! written bytes and report success for the next flush. So the file is not flushed again; its good part is copied to a
+//! fresh file.
 
 use std::io::{self, Read, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -13,53 +25,53 @@ use crate::platform::{Timer, held};
 use crate::storage::{NewFile, Storage, folder_of, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
-/// Writes frames, each with the number after that of the one before.
+/// Appends frames to a journal, and numbers them.
 ///
-/// If an append fails, what of it is in the file is cut off again. After a flush that failed nobody knows what is on the
-/// disk: the good part of the file is copied to a fresh one, which takes its place.
+/// If an append fails, the bytes of it that are in the file are cut off. After a flush that failed nobody knows what is
+/// on the disk: the good part of the file is copied to a fresh one, which replaces it.
 pub(super) struct JournalWriter {
     storage: Arc<dyn Storage>,
-    /// Where the journal belongs.
+    /// The path of the journal.
     path: PathBuf,
-    /// The save, whose permissions the journal has.
+    /// The path of the save, whose permissions the journal gets.
     save: PathBuf,
-    /// Where it is: elsewhere while it is not known that the save that it follows will last.
+    /// The path where the journal is now. It differs while its save may still be undone by a power failure.
     live: PathBuf,
     flush: Flush,
-    /// The number of the last frame, with those that wait.
+    /// The number of the last frame, including pending ones.
     sequence: u64,
     state: WriterState,
-    /// The file, once something is written to it.
+    /// The file, once it was opened for writing.
     file: Option<Box<dyn NewFile>>,
-    /// How many of its bytes are good; 0 of a journal that could not be written at all.
+    /// The number of good bytes in the file. 0 for a journal that could not be written at all.
     good: u64,
-    /// Bytes that belong after the good ones, and wait for the next write.
+    /// Bytes that belong after the good ones, and are written with the next append.
     pending: Vec<u8>,
-    /// How many frames an open left there: they and the first edit are one append.
+    /// The number of pending frames of the open. They and the first edit are one append.
     opening: usize,
-    /// Bytes after the good ones that are cut off when the file is opened.
+    /// The number of bytes after the good ones, which are cut off when the file is opened for writing.
     excess: u64,
-    /// Since when there is something that may not last.
+    /// Since when something in the file is not flushed.
     unsynced: Option<Timer>,
-    /// The last checksum in the file, if this has written it: without locks, it shows whether another session has
-    /// replaced the journal.
+    /// The last checksum that this session wrote. Without file locks, it shows whether another session has replaced the
+    /// journal.
     last_crc: Option<[u8; CRC]>,
     /// Journals that are copied before anything is written.
     unkept: Vec<PathBuf>,
     locks: Locks,
-    /// Also asked while a save replaces both.
+    /// The save that the journal follows. Shared with the save that replaces both.
     followed: Arc<Mutex<FollowedSave>>,
-    /// False while a power cut may undo the rename of the save that the journal follows, or that of the journal.
-    names_last: bool,
-    /// Memory for the frames of an edit.
+    /// True if the names of save and journal are durable. False while a power failure may undo a rename of either.
+    are_names_durable: bool,
+    /// A buffer for the frames of an edit, which is reused.
     scratch: Vec<u8>,
 }
 
 enum WriterState {
     Good,
-    /// An append failed, since the file could not be written: the next one makes a fresh file.
+    /// An append failed, since the file could not be written. The next append writes a fresh file.
     Broken(String),
-    /// What is done from now on cannot be replayed after what is in the file.
+    /// The file lacks an edit that happened, so that nothing after it can be replayed.
     Lost {
         kind: ErrorKind,
         why: String,
@@ -70,7 +82,7 @@ enum WriterState {
 pub(super) type Frames = Vec<(FrameKind, Vec<u8>)>;
 
 impl JournalWriter {
-    /// A journal at a path, beside a save.
+    /// Creates a writer for a journal at a path, which follows a save.
     pub(super) fn new(
         storage: Arc<dyn Storage>,
         (path, save): (PathBuf, PathBuf),
@@ -97,15 +109,16 @@ impl JournalWriter {
             unkept,
             locks,
             followed: Arc::new(Mutex::new(followed)),
-            names_last: false,
+            are_names_durable: false,
             scratch: Vec::new(),
         }
     }
 
-    /// Continues after the first bytes of a journal, whose last frame has this number.
+    /// Continues after the first `length` bytes of a journal, whose last frame has number `sequence`.
     ///
-    /// Nothing is written except to cut off the rest. If that fails, the next edit tries it again, and writes `frames`, too.
-    pub(super) fn go_on(
+    /// Nothing is written here, except that bytes after `length` are cut off. If that fails, the next edit tries it
+    /// again. `frames` are written with that edit, too.
+    pub(super) fn resume(
         &mut self,
         from: &Path,
         (length, size): (u64, u64),
@@ -115,17 +128,17 @@ impl JournalWriter {
         self.sequence = encode(frames, 0, sequence, &mut self.pending)?;
         self.opening = frames.len();
         from.clone_into(&mut self.live);
-        // If it cannot get its name it is found under the other one.
+        // If the journal cannot be renamed, later sessions find it under its other name.
         let _ = self.settle();
         self.hold();
-        // The session before may not have flushed it, nor what it has cut off.
+        // The previous session may have stopped before it flushed its last edit or its last cut.
         self.unsynced = Some(Timer::start());
         (self.good, self.excess) = (length, size.saturating_sub(length));
-        let is_to_last = matches!(self.flush, Flush::EveryEdit);
-        // What follows the good bytes is cut off at once, unless a copy of it is to be kept first.
+        let is_flushed = matches!(self.flush, Flush::EveryEdit);
+        // Bytes after the good ones are cut off at once, unless a copy of them has to be kept first.
         let is_open =
-            self.unkept.is_empty() && (is_to_last || self.excess > 0) && self.opened().is_ok();
-        if is_open && is_to_last {
+            self.unkept.is_empty() && (is_flushed || self.excess > 0) && self.opened().is_ok();
+        if is_open && is_flushed {
             match self.opened().and_then(|file| file.sync()) {
                 Ok(()) => self.unsynced = None,
                 Err(error) => self.break_off(error.to_string()),
@@ -134,7 +147,7 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Begins anew. On a full disk the journal waits in memory for the first edit.
+    /// Begins a new journal. On a full disk, the journal waits in memory for the first edit.
     pub(super) fn begin(&mut self, header: &[u8], frames: &Frames) -> Result<()> {
         let mut content = header.to_vec();
         self.sequence = encode(frames, 0, self.sequence, &mut content)?;
@@ -153,7 +166,7 @@ impl JournalWriter {
         }
     }
 
-    /// Notes that this is the whole journal now: in a file, or waiting.
+    /// Notes that `content` is the whole journal now, in a file or pending.
     fn begun(&mut self, content: Vec<u8>, file: io::Result<Box<dyn NewFile>>) {
         (self.opening, self.excess, self.unsynced) = (0, 0, None);
         self.note_end(&content);
@@ -169,7 +182,7 @@ impl JournalWriter {
         }
     }
 
-    /// Notes that what waited is in the file, and these frames.
+    /// Notes that the pending bytes and these ones are in the file.
     fn wrote(&mut self, bytes: &[u8], last: u64) {
         let pending = std::mem::take(&mut self.pending);
         self.opening = 0;
@@ -179,17 +192,17 @@ impl JournalWriter {
         self.sequence = last;
     }
 
-    /// Notes what the file ends with.
+    /// Notes the checksum at the end of the file.
     fn note_end(&mut self, bytes: &[u8]) {
         self.last_crc = bytes.last_chunk().copied().or(self.last_crc);
     }
 
-    /// Locks the file that is the journal now.
+    /// Locks the file of the journal.
     fn hold(&mut self) {
         self.locks.file = self.storage.lock_file(&self.live).ok().flatten();
     }
 
-    /// Keeps copies of what the next write replaces.
+    /// Copies the journals that the next write would replace.
     fn keep_all(&mut self) -> io::Result<()> {
         while let Some(path) = self.unkept.last() {
             keep(&*self.storage, path, &self.path)?;
@@ -206,7 +219,7 @@ impl JournalWriter {
         self.live == path
     }
 
-    /// Why what was done last is not in the journal.
+    /// Why the last edit is not in the journal.
     pub(super) fn broken(&self) -> Option<&str> {
         match &self.state {
             WriterState::Good => None,
@@ -214,30 +227,34 @@ impl JournalWriter {
         }
     }
 
-    /// True if it lacks some of the history of a whole target: the next journal can hold what is left after a clear.
+    /// True if the journal lacks an edit, but the state of the target is known. The next journal can then hold the
+    /// history after a `clear`.
     pub(super) fn lacks_history(&self) -> bool {
         matches!(&self.state, WriterState::Lost { kind, .. } if *kind != ErrorKind::Poisoned)
     }
 
-    /// Notes that nothing can be replayed from now on, until the next save; `why` includes what to do.
+    /// Notes that nothing can be replayed from now on, until the next save. `why` says what to do.
     pub(super) fn lose(&mut self, kind: ErrorKind, why: &str) {
         if !matches!(self.state, WriterState::Lost { .. }) {
             self.state = WriterState::Lost { kind, why: why.to_owned() };
         }
     }
 
-    /// Appends frames, all or none. Those that `must` be in the journal, as what they say has happened, wait for the next time if they cannot be written.
+    /// Appends frames, all or none.
     ///
-    /// If the storage panics, nobody knows what of them is in the file: it is mended before the next ones.
+    /// Frames that `must` be in the journal report something that has already happened. If they cannot be written, they
+    /// are kept and written with the next append. If the storage panics, nobody knows what it wrote: the file is
+    /// replaced before the next append.
     pub(super) fn append(&mut self, frames: &Frames, must: bool) -> Result<()> {
-        // What has happened all the same belongs into the journal, whatever the save is now.
+        // The save is not checked for frames that `must` be written: what they report has happened.
         if !must && !matches!(self.state, WriterState::Lost { .. }) {
-            // Where nobody knows, the edit is safe in the journal.
+            // `Unknown` counts as unchanged: the edit is safe in this journal in either case.
             if matches!(held(&self.followed).check(), SaveIdentity::Changed) {
                 return Err(held(&self.followed).conflict());
             }
-            // An edit that is acknowledged must not go with the save that it follows.
-            self.make_names_last().map_err(|error| self.failed(error))?;
+            // If a power failure undid the rename of the save, the save before it would be there, and this journal
+            // would not follow it. So the rename is made durable before the first edit is acknowledged.
+            self.make_names_durable().map_err(|error| self.failed(error))?;
         }
         let mut bytes = std::mem::take(&mut self.scratch);
         bytes.clear();
@@ -269,21 +286,22 @@ impl JournalWriter {
         (self.state, self.file) = (WriterState::Broken(why), None);
     }
 
-    /// Lets frames wait for the next write.
+    /// Keeps frames for the next append.
     fn wait_for(&mut self, bytes: &[u8], last: u64) {
         self.pending.extend_from_slice(bytes);
         self.sequence = last;
     }
 
-    /// Appends to a good file. If that fails they are cut off again, so that what is rolled back now is not replayed later.
+    /// Appends to a good file. If it fails, the bytes are cut off, so that an edit that is rolled back now is not
+    /// replayed later.
     fn append_bytes(&mut self, bytes: &[u8], must: bool, last: u64) -> Result<()> {
         let own = self.is_own();
         if matches!(own, Ok(false)) {
             return self.refuse(must);
         }
         let is_due = self.flush.is_due(self.unsynced);
-        let kept = own.and_then(|_| self.keep_all());
-        let written = kept.and_then(|()| self.write(bytes));
+        let copied = own.and_then(|_| self.keep_all());
+        let written = copied.and_then(|()| self.write(bytes));
         let is_written = written.is_ok();
         let synced = written.and_then(|file| if is_due { file.sync() } else { Ok(()) });
         let Err(error) = synced else {
@@ -295,14 +313,14 @@ impl JournalWriter {
         let good = self.good;
         let is_cut = self.file.as_mut().is_none_or(|file| file.truncate(good).is_ok());
         if !must && !is_written && is_cut && cannot_write(&error) {
-            // The next edit may be small enough.
+            // The disk is full, but the next edit may be small enough.
             return Err(self.failed(error));
         }
         self.break_off(error.to_string());
         self.mend(bytes, must, last)
     }
 
-    /// The file, cut off after what is good.
+    /// The file, opened for writing and cut off after the good bytes.
     fn opened(&mut self) -> io::Result<&mut Box<dyn NewFile>> {
         let file = match self.file.take() {
             Some(file) => file,
@@ -312,7 +330,7 @@ impl JournalWriter {
         Ok(self.file.insert(file))
     }
 
-    /// Writes what waits, and these bytes.
+    /// Writes the pending bytes and these ones.
     fn write(&mut self, bytes: &[u8]) -> io::Result<&mut Box<dyn NewFile>> {
         self.opened()?;
         let file = self.file.as_mut().ok_or(io::ErrorKind::NotFound)?;
@@ -321,7 +339,7 @@ impl JournalWriter {
         Ok(file)
     }
 
-    /// Where the journal cannot be locked: false if another session has written to it, or replaced it.
+    /// Without a file lock, checks the file itself. Returns false if another session has written to it, or replaced it.
     fn is_own(&self) -> io::Result<bool> {
         match &self.state {
             _ if self.locks.journal.is_some() => return Ok(true),
@@ -331,7 +349,7 @@ impl JournalWriter {
         }
         let mut file = self.storage.open(&self.live)?;
         let size = file.seek(SeekFrom::End(0))?;
-        // What could not be cut off may follow in a broken one.
+        // A broken journal may be longer: the bytes of the failed append could not be cut off.
         let is_good = matches!(self.state, WriterState::Good);
         if size < self.good || (is_good && size != self.good + self.excess) {
             return Ok(false);
@@ -342,17 +360,17 @@ impl JournalWriter {
         Ok(self.last_crc.is_none_or(|last| last == crc))
     }
 
-    /// The save that it follows, which a save asks for, too.
+    /// The save that the journal follows, for a save that replaces both.
     pub(super) fn followed(&self) -> Arc<Mutex<FollowedSave>> {
         Arc::clone(&self.followed)
     }
 
-    /// Refuses to replace the journal of another session. One that cannot be looked at keeps no save from being made.
+    /// Returns an error if the journal now belongs to another session. If that cannot be checked, the save may proceed.
     pub(super) fn check_own(&self) -> Result<()> {
         if matches!(self.is_own(), Ok(false)) { Err(in_use(&self.path)) } else { Ok(()) }
     }
 
-    /// The journal is that of another session now. What has happened all the same is in no journal.
+    /// Returns the error for a journal that now belongs to another session. An event that `must` be recorded is lost.
     fn refuse(&mut self, must: bool) -> Result<()> {
         if must {
             let why = "another session has written to it; close that, and open this one again";
@@ -361,16 +379,17 @@ impl JournalWriter {
         Err(in_use(&self.path))
     }
 
-    /// Makes a fresh file of what is good, what waits and these bytes.
+    /// Writes a fresh file with the good bytes, the pending ones and these.
     fn mend(&mut self, bytes: &[u8], must: bool, last: u64) -> Result<()> {
         let own = self.is_own();
         if matches!(own, Ok(false)) {
             return self.refuse(must);
         }
+        // If the storage panics below, this state remains. A fresh file that is half in place must not be written on.
         let why = format!("{PANICKED}; save, which begins a new one");
         self.state = WriterState::Lost { kind: ErrorKind::Io, why };
-        let kept = own.and_then(|_| self.keep_all()).and_then(|()| self.make_names_last());
-        let written = kept.and_then(|()| {
+        let copied = own.and_then(|_| self.keep_all()).and_then(|()| self.make_names_durable());
+        let written = copied.and_then(|()| {
             self.replace(|storage, out| {
                 copy_start(storage, &self.live, self.good, out)?;
                 out.write_all(&self.pending)?;
@@ -380,14 +399,14 @@ impl JournalWriter {
         let error = match written {
             Ok(mut file) => {
                 self.hold();
-                // The fresh file is in place, and nothing waits any more.
+                // The fresh file is in place, and no bytes are pending.
                 self.excess = 0;
                 self.wrote(&[], self.sequence);
                 let synced = self.storage.sync_folder(folder_of(&self.live));
                 if synced.is_ok() || must {
                     self.wrote(bytes, last);
                 } else {
-                    // What is rolled back now must not be in it.
+                    // Its edit is rolled back now, so it must not be in the file.
                     let _ = file.truncate(self.good).and_then(|()| file.sync());
                 }
                 let Err(error) = synced else {
@@ -407,8 +426,9 @@ impl JournalWriter {
         Err(self.failed(error))
     }
 
-    /// Writes a fresh file beside the journal, which takes its place when it is on the disk. The name lasts when the
-    /// folder is flushed.
+    /// Writes a fresh file beside the journal, flushes it, and renames it to the journal.
+    ///
+    /// The new name is durable once the folder is flushed, which the caller does.
     fn replace(
         &self,
         content: impl FnOnce(&dyn Storage, &mut dyn Write) -> io::Result<()>,
@@ -417,8 +437,9 @@ impl JournalWriter {
         self.write_new(&temporary, content, || self.storage.rename(&temporary, &self.live))
     }
 
-    /// Writes a file to the disk, with the permissions of the save, or of the journal before there is a save; then does
-    /// the rest. If something fails, the file is removed.
+    /// Writes a new file and flushes it, then calls `rest`. If something fails, the file is removed.
+    ///
+    /// The file gets the permissions of the save, or those of the journal while there is no save.
     fn write_new(
         &self,
         path: &Path,
@@ -426,29 +447,30 @@ impl JournalWriter {
         rest: impl FnOnce() -> io::Result<()>,
     ) -> io::Result<Box<dyn NewFile>> {
         let storage = &*self.storage;
-        remove_if_there(storage, path)?;
+        remove_if_present(storage, path)?;
         let like = if is_free(storage, &self.save)? { &self.path } else { &self.save };
         let mut file = storage.create(path, like)?;
         let result = content(storage, &mut file).and_then(|()| file.sync());
         if let Err(error) = result.and_then(|()| rest()) {
             drop(file);
-            // The error that counts is the first.
+            // The first error is the one to report.
             let _ = storage.remove(path);
             return Err(error);
         }
         Ok(file)
     }
 
-    /// Makes what is in the journal last, and mends it if it is broken.
+    /// Flushes the journal to disk. Repairs it if it is broken.
     pub(super) fn flush(&mut self) -> Result<()> {
         match &self.state {
-            // What a save holds that may be taken back is in no other journal.
-            WriterState::Good if self.unsynced.is_some() || !self.names_last => {
+            // The names also have to be durable: a save that a power failure may undo has its edits in no other
+            // journal.
+            WriterState::Good if self.unsynced.is_some() || !self.are_names_durable => {
                 let own = self.is_own();
                 if matches!(own, Ok(false)) {
                     return self.refuse(false);
                 }
-                let named = own.and_then(|_| self.make_names_last());
+                let named = own.and_then(|_| self.make_names_durable());
                 match named.and_then(|()| self.opened()?.sync()) {
                     Ok(()) => {
                         self.unsynced = None;
@@ -463,7 +485,7 @@ impl JournalWriter {
         self.mend(&[], false, self.sequence)
     }
 
-    /// Flushes if it is time.
+    /// Flushes the journal if the interval of its [`Flush`] policy is over.
     pub(super) fn tick(&mut self) -> Result<()> {
         let is_due = match (self.flush, self.unsynced) {
             (Flush::Every(interval), Some(since)) => since.is_past(interval),
@@ -472,14 +494,14 @@ impl JournalWriter {
         if is_due || matches!(self.state, WriterState::Broken(_)) { self.flush() } else { Ok(()) }
     }
 
-    /// Removes the journal, so that the next session begins with the save.
+    /// Removes the journal, so that the next session begins with the save alone.
     pub(super) fn remove(&mut self) -> Result<()> {
         self.check_own()?;
         self.keep_all().map_err(|error| self.failed(error))?;
         self.state = WriterState::Lost { kind: ErrorKind::Io, why: String::from("it was removed") };
         let next = names::next_journal(&self.path);
         for file in [&self.path, &next] {
-            remove_if_there(&*self.storage, file).map_err(|e| Error::io("remove", file, e))?;
+            remove_if_present(&*self.storage, file).map_err(|e| Error::io("remove", file, e))?;
         }
         self.storage.sync_folder(folder_of(&self.path)).map_err(|error| self.failed(error))
     }
@@ -489,19 +511,20 @@ impl JournalWriter {
     }
 }
 
-/// A new journal that waits for its save.
+/// A new journal whose save is not in place yet.
 pub(super) struct NextJournal {
     content: Vec<u8>,
     sequence: u64,
     file: io::Result<Box<dyn NewFile>>,
 }
 
-/// How a journal is replaced by the one of the next save.
+/// The exchange of the journal at a save.
 ///
-/// It is written beside the old one before the save is replaced, and gets the name of the old one after that. Whenever
-/// that is interrupted, one of the two follows the current save.
+/// The new journal is written beside the old one, under another name. Then the save is replaced, which the new journal
+/// follows. Then the new journal is renamed over the old one. Whenever this is interrupted, one of the two journals
+/// follows the current save, and the next session finds it by the digest in its header.
 impl JournalWriter {
-    /// Writes a journal that follows a save which is not in place yet, beside the one that is.
+    /// Writes the journal of a save that is not in place yet, beside the current journal.
     pub(super) fn prepare(&mut self, header: &[u8], frames: &Frames) -> Result<NextJournal> {
         let mut content = header.to_vec();
         let sequence = encode(frames, 0, self.sequence, &mut content)?;
@@ -514,64 +537,64 @@ impl JournalWriter {
         if self.live == next {
             return Err(io::Error::other("the journal before it could not get its name"));
         }
-        // Else the save could be there after a power cut, and its journal not.
+        // Without this, a power failure might leave the new save without its journal.
         let sync = || self.storage.sync_folder(folder_of(&next));
         self.write_new(&next, |_, out| out.write_all(content), sync)
     }
 
-    /// Continues with a new journal, whose save is in place; `is_sure` if that is certainly durable.
+    /// Continues with a new journal, whose save is in place. `is_sure` is true if the save is known to be durable.
     pub(super) fn adopt(&mut self, next: NextJournal, is_sure: bool) {
         let NextJournal { content, sequence, file } = next;
-        (self.sequence, self.names_last) = (sequence, is_sure);
-        let is_there = file.is_ok();
-        self.live = if is_there { names::next_journal(&self.path) } else { self.path.clone() };
+        (self.sequence, self.are_names_durable) = (sequence, is_sure);
+        let is_written = file.is_ok();
+        self.live = if is_written { names::next_journal(&self.path) } else { self.path.clone() };
         self.begun(content, file);
-        if is_there {
+        if is_written {
             self.hold();
             if is_sure {
-                // If that fails it is found under the other name, and tried again.
+                // If this fails, the journal is found under its other name, and the rename is tried again.
                 let _ = self.settle();
             }
         }
     }
 
-    /// Forgets a new journal whose save is not in place.
-    pub(super) fn give_up(&mut self, next: Option<NextJournal>) {
-        // Names that were changed for the save are as before, and a power cut may change them again.
-        self.names_last = false;
+    /// Discards a new journal whose save is not in place.
+    pub(super) fn discard_next(&mut self, next: Option<NextJournal>) {
+        // The save may have been renamed back, which a power failure can undo as well.
+        self.are_names_durable = false;
         if let Some(file) = next.and_then(|next| next.file.ok()) {
             drop(file);
             let _ = self.storage.remove(&names::next_journal(&self.path));
         }
     }
 
-    /// Flushes the folders of the save and of the journal, unless their names are known to last.
-    fn make_names_last(&mut self) -> io::Result<()> {
-        if !self.names_last {
+    /// Flushes the folders of the save and of the journal, unless the names are durable already.
+    fn make_names_durable(&mut self) -> io::Result<()> {
+        if !self.are_names_durable {
             self.settle()?;
         }
         Ok(())
     }
 
-    /// Gives the journal its name, if it does not have it; first the names of the save and of the journal must be known to
-    /// last.
+    /// Renames the journal to its own path, if it has another name. The names of the save and of the journal are made
+    /// durable first.
     pub(super) fn settle(&mut self) -> io::Result<()> {
-        if !self.names_last {
+        if !self.are_names_durable {
             let (folder, of_save) = (folder_of(&self.path), folder_of(&self.save));
             self.storage.sync_folder(of_save)?;
             if folder != of_save {
                 self.storage.sync_folder(folder)?;
             }
-            self.names_last = true;
+            self.are_names_durable = true;
         }
         if self.live == self.path {
             return Ok(());
         }
-        // Its name may be that of a journal that is not kept yet.
+        // The file at its path may be a journal that has to be copied first.
         self.keep_all()?;
         self.storage.rename(&self.live, &self.path)?;
         self.live.clone_from(&self.path);
-        // Until then it is found under either name.
+        // If the folder is not flushed, the journal is found under either name.
         let _ = self.storage.sync_folder(folder_of(&self.path));
         Ok(())
     }
@@ -579,7 +602,7 @@ impl JournalWriter {
 
 const PANICKED: &str = "the storage panicked";
 
-/// What waits is tried once more.
+/// The last append is tried once more when the session ends.
 impl Drop for JournalWriter {
     fn drop(&mut self) {
         if matches!(self.state, WriterState::Broken(_)) {
@@ -588,9 +611,9 @@ impl Drop for JournalWriter {
     }
 }
 
-/// Encodes frames of an append that begins with this many others; returns the number of the last.
-fn encode(frames: &Frames, before: usize, mut sequence: u64, out: &mut Vec<u8>) -> Result<u64> {
-    for (place, (kind, payload)) in (before..).zip(frames) {
+/// Encodes frames of an append that begins with `start` others. Returns the number of the last frame.
+fn encode(frames: &Frames, start: usize, mut sequence: u64, out: &mut Vec<u8>) -> Result<u64> {
+    for (place, (kind, payload)) in (start..).zip(frames) {
         sequence += 1;
         frame::push(*kind, place, sequence, payload, out)?;
     }
@@ -611,7 +634,7 @@ fn copy_start(
     if copied == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
 }
 
-fn remove_if_there(storage: &dyn Storage, path: &Path) -> io::Result<()> {
+fn remove_if_present(storage: &dyn Storage, path: &Path) -> io::Result<()> {
     match storage.remove(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
