@@ -281,7 +281,7 @@ impl Change {
     pub(crate) fn meets(&self, other: &Self) -> bool {
         match (&self.what, &other.what) {
             (ChangeKind::Field(one), ChangeKind::Field(other_field)) if other.is_setting() => {
-                self.owner == other.owner && one.path.meets(&other_field.path)
+                self.owner == other.owner && one.path.overlaps(&other_field.path)
             }
             (ChangeKind::Fields(one), ChangeKind::Fields(other_fields)) => {
                 self.owner == other.owner && one.meets(other_fields)

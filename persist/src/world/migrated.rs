@@ -105,8 +105,8 @@ impl Migrated {
 
     pub(super) fn meets(&self, other: &Self) -> bool {
         let paths = || other.fields.iter().map(|field| &field.path);
-        let meets = |field: &FieldChange| paths().any(|path| path.meets(&field.path));
-        self.path.meets(&other.path) || self.fields.iter().any(meets)
+        let overlaps = |field: &FieldChange| paths().any(|path| path.overlaps(&field.path));
+        self.path.overlaps(&other.path) || self.fields.iter().any(overlaps)
     }
 
     pub(super) fn size(&self) -> usize {
