@@ -15,8 +15,8 @@ const SHORT_BASE: usize = 40;
 /// The maximum length of a name on this path, in bytes.
 const TEXT: usize = SHORT_BASE + DIGITS;
 
-/// The maximum length of a head in bytes: 9 for the id, 1 for the length of the name, the name, and 4 for the children,
-/// the activity and the two counts.
+/// The maximum length of a head in bytes. The id takes up to 9, the length of the name 1, and the children, the
+/// activity and the two counts 1 each.
 pub(super) const PLAIN: usize = 9 + 1 + TEXT + 4;
 
 /// Writes the heads of plain objects: active, without children, with a short name.

@@ -161,8 +161,7 @@ struct Many {
     dense: Vec<Option<ObjectId>>,
     /// The owners of numbers beyond the end of `dense`.
     sparse: BTreeMap<u32, ObjectId>,
-    /// The first number that has never been tried for a new object. Of the numbers below it, only those in `free` may
-    /// be free.
+    /// The first number that has never been tried for a new object. A lower number is in use unless it is in `free`.
     next: u64,
     /// Numbers below `next` that became free. Some may have been taken again.
     free: BTreeSet<u64>,

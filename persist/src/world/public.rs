@@ -551,10 +551,14 @@ impl World {
 
     /// Returns the registry of the world, to register more classes.
     ///
-    /// Use it to register a [resource](Registry::register_resource) that has not been inserted yet, an
-    /// [implementor](Registry::register_as) of a trait whose trait objects are in components, or a
-    /// [factory](Registry::register_with), and to set the [context](Registry::set_context). Component classes are
-    /// registered with [`register`](Self::register), even if the registry has them already.
+    /// It can register:
+    ///
+    /// - a [resource](Registry::register_resource) that has not been inserted yet;
+    /// - an [implementor](Registry::register_as) of a trait whose trait objects are in components;
+    /// - a [factory](Registry::register_with) of empty values;
+    /// - the [context](Registry::set_context) of hooks.
+    ///
+    /// Register component classes with [`register`](Self::register) instead, even if the registry has them already.
     ///
     /// A world that was loaded by a [`Saves`](crate::Saves) has the classes and the context of that `Saves`. A save
     /// uses those of the `Saves` that saves the world.

@@ -3,9 +3,12 @@
 //! [`StoredWorld`] defines the schema: a list of objects, each with its components. The code here writes the same bytes
 //! as its derived implementation, without building that list; a test in `load.rs` compares the two.
 //!
-//! Objects are stored object by object, but live in columns. Three paths write them, from the fastest to the most
-//! general: a run of plain objects of one shape column by column, a plain object with its head in one copy, and any
-//! object.
+//! A save has the components object by object, but a world has them in columns. Three paths write objects, the fastest
+//! first:
+//!
+//! 1. `encode_run` writes a run of plain objects of one shape, column by column.
+//! 2. `encode_plain` writes the head of a plain object in one copy.
+//! 3. `encode_object` writes any object.
 
 use super::directory::{Location, WIDTH};
 use super::head::{PLAIN, PlainHead};

@@ -39,8 +39,8 @@ pub(crate) struct UntypedTree {
 }
 
 impl UntypedWorld {
-    /// Takes a world out of a value. Returns `None` if it is not a world, or one that a program could not load, for
-    /// example because two objects have the same name or child, or because the tree has a cycle.
+    /// Takes a world out of a value. Returns `None` if the value is not a world that a program can load. For example,
+    /// two objects may not have the same name or child, and the tree may not have a cycle.
     pub(crate) fn of(root: &mut Value) -> Option<Self> {
         let Value::Struct(record) = root else { return None };
         record.get("resources")?.as_seq()?;
