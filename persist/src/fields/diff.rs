@@ -66,10 +66,9 @@ fn shortest(old: &[&[u8]], new: &[&[u8]]) -> Option<Vec<Op>> {
     for d in 0..=MAX_EDITS {
         steps.push(furthest.clone());
         for diagonal in (zero - d..=zero + d).step_by(2) {
-            let is_insertion = diagonal == zero - d
+            let inserts = diagonal == zero - d
                 || (diagonal != zero + d && furthest[diagonal - 1] < furthest[diagonal + 1]);
-            let mut x =
-                if is_insertion { furthest[diagonal + 1] } else { furthest[diagonal - 1] + 1 };
+            let mut x = if inserts { furthest[diagonal + 1] } else { furthest[diagonal - 1] + 1 };
             // This diagonal is outside of the lists.
             let Some(mut y) = (x + zero).checked_sub(diagonal) else { continue };
             while x < n && y < m && old[x] == new[y] {
@@ -89,20 +88,16 @@ fn traced(steps: &[Vec<usize>], (mut x, mut y): (usize, usize), zero: usize) -> 
     let mut ops = Vec::new();
     for (d, furthest) in steps.iter().enumerate().rev() {
         let diagonal = x + zero - y;
-        let is_insertion = diagonal == zero - d
+        let inserts = diagonal == zero - d
             || (diagonal != zero + d && furthest[diagonal - 1] < furthest[diagonal + 1]);
-        let previous = if is_insertion { diagonal + 1 } else { diagonal - 1 };
-        let from = if d == 0 {
-            (0, 0)
-        } else {
-            (furthest[previous], furthest[previous] + zero - previous)
-        };
+        let prior = if inserts { diagonal + 1 } else { diagonal - 1 };
+        let from = if d == 0 { (0, 0) } else { (furthest[prior], furthest[prior] + zero - prior) };
         while x > from.0 && y > from.1 {
             ops.push(Op::Keep);
             (x, y) = (x - 1, y - 1);
         }
         if d > 0 {
-            ops.push(if is_insertion { Op::Insert(y - 1) } else { Op::Remove(x - 1) });
+            ops.push(if inserts { Op::Insert(y - 1) } else { Op::Remove(x - 1) });
         }
         (x, y) = from;
     }

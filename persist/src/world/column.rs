@@ -31,9 +31,9 @@ pub struct Page<T> {
 struct Occupancy {
     /// A bit for each id that has a value.
     mask: [u64; WORDS],
-    /// The number of bits in all words before each word. An entry is valid only if its word has bits itself, so that
-    /// appending a value updates no entries of later words.
-    preceding: [u16; WORDS],
+    /// The rank of each word: the number of bits in all words before it. An entry is valid only if its word has bits
+    /// itself, so that appending a value updates no entries of later words.
+    ranks: [u16; WORDS],
     /// No bit below this one has a value. Bit 0 of the first page never has one, since no id is 0.
     first: u32,
     /// No bit from this one on has a value.
@@ -75,7 +75,7 @@ impl<T> Default for Page<T> {
 
 impl Default for Occupancy {
     fn default() -> Self {
-        Self { mask: [0; WORDS], preceding: [0; WORDS], first: 0, end: 0 }
+        Self { mask: [0; WORDS], ranks: [0; WORDS], first: 0, end: 0 }
     }
 }
 
@@ -98,7 +98,7 @@ impl Occupancy {
     /// Returns the number of values before the value of a bit, which must have one.
     fn rank(&self, bit: u32) -> usize {
         let (word, one) = split(bit);
-        usize::from(self.preceding[word]) + (self.mask[word] & (one - 1)).count_ones() as usize
+        usize::from(self.ranks[word]) + (self.mask[word] & (one - 1)).count_ones() as usize
     }
 
     /// Sets a bit after all `len` other bits, which needs no counting.
@@ -106,7 +106,7 @@ impl Occupancy {
     fn append(&mut self, bit: u32, len: usize) {
         let (word, one) = split(bit);
         if self.mask[word] == 0 {
-            self.preceding[word] = len as u16;
+            self.ranks[word] = len as u16;
         }
         self.mask[word] |= one;
         self.end = bit + 1;
@@ -117,21 +117,20 @@ impl Occupancy {
     fn insert(&mut self, bit: u32) -> usize {
         let (word, one) = split(bit);
         if self.mask[word] == 0 {
-            self.preceding[word] =
-                self.mask[..word].iter().map(|word| word.count_ones() as u16).sum();
+            self.ranks[word] = self.mask[..word].iter().map(|word| word.count_ones() as u16).sum();
         }
         self.mask[word] |= one;
         self.first = self.first.min(bit);
         self.end = self.end.max(bit + 1);
         // Entries of words without bits are invalid, and may wrap.
-        self.preceding[word + 1..].iter_mut().for_each(|count| *count = count.wrapping_add(1));
+        self.ranks[word + 1..].iter_mut().for_each(|count| *count = count.wrapping_add(1));
         self.rank(bit)
     }
 
     fn clear(&mut self, bit: u32) {
         let (word, one) = split(bit);
         self.mask[word] &= !one;
-        self.preceding[word + 1..].iter_mut().for_each(|count| *count = count.wrapping_sub(1));
+        self.ranks[word + 1..].iter_mut().for_each(|count| *count = count.wrapping_sub(1));
     }
 }
 

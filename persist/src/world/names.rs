@@ -184,9 +184,8 @@ impl Names {
             return Some(self.last);
         }
         let hash = self.hasher.hash_one(text);
-        let is_match =
-            |(other, at): &(u64, usize)| *other == hash && *self.bases[*at].text == *text;
-        self.table.find(hash, is_match).map(|(_, at)| *at)
+        let is_same = |(other, at): &(u64, usize)| *other == hash && *self.bases[*at].text == *text;
+        self.table.find(hash, is_same).map(|(_, at)| *at)
     }
 
     /// Returns the index of a base, which is added if it is new.

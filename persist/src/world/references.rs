@@ -69,15 +69,14 @@ pub(super) fn find(world: &World, id: ObjectId) -> Result<Vec<Reference>> {
     let mut leads = HashMap::new();
     for record in found.records.iter() {
         let mut targets = Vec::new();
-        let paths =
-            paths(record.class as usize, &stored, record.payload(&save), limits, |value| {
-                let target = match value {
-                    LocalValue::Reference { id, weak: false, .. } => Some(*id),
-                    _ => None,
-                };
-                targets.extend(target);
-                target.is_some()
-            })?;
+        let paths = paths(record.class as usize, &stored, record.payload(&save), limits, |it| {
+            let target = match it {
+                LocalValue::Reference { id, weak: false, .. } => Some(*id),
+                _ => None,
+            };
+            targets.extend(target);
+            target.is_some()
+        })?;
         leads.insert(record.id, targets.into_iter().zip(paths).collect());
     }
     let holders = holders(root, leads);
