@@ -72,7 +72,8 @@ impl ValueComparison<'_> {
         (old, new): (&[u8], &[u8]),
     ) -> Result<()> {
         if access.is_none_or(|access| !access.has_adapter()) {
-            // A time is not split, since its parts belong together. Nor is an enum, whose fields depend on the variant.
+            // A time is compared as a whole, since its parts belong together. An enum is, too: its fields depend on the
+            // variant.
             let is_open = |target: &ProgramClass| {
                 target.class.variants().is_empty() && target.access.field(value, 0).is_some()
             };

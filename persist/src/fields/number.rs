@@ -19,8 +19,8 @@ pub(crate) struct NumberField {
 }
 
 impl NumberField {
-    /// Follows the steps of a path. Returns `None` if they do not lead through structs to a number, or if the number
-    /// cannot be set in place because of a `validate` function, a `with` module or an enum.
+    /// Follows the steps of a path. Returns `None` if they do not lead through structs to a number. A number under a
+    /// `validate` function, in a `with` field or in an enum cannot be set in place either.
     pub(crate) fn find(registry: &Registry, root: &dyn Any, steps: &[PathStep]) -> Option<Self> {
         let (root_class, _) = registry.entry(root)?;
         if registry.validates(root_class) {

@@ -48,8 +48,8 @@ struct PathData {
     known: LastUse,
 }
 
-/// A cache of where the path leads in the world that it was last used with: the number of the world in the high half,
-/// and the number that the world assigned to the path, plus 1, in the low half. It is no part of the path's identity.
+/// A cache of where the path leads in the world that it was last used with. The high half is the number of the world.
+/// The low half is the number that the world assigned to the path, plus 1. Comparisons of paths ignore the cache.
 #[derive(Default)]
 struct LastUse(AtomicU64);
 

@@ -72,8 +72,7 @@ impl<'c> Trail<'c> {
     }
 }
 
-/// Parses the text of a path, or returns the cached path. While the thread ends, its cache is gone and the text is
-/// parsed.
+/// Parses the text of a path, or returns the cached path. A thread that is ending has no cache, and parses the text.
 fn of_text(text: &str) -> Result<FieldPath> {
     KNOWN.try_with(|known| known.of_text(text)).unwrap_or_else(|_| text.parse())
 }

@@ -20,7 +20,7 @@ use crate::types::Remap;
 /// out of the reused buffer, which is cheap while they are in the cache.
 const LARGE: usize = 64 << 10;
 
-/// Places and memory.
+/// These methods return places for saves, and save and load in memory.
 impl Saves {
     /// Returns a handle of the save at this path. Nothing is read or written yet.
     ///

@@ -78,7 +78,7 @@ pub struct SaveManager {
 #[derive(Default)]
 struct ObjectsInRcs(Rc<RefCell<SavedObjects>>);
 
-/// Creating and registering.
+/// These methods create and configure a manager.
 impl SaveManager {
     /// Creates a manager without objects, with the default settings and no registered classes.
     ///
@@ -146,7 +146,7 @@ impl SaveManager {
     }
 }
 
-/// The list.
+/// These methods add, remove and find objects.
 impl SaveManager {
     /// Adds an object to the list, and returns its id.
     ///
@@ -281,7 +281,7 @@ impl SaveManager {
     }
 }
 
-/// Saves and loads.
+/// These methods save and load the objects.
 impl SaveManager {
     /// Saves the objects to a file; short for `manager.saves().file(path).save(&manager)`.
     ///
@@ -345,7 +345,7 @@ impl SaveManager {
     }
 }
 
-/// Cycles and memory.
+/// These methods find cycles of strong pointers, and free objects.
 impl SaveManager {
     /// Finds the cycles of strong pointers among the objects, as they are now.
     ///

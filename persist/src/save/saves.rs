@@ -103,8 +103,8 @@ impl Saves {
     }
 }
 
-/// Classes. Saving or loading a type registers it and every class that its fields reach. These calls register the
-/// classes that a load cannot find that way: implementors of traits, objects of a list, components and resources.
+/// These methods register classes. Saving or loading a type registers it and every class that its fields reach. A load
+/// cannot find the other classes that way: implementors of traits, objects of a list, components and resources.
 impl Saves {
     /// Registers class `T` and the classes that it reaches.
     ///
@@ -188,7 +188,7 @@ impl Saves {
     }
 }
 
-/// Settings.
+/// These methods change the settings.
 impl Saves {
     /// Sets how saves are written: backups, compression, and what to do about other programs.
     #[must_use]

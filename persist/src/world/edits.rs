@@ -31,7 +31,7 @@ const MAX_NUMBERS: usize = 1 << 16;
 /// overflow.
 const NO_NUMBER: u32 = u32::MAX - 1;
 
-/// Operations of histories.
+/// These methods are for edits and histories.
 impl World {
     pub(crate) fn identity(&self) -> u64 {
         self.identity.0
@@ -181,7 +181,7 @@ impl World {
     }
 }
 
-/// Fields.
+/// These methods read and set fields by their paths.
 impl World {
     /// Returns the value of a field of a component or resource; see [`FieldPath`](crate::FieldPath).
     ///

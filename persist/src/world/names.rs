@@ -420,7 +420,7 @@ impl Names {
         *self.reserved.entry(name).or_default() += 1;
     }
 
-    /// Undoes a [`reserve`](Self::reserve).
+    /// Ends one reservation by [`reserve`](Self::reserve).
     pub(super) fn unreserve(&mut self, name: Name) {
         let Some(count) = self.reserved.get_mut(&name) else { return };
         *count -= 1;

@@ -25,7 +25,7 @@ impl World {
     pub(crate) const TRAITS: [&str; 2] = ["persist.Component", "persist.Resource"];
 }
 
-/// Objects.
+/// These methods add, connect and remove objects.
 impl World {
     pub(super) fn new_id(&mut self) -> ObjectId {
         self.last_id += 1;
@@ -288,7 +288,7 @@ impl World {
     }
 }
 
-/// Components.
+/// These methods register component types, and attach and detach components.
 impl World {
     /// Registers a component class in a registry that worlds are loaded with.
     pub(crate) fn register_component<T: Component>(registry: &mut Registry) -> Result<()> {
@@ -470,7 +470,7 @@ impl World {
     }
 }
 
-/// Objects with the components of a bundle.
+/// These methods spawn objects with the components of a bundle.
 impl World {
     #[inline]
     pub(super) fn bundle<B: Bundle>(&mut self) -> Result<usize> {
@@ -553,7 +553,7 @@ impl World {
     }
 }
 
-/// Changes of objects and components, deferred until no method of a component runs.
+/// These methods make changes, or defer them while a method of a component is running.
 impl World {
     pub(super) fn is_running(&self) -> bool {
         self.running > 0

@@ -17,7 +17,7 @@ use crate::graph::Registry;
 use crate::sorting::sort;
 use crate::{ErrorKind, ObjectId, Persist, Result};
 
-/// Objects.
+/// These methods spawn, name, update and remove objects.
 impl World {
     /// Creates a world without objects.
     #[must_use]
@@ -286,7 +286,7 @@ impl World {
     }
 }
 
-/// The tree of objects.
+/// These methods read and change the tree of objects.
 impl World {
     /// Returns the parent of an object; `None` if it has none or is not in the world.
     #[must_use]
@@ -355,7 +355,7 @@ impl World {
     }
 }
 
-/// Components.
+/// These methods attach, query and detach components.
 impl World {
     /// Attaches a component to an object, after its other components.
     ///
@@ -569,7 +569,7 @@ impl World {
     }
 }
 
-/// Resources.
+/// These methods insert, read and remove resources.
 impl World {
     /// Inserts a resource: a value that belongs to the world as a whole and is saved with it.
     ///
@@ -626,7 +626,7 @@ impl World {
     }
 }
 
-/// Copies of objects.
+/// These methods copy objects.
 impl World {
     /// Copies an object and its descendants into a [`Prefab`]. Resources and ancestors are not copied.
     ///
