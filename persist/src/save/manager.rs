@@ -164,6 +164,18 @@ impl SaveManager {
     /// Removes an object from the list; returns false if it was not in it.
     ///
     /// If another object points to it, the next save still writes it, under the same id.
+    ///
+    /// ```
+    /// # use std::{cell::RefCell, rc::Rc};
+    /// # use persist::{Persist, SaveManager};
+    /// # #[derive(Persist)] struct Hero { name: String }
+    /// # let ada = Rc::new(RefCell::new(Hero { name: "Ada".into() }));
+    /// let mut manager = SaveManager::new();
+    /// let id = manager.add(&ada)?;
+    /// assert!(manager.remove(id));
+    /// assert!(!manager.remove(id));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     pub fn remove(&mut self, id: ObjectId) -> bool {
         self.objects.0.borrow_mut().remove(id)
     }
@@ -180,6 +192,23 @@ impl SaveManager {
     /// Returns the first object that a pointer of type `Q` can point to.
     ///
     /// `Q` is a type such as `Arc<Mutex<Hero>>` or `Rc<RefCell<dyn Item>>`.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use persist::{Persist, SaveManager};
+    ///
+    /// #[derive(Persist)]
+    /// struct Hero { name: String }
+    ///
+    /// let mut manager = SaveManager::new();
+    /// manager.add(&Arc::new(Mutex::new(Hero { name: "Ada".into() })))?;
+    /// let save = manager.to_vec()?;
+    /// let loaded = manager.from_slice(&save)?;
+    /// let hero: Arc<Mutex<Hero>> = loaded.first_pointer()?;
+    /// assert_eq!(hero.lock().unwrap().name, "Ada");
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

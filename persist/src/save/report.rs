@@ -172,6 +172,29 @@ impl LoadReport {
     }
 
     /// Returns the rows of the report: one for each event in a class or field.
+    ///
+    /// ```
+    /// use persist::save::LoadEvent;
+    /// use persist::{Persist, Saves};
+    ///
+    /// mod older {
+    ///     #[derive(persist::Persist)]
+    ///     pub struct Hero { pub name: String }
+    /// }
+    ///
+    /// #[derive(Persist)]
+    /// struct Hero {
+    ///     name: String,
+    ///     #[persist(default = 1)]
+    ///     level: u32,
+    /// }
+    ///
+    /// let save = persist::to_vec(&older::Hero { name: "Ada".into() })?;
+    /// let hero = Saves::new().from_slice::<Hero>(&save)?;
+    /// let row = &hero.report().rows()[0];
+    /// assert_eq!((row.event, row.field.as_deref()), (LoadEvent::Defaulted, Some("level")));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     #[must_use]
     pub fn rows(&self) -> &[ReportRow] {
         &self.rows

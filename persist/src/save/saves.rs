@@ -126,6 +126,30 @@ impl Saves {
 
     /// Registers class `T` as an implementor of a trait: `register_as::<Sword, dyn Item>()`.
     ///
+    /// ```
+    /// use persist::{Persist, Saves};
+    ///
+    /// #[persist::dynamic]
+    /// trait Item {
+    ///     fn price(&self) -> u32;
+    /// }
+    ///
+    /// #[derive(Persist)]
+    /// struct Sword { sharp: u32 }
+    ///
+    /// impl Item for Sword {
+    ///     fn price(&self) -> u32 { 10 * self.sharp }
+    /// }
+    ///
+    /// let saves = Saves::new();
+    /// saves.register_as::<Sword, dyn Item>()?;
+    /// let bag: Vec<Box<dyn Item>> = vec![Box::new(Sword { sharp: 4 })];
+    /// let save = saves.to_vec(&bag)?;
+    /// let bag = saves.from_slice::<Vec<Box<dyn Item>>>(&save)?;
+    /// assert_eq!(bag[0].price(), 40);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns the same errors as [`Registry::register_as`].

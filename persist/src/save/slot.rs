@@ -208,6 +208,20 @@ impl Slot {
     /// A backup is not loaded in place of a missing file, since the player may have deleted it. If a missing file has
     /// backups, the error names them, and each can be loaded by its own path.
     ///
+    /// ```
+    /// use persist::{ErrorKind, Loaded, Saves};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let slot = Saves::new().slots(folder.path()).slot("Ada");
+    /// let level: Loaded<u32> = match slot.load() {
+    ///     Ok(level) => level,
+    ///     Err(error) if error.kind() == ErrorKind::NotFound => Loaded::from(1), // a new game
+    ///     Err(error) => return Err(error),
+    /// };
+    /// assert_eq!(*level, 1);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// - [`ErrorKind::NotFound`] if the save does not exist;

@@ -269,6 +269,15 @@ impl Slots {
     /// that remain from an earlier slot of the new name are treated as [`copy`](Self::copy) describes. In a store, the
     /// save is written under the new name and then the old slot is deleted.
     ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let slots = persist::Saves::new().slots(folder.path());
+    /// slots.slot("Ada").save(&7_u32)?;
+    /// slots.rename("Ada", "Ada's farm")?;
+    /// assert_eq!(*slots.slot("Ada's farm").load::<u32>()?, 7);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns [`ErrorKind::AlreadyExists`] if a slot of the new name exists, [`ErrorKind::NotFound`] if the slot to

@@ -243,6 +243,19 @@ impl World {
     /// object with a paused ancestor is not updated either. [Expired](Activity::Expired) objects are removed at the end
     /// of the current [`update`](Self::update), or of the next one if none is running.
     ///
+    /// ```
+    /// use persist::World;
+    /// use persist::world::Activity;
+    ///
+    /// let mut world = World::new();
+    /// let spark = world.spawn("Spark");
+    /// world.set_activity(spark, Activity::Expired)?;
+    /// assert!(world.contains(spark));
+    /// world.update(0.1);
+    /// assert!(!world.contains(spark));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns [`ErrorKind::NotFound`] if the object is not in the world.
@@ -333,6 +346,17 @@ impl World {
     ///
     /// An index that is too large means the end. Among a million children, each of several moves in a row takes a few
     /// microseconds. A call of [`children`](Self::children) in between makes the next move slower.
+    ///
+    /// ```
+    /// let mut world = persist::World::new();
+    /// let tower = world.spawn("Tower");
+    /// let gun = world.spawn_in(tower, "Gun")?;
+    /// let flag = world.spawn("Flag");
+    /// world.set_parent_at(flag, Some(tower), 0)?;
+    /// assert_eq!(world.children(tower), [flag, gun]);
+    /// assert_eq!(world.subtree(tower), [tower, flag, gun]);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
