@@ -278,7 +278,7 @@ fn read(
         None => None,
         Some(Value::Bytes(bytes)) => Some(bytes.clone().into()),
         Some(save) => {
-            // This recursion is no deeper than the nesting of values, which the parser limits.
+            // This recursion is no deeper than the nesting of the value itself.
             let mut save = save.clone();
             let objects = take_objects(&mut save).map(Vec::into_iter);
             let objects: Option<Box<dyn Iterator<Item = Value>>> =
