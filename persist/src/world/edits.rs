@@ -190,6 +190,8 @@ impl World {
     ///
     /// # Errors
     ///
+    /// Returns an error if the field cannot be read:
+    ///
     /// - [`ErrorKind::NotFound`] if an object, a component or a part of the path does not exist;
     /// - [`ErrorKind::InvalidValue`] if the text is not a valid path;
     /// - [`ErrorKind::Unsupported`] if the field holds a shared pointer, or an [`Unknown`](crate::Unknown) that is not
