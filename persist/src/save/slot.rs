@@ -224,6 +224,8 @@ impl Slot {
     ///
     /// # Errors
     ///
+    /// Returns an error if the save cannot be loaded:
+    ///
     /// - [`ErrorKind::NotFound`] if the save does not exist;
     /// - [`ErrorKind::Damaged`], [`ErrorKind::Truncated`] or a similar kind if the file is not an intact save;
     /// - the error of a class that does not accept its saved value, with object, class and field;
@@ -259,6 +261,8 @@ impl Slot {
     /// The save itself is deleted last. For a rotation, all of its slots are deleted.
     ///
     /// # Errors
+    ///
+    /// Returns an error if the save cannot be deleted:
     ///
     /// - [`ErrorKind::NotFound`] if the save does not exist;
     /// - [`ErrorKind::Io`] if a file cannot be removed;

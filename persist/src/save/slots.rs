@@ -249,6 +249,8 @@ impl Slots {
     ///
     /// # Errors
     ///
+    /// Returns an error if the slot cannot be copied:
+    ///
     /// - [`ErrorKind::AlreadyExists`] if a slot of the new name exists;
     /// - [`ErrorKind::NotFound`] if the slot to copy does not exist;
     /// - [`ErrorKind::Damaged`] or a similar kind if the slot to copy is damaged;

@@ -681,6 +681,8 @@ impl World {
     ///
     /// # Errors
     ///
+    /// Returns an error if the prefab cannot be placed:
+    ///
     /// - an error of a component that cannot be loaded;
     /// - [`ErrorKind::DuplicateId`] if the world has another class with the id of a class in the prefab;
     /// - [`ErrorKind::TooLarge`] if all 2⁶² ids have been used.
