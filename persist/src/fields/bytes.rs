@@ -1,4 +1,4 @@
-//! Bytes of fields, mostly few.
+//! [`Bytes`]: the encoded bytes of fields, inline if there are few.
 
 use std::borrow::Borrow;
 use std::convert::Infallible;
@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use crate::codec::with::With;
 
-/// Bytes that do not change. A few are kept in it, for which a place of their own would cost more than they do.
+/// Immutable bytes. Up to 22 bytes are stored inline, since an allocation would take more memory than they do.
 #[derive(Clone)]
 pub(crate) struct Bytes(BytesRepr);
 
@@ -15,23 +15,23 @@ const FEW: usize = 22;
 
 #[derive(Clone)]
 enum BytesRepr {
-    /// A few bytes, and how many they are.
+    /// Inline bytes, with their number.
     Few(u8, [u8; FEW]),
     Many(Box<[u8]>),
 }
 
 impl Bytes {
-    /// Bytes of memory that it takes besides its own size.
+    /// Returns the bytes of heap memory in use.
     pub(crate) fn held(&self) -> usize {
         Self::held_of(self)
     }
 
-    /// Bytes of memory that these take besides its own size.
+    /// Returns the bytes of heap memory that these bytes would take.
     pub(super) fn held_of(bytes: &[u8]) -> usize {
         if bytes.len() > FEW { bytes.len() } else { 0 }
     }
 
-    /// The first bytes of a number.
+    /// Creates the bytes from the first `width` little-endian bytes of a number.
     #[inline]
     pub(super) fn of_bits(bits: u64, width: usize) -> Self {
         let mut few = [0; FEW];
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_and_many_bytes_are_what_they_were_made_of() {
+    fn few_and_many_bytes_equal_their_source() {
         let all: Vec<u8> = (0..40).collect();
         for len in 0..all.len() {
             let bytes = Bytes::from(&all[..len]);

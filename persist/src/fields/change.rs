@@ -1,4 +1,4 @@
-//! Changes of fields, as data, and how they are made in a value.
+//! [`FieldChange`]: changes of fields as data, and their application to values.
 
 use std::any::Any;
 use std::mem;
@@ -25,34 +25,35 @@ pub(crate) struct FieldChange {
     pub(crate) how: FieldEdit,
 }
 
-/// What was done to a field. The bytes of both ends are kept, so that undo and redo do not depend on each other.
+/// The kind of a change, with the encoded old and new content. Both are kept, so that undo and redo do not depend on
+/// each other.
 #[derive(crate::Persist, Clone)]
 #[persist(crate = crate, class = "persist.How")]
 pub(crate) enum FieldEdit {
-    /// It got another value.
+    /// The field was set to another value.
     Set {
         #[persist(with = AsBytes)]
         old: Bytes,
         #[persist(with = AsBytes)]
         new: Bytes,
     },
-    /// A list got an element before the one of this index, or at its end.
+    /// An element was inserted into a list at this index.
     Insert {
         index: u64,
         #[persist(with = AsBytes)]
         element: Bytes,
     },
-    /// A list lost the element of this index.
+    /// The element at this index was removed from a list.
     Remove {
         index: u64,
         #[persist(with = AsBytes)]
         element: Bytes,
     },
-    /// The element of a list that had the first index got the second one.
+    /// The element of a list at index `from` was moved to index `to`.
     Move { from: u64, to: u64 },
 }
 
-/// Which way a change is made.
+/// The direction in which a change is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     Undo,
@@ -68,7 +69,7 @@ impl Direction {
     }
 }
 
-/// What is done to a field, or to the elements of a list.
+/// An operation on a field, or on the elements of a list.
 pub(crate) enum Splice<V> {
     Set(V),
     Insert(u64, V),
@@ -76,18 +77,18 @@ pub(crate) enum Splice<V> {
     Move(u64, u64),
 }
 
-/// What became of a step that was offered to the one before.
+/// The result of merging a step into the previous one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
-    /// It stays one of its own.
+    /// The steps were not merged: the new step remains a step of its own.
     No,
-    /// It is part of the one before, which undoes and redoes both, and is dropped.
+    /// The new step was merged into the previous one, which now undoes and redoes both. The new step is dropped.
     Yes,
-    /// Together they do nothing: both are dropped.
+    /// The two steps cancel out, and both are dropped.
     Annul,
 }
 
-/// What a program wants to do to a field.
+/// An edit of a field that a program requests.
 pub(crate) type Request<'v> = Splice<&'v Value>;
 
 impl FieldEdit {
@@ -104,7 +105,7 @@ impl FieldEdit {
         }
     }
 
-    /// Bytes of memory that it takes besides its own size.
+    /// Returns the bytes of heap memory in use.
     pub(crate) fn held(&self) -> usize {
         match self {
             Self::Set { old, new } => old.held() + new.held(),
@@ -115,7 +116,7 @@ impl FieldEdit {
 }
 
 impl FieldChange {
-    /// Takes in a change of the same field that followed this one.
+    /// Merges the change that followed this one, if it sets the same field.
     pub(crate) fn merge(&mut self, next: &mut Self) -> Merge {
         match (&mut self.how, &mut next.how) {
             (FieldEdit::Set { old, new }, FieldEdit::Set { new: last, .. })
@@ -128,17 +129,17 @@ impl FieldChange {
         }
     }
 
-    /// True if it leaves the field as it was.
+    /// Returns true if the change sets a field to the value that it had.
     pub(crate) fn does_nothing(&self) -> bool {
         matches!(&self.how, FieldEdit::Set { old, new } if old == new)
     }
 
-    /// True if it sets a field, whose order with settings of other fields does not matter.
+    /// Returns true if the change sets a field. Changes that set different fields can be applied in any order.
     pub(crate) fn is_setting(&self) -> bool {
         matches!(self.how, FieldEdit::Set { .. })
     }
 
-    /// The bytes of a value of a class of a layout, with the change made in it, unless the path leads nowhere.
+    /// Applies the change to the encoded bytes of a value of a class. Returns an error if the path leads nowhere.
     pub(crate) fn in_bytes(
         &self,
         (stored, class): (&Stored, usize),
@@ -173,7 +174,7 @@ fn spliced(
     Ok(())
 }
 
-/// A value whose fields are read and changed.
+/// A value whose fields are read and changed, with the registry that knows its class.
 pub(crate) struct Root<'r> {
     pub(crate) registry: &'r Registry,
     pub(crate) value: &'r mut dyn Portable,
@@ -181,7 +182,8 @@ pub(crate) struct Root<'r> {
 }
 
 impl Root<'_> {
-    /// Does what a program wants; if the field or the value refuses, it is put back. Also what a field was that was set.
+    /// Applies a requested edit, and returns the change to record. For a field that was set, also returns its old
+    /// value. If the field or a `validate` function refuses, the value is restored.
     pub(crate) fn record(
         &mut self,
         path: FieldPath,
@@ -193,19 +195,20 @@ impl Root<'_> {
         let layout = self.registry.program().layout();
         let mut target = Strict::new(layout, &Limits::DEFAULT, &no_pointer).of_editor(check_handle);
         let validates = self.registry.validates(part.class);
-        // A `validate` that refuses needs the whole list to be put back.
+        // With a `validate` function the whole list is encoded instead, so that it can be restored after a refusal.
         if let Some(list) = part.whole_list().filter(|_| !validates)
             && let Some(how) =
                 part.how_in_list(request, (list, value), &mut target).map_err(located(steps))?
         {
-            let made = catch_unwind(AssertUnwindSafe(|| {
+            let result = catch_unwind(AssertUnwindSafe(|| {
                 part.change_list(self.value, list, &how.splice(Direction::Redo))
             }));
-            // An element that panics when it is dropped has left the list by then.
-            if made.is_err() && matches!(how, FieldEdit::Remove { .. }) {
+            // If the `Drop` of a removed element panics, the element has left the list already. It is inserted again,
+            // since the edit is not recorded.
+            if result.is_err() && matches!(how, FieldEdit::Remove { .. }) {
                 part.change_list(self.value, list, &how.splice(Direction::Undo))?;
             }
-            made.unwrap_or_else(|panic| resume_unwind(panic))?;
+            result.unwrap_or_else(|panic| resume_unwind(panic))?;
             return Ok((FieldChange { path, how }, None));
         }
         part.encode(&*self.value, value)?;
@@ -236,8 +239,8 @@ impl Root<'_> {
         Ok((FieldChange { path, how }, old_value))
     }
 
-    /// Makes a change again, or takes it back; true if the value then is to be asked whether it is valid, which may need
-    /// others that are to follow.
+    /// Redoes or undoes a change. Returns true if the value has a `validate` function. The caller runs it later, since
+    /// the value may be valid only after the other changes of the step.
     pub(crate) fn make(&mut self, change: &FieldChange, direction: Direction) -> Result<bool> {
         let steps = change.path.steps();
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, &*self.value, steps)?;
@@ -255,7 +258,7 @@ impl Root<'_> {
         Ok(validates)
     }
 
-    /// The bytes of a part that lies somewhere.
+    /// Returns the encoded bytes of the part at a path, which must be one that can be borrowed.
     pub(crate) fn content_at(&mut self, path: &FieldPath) -> Result<Bytes> {
         let part = FieldPart::find(self.buffers, self.registry, &*self.value, path.steps())?;
         check_end(&part, path)?;
@@ -276,19 +279,19 @@ impl Root<'_> {
         }
     }
 
-    /// Puts a part back to a content that it had, unless it has it.
+    /// Restores a part to content that it had, unless its content is the same.
     pub(crate) fn put_at(&mut self, path: &FieldPath, content: &[u8]) -> Result<()> {
         let root = &*self.value;
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, root, path.steps())?;
         check_end(&part, path)?;
-        // What is put back is read anew, without what is skipped in it. What cannot be encoded is not what it was.
+        // Decoding resets skipped fields, so equal content is left alone. A part that cannot be encoded has changed.
         if part.encode(root, value).is_ok() && part.bytes() == content {
             return Ok(());
         }
         part.put(content, self.value)
     }
 
-    /// Lets the `validate` functions of the value run, if it may have some.
+    /// Runs the `validate` functions of the value, if its class has any or is not registered.
     pub(crate) fn check_valid(&mut self) -> Result<()> {
         let any: &dyn Any = &*self.value;
         let validates =
@@ -298,8 +301,8 @@ impl Root<'_> {
 }
 
 impl FieldPart<'_> {
-    /// What is to be done to the elements of a list that is the part; `None` if it is another request, or an element is
-    /// missing.
+    /// Converts a request to a change of the elements of this list. Returns `None` if the request sets the whole field,
+    /// or an index is out of range.
     fn how_in_list(
         &self,
         request: &Request<'_>,
@@ -331,7 +334,8 @@ impl FieldPart<'_> {
         })
     }
 
-    /// Makes a change, unless it is refused, or the program's own code in it panics.
+    /// Applies an operation to the encoded part and decodes the result into the value. If that is refused, or code of
+    /// the program panics, the part is restored.
     fn change(
         self,
         root: &mut dyn Portable,
@@ -341,18 +345,18 @@ impl FieldPart<'_> {
         let mut new = mem::take(&mut self.buffers.new);
         new.clear();
         spliced(self.cursor()?, self.bytes(), splice, &mut new).map_err(located(self.steps))?;
-        let made = catch_unwind(AssertUnwindSafe(|| {
+        let result = catch_unwind(AssertUnwindSafe(|| {
             self.put(&new, root)?;
             if validates { validate(root, self.registry) } else { Ok(()) }
         }));
-        if !matches!(made, Ok(Ok(()))) {
+        if !matches!(result, Ok(Ok(()))) {
             self.put(self.bytes(), root)?;
         }
         self.buffers.new = new;
-        made.unwrap_or_else(|panic| resume_unwind(panic))
+        result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Makes a change of the elements of a list that is the part.
+    /// Applies an operation to the elements of this list, without encoding the list.
     fn change_list(
         &self,
         root: &mut dyn Portable,
@@ -361,7 +365,7 @@ impl FieldPart<'_> {
     ) -> Result<()> {
         let Some((_, value)) = self.reach_mut(root) else { return Err(Fail::Value.into()) };
         let index = |index: &u64| usize::try_from(*index).unwrap_or(usize::MAX);
-        let made = match splice {
+        let done = match splice {
             Splice::Set(_) => None,
             Splice::Insert(at, element) => {
                 let insert = |input: &mut Decoder<'_>| list.insert(value, index(at), input);
@@ -371,7 +375,7 @@ impl FieldPart<'_> {
             Splice::Remove(at) => list.remove(value, index(at)),
             Splice::Move(from, to) => list.shift(value, index(from), index(to)),
         };
-        made.ok_or_else(|| Fail::Value.into())
+        done.ok_or_else(|| Fail::Value.into())
     }
 
     fn put(&self, bytes: &[u8], root: &mut dyn Portable) -> Result<()> {
@@ -389,7 +393,7 @@ impl FieldPart<'_> {
 }
 
 impl<V> Splice<V> {
-    /// True if it is one of elements that a list has.
+    /// Returns true if the operation is on elements and its indices are in range for this list.
     fn is_in(&self, list: &dyn ListAccess, value: &dyn Any) -> bool {
         let Some(len) = list.len(value).map(|len| len as u64) else { return false };
         match self {
@@ -401,7 +405,7 @@ impl<V> Splice<V> {
     }
 }
 
-/// Refuses a part that does not lie where it can be borrowed.
+/// Returns an error if the path ends inside a part that cannot be borrowed, such as the content of an option.
 pub(super) fn check_end(part: &FieldPart<'_>, path: &FieldPath) -> Result<()> {
     if part.is_end() {
         return Ok(());
@@ -417,12 +421,12 @@ fn no_pointer(_: &KindSchema, _: Option<ObjectId>) -> Result<()> {
     ))
 }
 
-/// Lets the `validate` functions of a value run.
+/// Runs the `validate` functions of a value.
 pub(crate) fn validate(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
     root.visit(&mut Visitor::new(Phase::Validate, &registry.env(), &mut Prototypes::bare()))
 }
 
-/// Does what a load does with a value once it is read.
+/// Runs the `validate` and `after_load` functions of a decoded value, like a load.
 pub(crate) fn awaken(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
     validate(root, registry)?;
     root.visit(&mut Visitor::new(Phase::AfterLoad, &registry.env(), &mut Prototypes::bare()))

@@ -1,4 +1,4 @@
-//! Which fields of a value are not what they were.
+//! Comparison of two contents of a value, field by field.
 
 use std::any::Any;
 
@@ -14,15 +14,15 @@ use crate::codec::{FieldAccess, Portable};
 use crate::graph::Registry;
 use crate::schema::{Cursor, ProgramClass};
 
-/// The bytes of a whole value.
+/// Encodes a whole value.
 pub(crate) fn content_of(registry: &Registry, root: &dyn Portable) -> Result<Vec<u8>> {
     let mut buffers = PartBuffers::default();
     FieldPart::find(&mut buffers, registry, root, &[])?;
     Ok(buffers.into_bytes())
 }
 
-/// The fields of a value of a class in which two contents of it differ: the innermost ones that lie in structs, and
-/// the elements of lists. It has the second one.
+/// Returns the changes between two contents of a value, which has the second one now. They are changes of the innermost
+/// fields of structs, and of the elements of lists.
 pub(crate) fn compared(
     registry: &Registry,
     class: &str,
@@ -37,7 +37,7 @@ pub(crate) fn compared(
 }
 
 impl Root<'_> {
-    /// The fields of a part that differ from a content that it had.
+    /// Returns the changes of the fields of a part since it had this content.
     pub(crate) fn changes_at(&mut self, path: &FieldPath, old: &[u8]) -> Result<Vec<FieldChange>> {
         let root = &*self.value;
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, root, path.steps())?;
@@ -54,16 +54,16 @@ impl Root<'_> {
     }
 }
 
-/// What of a value has changed.
+/// A walk over a value that compares its two contents.
 struct ValueComparison<'w> {
     registry: &'w Registry,
-    /// Where in the value it is.
+    /// The current place in the value.
     trail: Trail<'w>,
     found: Vec<FieldChange>,
 }
 
 impl ValueComparison<'_> {
-    /// Compares the bytes of a value that is there with those that it had; they differ.
+    /// Compares the old and new bytes of a value, which differ. `value` has the new content.
     fn value(
         &mut self,
         value: &dyn Any,
@@ -72,7 +72,8 @@ impl ValueComparison<'_> {
         (old, new): (&[u8], &[u8]),
     ) -> Result<()> {
         if access.is_none_or(|access| !access.has_adapter()) {
-            // Not a time, whose parts go together, nor an enum, whose fields change with the variant.
+            // A time is compared as a whole, since its parts belong together. An enum is, too: its fields depend on the
+            // variant.
             let is_open = |target: &ProgramClass| {
                 target.class.variants().is_empty() && target.access.field(value, 0).is_some()
             };
@@ -97,15 +98,15 @@ impl ValueComparison<'_> {
         (old, new): (&[u8], &[u8]),
     ) -> Result<()> {
         let layout = self.registry.program().layout();
-        let mut before = Cursor::of_class(layout, class, old);
-        let mut behind = Cursor::of_class(layout, class, new);
+        let mut old_cursor = Cursor::of_class(layout, class, old);
+        let mut new_cursor = Cursor::of_class(layout, class, new);
         for (field, record) in target.class.fields().iter().enumerate() {
-            let old = &old[before.pass_field(class, field)?];
-            // Bytes say where they end: what begins as the field was is that.
-            if behind.pass_bytes(old) {
+            let old = &old[old_cursor.pass_field(class, field)?];
+            // The encoding is prefix-free: if the new bytes begin with the bytes of the old field, the field is equal.
+            if new_cursor.pass_bytes(old) {
                 continue;
             }
-            let new = &new[behind.pass_field(class, field)?];
+            let new = &new[new_cursor.pass_field(class, field)?];
             self.trail.enter(record.name);
             match target.access.field(value, field) {
                 Some(inner) => {
@@ -115,14 +116,14 @@ impl ValueComparison<'_> {
                 None => self.find_set(old, new),
             }
             self.trail.leave();
-            if before.rest() == behind.rest() {
+            if old_cursor.rest() == new_cursor.rest() {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Compares a list by its elements; false if it is better kept whole.
+    /// Compares a list by its elements. Returns false if recording the whole list takes less memory.
     fn list(
         &mut self,
         value: &dyn Any,

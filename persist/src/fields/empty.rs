@@ -1,4 +1,4 @@
-//! Empty values of classes, as an editor puts them into lists and options.
+//! [`Registry::empty`]: empty values of classes, which an editor puts into lists and options.
 
 use super::links::FieldLinks;
 use crate::codec::{Buffer, Encoder};
@@ -7,9 +7,9 @@ use crate::schema::Cursor;
 use crate::{Error, ErrorKind, Result, Value};
 
 impl Registry {
-    /// An empty value of a registered class: what a load fills, with each `default` and `empty` of its fields.
+    /// Creates an empty value of a registered class, with the `default` and `empty` values of its fields.
     ///
-    /// An editor puts it into a list, or into an option that was none.
+    /// An editor uses it as a new element of a list, or as the content of an option that was `None`.
     ///
     /// ```
     /// use persist::{Persist, Saves};
@@ -29,8 +29,8 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if no class of this name is registered; [`ErrorKind::Unsupported`] if it holds pointers, whose
-    /// targets are no part of a value; what the class refuses.
+    /// Returns [`ErrorKind::NotFound`] if no class of this name is registered, [`ErrorKind::Unsupported`] if the class
+    /// holds shared pointers, and an error if the class refuses to create an empty value.
     pub fn empty(&self, class: &str) -> Result<Value> {
         let program = self.program();
         let found = self.named(class).and_then(|index| Some((index, program.targets[index]?)));

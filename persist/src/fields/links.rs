@@ -1,5 +1,4 @@
-//! What a field that is read or set on its own may hold of the world around it: trait objects, but no
-//! shared pointers.
+//! The links of a field that is encoded or decoded on its own: it may hold trait objects, but no shared pointers.
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -12,13 +11,13 @@ use crate::graph::Registry;
 use crate::reflect::TraitName;
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// Classes have the numbers that they would have in a save of all of them.
+/// Links for encoding and decoding single fields. The number of a class is its index in the registry plus 1.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldLinks<'r> {
     pub(crate) registry: &'r Registry,
     empty_elements: usize,
     advice: &'static str,
-    /// Of bytes of another program: which of the classes here those of each number are.
+    /// For bytes that another program wrote: the class of this registry for each class number there.
     numbers: Option<&'r [Option<usize>]>,
 }
 
@@ -28,19 +27,19 @@ impl<'r> FieldLinks<'r> {
         Self { registry, empty_elements: 0, advice: ADVICE, numbers: None }
     }
 
-    /// The links for a command in a journal.
+    /// Creates the links for a command in a journal.
     pub(crate) fn of_command(registry: &'r Registry) -> Self {
         const ADVICE: &str =
             "the command, which then cannot be in a journal; keep an id or a copy in its place";
         Self { advice: ADVICE, ..Self::new(registry) }
     }
 
-    /// The links for bytes of another program, whose classes have these indexes here.
+    /// Sets the indices that the classes of another program have here.
     pub(crate) fn numbered(self, numbers: Option<&'r [Option<usize>]>) -> Self {
         Self { numbers, ..self }
     }
 
-    /// Reads a value that is all of these bytes.
+    /// Decodes a value from these bytes. Returns an error if bytes are left over.
     pub(crate) fn decode<V>(
         mut self,
         bytes: &[u8],

@@ -1,7 +1,7 @@
-//! Fields of values, by their paths: read, changed and compared, by the records of their classes.
+//! Reading, changing and comparing fields of values by their paths.
 //!
-//! A [`FieldChange`] is what an edit records, what an undo reverts and what a journal keeps. It is made in any value
-//! whose class a registry knows: a component or a resource of a world, or a document.
+//! A [`FieldChange`] is the record of an edit: an undo reverts it and a journal stores it. It can be applied to any
+//! value whose class is registered: a component or a resource of a world, or a document.
 
 mod bytes;
 mod change;
@@ -24,7 +24,7 @@ pub(crate) use number::{NumberField, NumberFields, ReplacedNumber};
 pub(crate) use part::{FieldPart, PartBuffers};
 pub(crate) use paths::{AsText, IntoFieldPath};
 
-// The root shows it.
+// The crate root re-exports it, and documents it there.
 #[doc(hidden)]
 pub use path::FieldPath;
 pub(crate) use path::PathStep;

@@ -1,4 +1,5 @@
-//! Numbers in structs, which are read and set where they lie: no code of the program runs in between.
+//! A fast path for numbers in structs: they are read and set in place, without encoding and without code of the
+//! program.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -11,15 +12,15 @@ use crate::codec::ClassAccess;
 use crate::graph::Registry;
 use crate::reflect::{FieldRecord, Kind};
 
-/// The way to a number from the value that has it.
+/// The steps from a value to a number in it.
 pub(crate) struct NumberField {
     hops: Box<[(&'static ClassAccess, usize)]>,
     number: &'static dyn NumberAccess,
 }
 
 impl NumberField {
-    /// Follows the steps of a path; `None` if they do not lead through structs to a number, or a `validate` function, a
-    /// `with` module or an older form has a say in it.
+    /// Follows the steps of a path. Returns `None` if they do not lead through structs to a number. A number under a
+    /// `validate` function, in a `with` field or in an enum cannot be set in place either.
     pub(crate) fn find(registry: &Registry, root: &dyn Any, steps: &[PathStep]) -> Option<Self> {
         let (root_class, _) = registry.entry(root)?;
         if registry.validates(root_class) {
@@ -43,13 +44,13 @@ impl NumberField {
         Some(Self { hops: hops.into(), number })
     }
 
-    /// Sets the number to a value; `None` if it is not one that the number takes as it is.
+    /// Sets the number to a value; `None` if the value does not fit the type.
     pub(crate) fn set(&self, root: &mut dyn Any, value: &Value) -> Option<ReplacedNumber> {
         let (old, new) = self.number.set(self.reach(root)?, value)?;
         Some(ReplacedNumber { old, new, number: self.number })
     }
 
-    /// Sets the number to bytes that it had.
+    /// Sets the number to its encoded bytes.
     pub(crate) fn put(&self, root: &mut dyn Any, bytes: &[u8]) -> Option<()> {
         if bytes.len() != self.number.width() {
             return None;
@@ -74,14 +75,14 @@ impl NumberField {
     }
 }
 
-/// All fields of a class that has nothing but numbers, in structs.
+/// All fields of a class that consists of numbers and structs of numbers.
 pub(crate) struct NumberFields(Vec<(FieldPath, NumberField)>);
 
-/// Of a class with more numbers the bytes are compared.
-const MOST: usize = 64;
+/// The maximum number of fields. Values of larger classes are compared by their encoded bytes.
+const MAX_NUMBERS: usize = 64;
 
 impl NumberFields {
-    /// The fields of the class of a value; `None` if it has others.
+    /// Lists the fields of the class of a value; `None` if it has fields of other kinds.
     pub(crate) fn of(registry: &Registry, root: &dyn Any, class: &str) -> Option<Self> {
         let mut found = Self(Vec::new());
         let whole = FieldPath::new(class.to_owned());
@@ -109,7 +110,7 @@ impl NumberFields {
             }
             let number = NumberField::find(registry, root, path.steps())?;
             self.0.push((path, number));
-            if self.0.len() > MOST {
+            if self.0.len() > MAX_NUMBERS {
                 return None;
             }
         }
@@ -120,7 +121,7 @@ impl NumberFields {
         self.0.iter().map(|(_, number)| number.bits(root)).collect()
     }
 
-    /// The fields that are not what they were.
+    /// Returns the changes of the fields whose bits differ from the old ones.
     pub(crate) fn changes(&self, root: &dyn Any, old: &[u64]) -> Option<Vec<FieldChange>> {
         let mut found = Vec::new();
         for ((path, field), old) in self.0.iter().zip(old) {
@@ -140,22 +141,22 @@ impl NumberFields {
     }
 }
 
-/// A type of numbers of at most 8 bytes.
+/// The operations on a type of numbers of at most 8 bytes.
 trait NumberAccess: Sync {
     fn width(&self) -> usize;
 
     fn bits(&self, place: &dyn Any) -> Option<u64>;
 
-    /// Replaces a number; the bits that it had.
+    /// Replaces a number, and returns its old bits.
     fn swap(&self, place: &mut dyn Any, bits: u64) -> Option<u64>;
 
-    /// Replaces a number by a value, if that is such a number, perhaps of another width; the bits of both.
+    /// Replaces a number by a value, which may be a number of another width that fits. Returns the old and new bits.
     fn set(&self, place: &mut dyn Any, value: &Value) -> Option<(u64, u64)>;
 
     fn value(&self, bits: u64) -> Value;
 }
 
-/// A number that was replaced, as its bits: the change is made of them where it stays.
+/// A replaced number, as bits. It is converted to a change only if the edit is recorded.
 pub(crate) struct ReplacedNumber {
     old: u64,
     new: u64,
@@ -185,7 +186,7 @@ impl ReplacedNumber {
 
 struct NumberType<T>(PhantomData<fn() -> T>);
 
-/// The bits of a number by its bytes in a save.
+/// Converts the bytes of a number in a save to bits.
 fn bits_of(bytes: &[u8]) -> u64 {
     let mut bits = [0; 8];
     bits[..bytes.len()].copy_from_slice(bytes);
@@ -247,7 +248,7 @@ numbers! {
     },
 }
 
-/// A float rounded to the nearest one of 32 bits, unless it is too large.
+/// Rounds a float to the nearest `f32`; `None` if it is too large.
 #[expect(clippy::cast_possible_truncation, reason = "it is what is asked for")]
 fn rounded(value: &Value) -> Option<f32> {
     let Value::F64(number) = value else { return None };

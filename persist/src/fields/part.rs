@@ -1,4 +1,4 @@
-//! What a path leads to in a value: the innermost part that lies somewhere, and its bytes.
+//! [`FieldPart`]: the innermost part on a path that can be borrowed, and its encoded bytes.
 
 use std::any::Any;
 
@@ -11,33 +11,33 @@ use crate::names::suggest;
 use crate::schema::Cursor;
 use crate::{Error, ErrorKind, Result, Value};
 
-/// One step of the way from a value inwards.
+/// One step from a value to a part of it.
 enum AccessStep {
     Field(&'static ClassAccess, usize),
     Element(&'static dyn ListAccess, usize),
-    /// With the key as it is stored.
+    /// The value of a map, with its encoded key.
     Value(&'static dyn MapAccess, Vec<u8>),
 }
 
-/// The schema of a part: class, variant and index of a field, and how many elements deep in it the part is.
+/// The schema of a part: class, variant and index of a field, and the depth of the part in its nested elements.
 pub(super) type SchemaKey = ((usize, usize, usize), usize);
 
-/// More bytes than these are not kept from one use to the next.
-const MOST_KEPT: usize = 4 << 10;
+/// Larger buffers are freed after a use, so that one large field does not take memory for ever.
+const MAX_BUFFER: usize = 4 << 10;
 
-/// The memory that a part takes, for the next one.
+/// Buffers that are reused from one part to the next.
 #[derive(Default)]
 pub(crate) struct PartBuffers {
     hops: Vec<AccessStep>,
     buffer: Buffer,
-    /// Bytes that are to be put into a part.
+    /// The bytes that a change puts into a part.
     pub(super) new: Vec<u8>,
 }
 
 impl PartBuffers {
-    /// Gives back what is more than most parts need.
+    /// Frees buffers that are larger than most parts need.
     pub(crate) fn trim(&mut self) {
-        if self.buffer.size() > MOST_KEPT || self.new.capacity() > MOST_KEPT {
+        if self.buffer.size() > MAX_BUFFER || self.new.capacity() > MAX_BUFFER {
             *self = Self::default();
         }
     }
@@ -47,24 +47,24 @@ impl PartBuffers {
     }
 }
 
-/// The innermost part on a path that can be reached where it lies: a field, an element of a list or a value of a map.
+/// The innermost part on a path that can be borrowed: a field, an element of a list or a value of a map.
 pub(crate) struct FieldPart<'p> {
     pub(super) registry: &'p Registry,
-    /// Index of the class of the whole value.
+    /// The index of the class of the whole value.
     pub(super) class: usize,
     pub(super) buffers: &'p mut PartBuffers,
-    /// How it is written and read; `None` if it is the whole value.
+    /// How the part is encoded and decoded; `None` for the whole value.
     access: Option<&'static FieldAccess>,
-    /// Class, variant and index of the last field on the way, and how many elements deep in it the part is.
+    /// Class, variant and index of the last field on the path, and the depth of the part in its nested elements.
     place: Option<(usize, usize, usize)>,
     depth: usize,
     pub(super) steps: &'p [PathStep],
-    /// How many steps led to it.
+    /// The number of steps that led to the part. The other steps are followed in its bytes.
     taken: usize,
 }
 
 impl<'p> FieldPart<'p> {
-    /// Goes along a path as far as it leads through structs, enums, lists and maps.
+    /// Follows a path as far as it leads through structs, enums, lists and maps.
     pub(super) fn reach<'v>(
         buffers: &'p mut PartBuffers,
         registry: &'p Registry,
@@ -97,9 +97,9 @@ impl<'p> FieldPart<'p> {
         Ok((part, value))
     }
 
-    /// Goes to a field of the part; `None` if it must be looked for in the bytes.
+    /// Moves to a field of the part; `None` if it can only be found in the bytes.
     fn field<'v>(&mut self, value: &'v dyn Any, name: &str) -> Result<Option<&'v dyn Any>> {
-        // A `with` module stores something else.
+        // With a `with` module, the stored type is another one, and its fields are only in the bytes.
         let is_stored_so = self.access.is_none_or(|access| !access.has_adapter());
         let Some((class, target)) = self.registry.entry(value).filter(|_| is_stored_so) else {
             return Ok(None);
@@ -118,7 +118,7 @@ impl<'p> FieldPart<'p> {
             return Err(located(&self.steps[..=self.taken])(error));
         };
         let access = target.access.access(variant, field);
-        // Of a time no part can be reached: it is found in the bytes.
+        // The parts of a time cannot be borrowed, and are found in the bytes.
         let (Some(access), Some(inner)) = (access, target.access.field(value, field)) else {
             return Ok(None);
         };
@@ -127,7 +127,7 @@ impl<'p> FieldPart<'p> {
         Ok(Some(inner))
     }
 
-    /// Goes to an element of the part; `None` if it must be looked for in the bytes.
+    /// Moves to an element of the part; `None` if it can only be found in the bytes.
     fn element<'v>(&mut self, value: &'v dyn Any, index: u64) -> Option<&'v dyn Any> {
         let (list, index) = (self.list()?, usize::try_from(index).ok()?);
         let element = list.get(value, index)?;
@@ -137,7 +137,7 @@ impl<'p> FieldPart<'p> {
         Some(element)
     }
 
-    /// Goes to the value of a key of the part; `None` if it must be looked for in the bytes.
+    /// Moves to the value of a key of the part; `None` if it can only be found in the bytes.
     fn entry<'v>(
         &mut self,
         (map, value): (&'static dyn MapAccess, &'v dyn Any),
@@ -151,12 +151,12 @@ impl<'p> FieldPart<'p> {
         Some(found)
     }
 
-    /// How it is written and read; `None` if it is the whole value.
+    /// Returns how the part is encoded and decoded; `None` for the whole value.
     pub(super) fn access(&self) -> Option<&'static FieldAccess> {
         self.access
     }
 
-    /// What its bytes mean, unless it is the whole value.
+    /// Returns the schema of the part's bytes; `None` for the whole value.
     pub(super) fn key(&self) -> Option<SchemaKey> {
         self.place.map(|place| (place, self.depth))
     }
@@ -169,17 +169,17 @@ impl<'p> FieldPart<'p> {
         self.access.is_none()
     }
 
-    /// How its elements are reached, if it is a list.
+    /// Returns the access to the elements if the part is a list.
     fn list(&self) -> Option<&'static dyn ListAccess> {
         self.access?.list()
     }
 
-    /// Like [`list`](Self::list), if all steps lead to it.
+    /// Returns [`list`](Self::list) if the path ends at the list.
     pub(super) fn whole_list(&self) -> Option<&'static dyn ListAccess> {
         self.list().filter(|_| self.is_end())
     }
 
-    /// Writes the part, which is this value.
+    /// Encodes `value`, which is the part.
     pub(super) fn encode(&mut self, root: &dyn Portable, value: &dyn Any) -> Result<()> {
         let (mut links, access) = (FieldLinks::new(self.registry), self.access);
         let write = |out: &mut crate::codec::Encoder<'_>| match access {
@@ -190,7 +190,7 @@ impl<'p> FieldPart<'p> {
         written.map(drop).map_err(located(&self.steps[..self.taken]))
     }
 
-    /// The part at the end of a path, with its bytes.
+    /// Finds the part at the end of a path, and encodes it.
     pub(crate) fn find(
         buffers: &'p mut PartBuffers,
         registry: &'p Registry,
@@ -202,7 +202,7 @@ impl<'p> FieldPart<'p> {
         Ok(part)
     }
 
-    /// The part, to be changed, and how; `None` if it is the whole value.
+    /// Borrows the part mutably, with its access; `None` for the whole value.
     pub(super) fn reach_mut<'v>(
         &self,
         root: &'v mut dyn Portable,
@@ -222,7 +222,7 @@ impl<'p> FieldPart<'p> {
         self.buffers.buffer.bytes()
     }
 
-    /// At what the rest of the path leads to.
+    /// Returns a cursor at the end of the path, after following the remaining steps in the bytes.
     pub(super) fn cursor(&self) -> Result<Cursor<'_, '_>> {
         follow(self.start()?, self.steps, self.taken)
     }
@@ -231,7 +231,7 @@ impl<'p> FieldPart<'p> {
         self.start_of(self.bytes())
     }
 
-    /// At the part, which has these bytes.
+    /// Returns a cursor at the start of the part's bytes.
     fn start_of<'b>(&self, bytes: &'b [u8]) -> Result<Cursor<'p, 'b>> {
         let layout = self.registry.program().layout();
         let mut cursor = match self.place {
@@ -249,7 +249,7 @@ impl<'p> FieldPart<'p> {
     }
 }
 
-/// Continues from the part that some of the steps have led to.
+/// Follows the steps from `taken` on with a cursor.
 pub(super) fn follow<'s, 'b>(
     mut cursor: Cursor<'s, 'b>,
     steps: &[PathStep],

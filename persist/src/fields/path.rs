@@ -1,4 +1,4 @@
-//! Paths of fields, and their text.
+//! [`FieldPath`]: paths of fields, and their text.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display, Formatter};
@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::value::{NameOf, first_name, first_value, write_name};
 use crate::{Error, ErrorKind, Result, Value};
 
-/// Where a field is: the class of a component, and the way from there, as in `Transform:position.x`.
+/// The path of a field: the class of a component and the steps from there, as in `Transform:position.x`.
 ///
 /// | text | leads to |
 /// | --- | --- |
@@ -20,12 +20,12 @@ use crate::{Error, ErrorKind, Result, Value};
 /// | `Bag:prices["sword"]` | the value of a key; a key of one word needs no quotes |
 /// | ``Mod:`hit.points` `` | a name with a dot, a colon or a bracket in it |
 ///
-/// The names are those in saves. The class comes first and ends with a colon, since its name may hold dots; a `::` is
-/// part of it. Options, boxes, cells and `transparent` types are passed through without a step. It is parsed once, and cloned for
-/// the price of a pointer. [`field!`](crate::field!) makes one that the compiler checks.
+/// The names in a path are the names in saves. A colon ends the name of the class, which may contain dots and `::`.
+/// Options, boxes, cells and `transparent` types need no step.
 ///
-/// A method that asks for an `impl IntoFieldPath` takes a `FieldPath`, a reference to one, what `field!` makes, or the
-/// text.
+/// [`field!`](crate::field!) creates a path that the compiler checks. A path is parsed once, and cloning it is as cheap
+/// as cloning an `Arc`. A method with a parameter of type `impl IntoFieldPath` accepts a `FieldPath`, a reference to
+/// one, or the text.
 ///
 /// # Example
 ///
@@ -48,8 +48,8 @@ struct PathData {
     known: LastUse,
 }
 
-/// Where a path leads in the world that it was used with last: the world's number, and one that it has given the path.
-/// It is no part of what the path is.
+/// A cache of where the path leads in the world that it was last used with. The high half is the number of the world.
+/// The low half is the number that the world assigned to the path, plus 1. Comparisons of paths ignore the cache.
 #[derive(Default)]
 struct LastUse(AtomicU64);
 
@@ -75,12 +75,12 @@ impl Hash for LastUse {
 pub(crate) enum PathStep {
     Field(Cow<'static, str>),
     Index(u64),
-    /// The text of a value.
+    /// The text of the key's value.
     Key(Box<str>),
 }
 
 impl FieldPath {
-    /// The path of a whole component of a class.
+    /// Creates the path of a whole component or resource of a class.
     #[must_use]
     pub fn new(class: impl Into<Cow<'static, str>>) -> Self {
         let (class, steps, known) = (class.into(), Vec::new(), LastUse::default());
@@ -92,7 +92,7 @@ impl FieldPath {
         Self(Arc::new(PathData { class, steps, known }))
     }
 
-    /// An error about the part.
+    /// Adds the path to an error.
     pub(crate) fn locate(&self, error: Error) -> Error {
         match self.steps() {
             [] => error,
@@ -100,13 +100,13 @@ impl FieldPath {
         }
     }
 
-    /// The path of a field of what is at this one.
+    /// Returns the path of a field of the value at this path.
     #[must_use]
     pub fn field(self, name: impl Into<Cow<'static, str>>) -> Self {
         self.step(PathStep::Field(name.into()))
     }
 
-    /// The path of an element of what is at this one: by its index, or in a map by its key.
+    /// Returns the path of an element of the value at this path, by its index, or in a map by its key.
     #[must_use]
     pub fn at(self, key: impl Into<Value>) -> Self {
         self.step(PathStep::of(&key.into()))
@@ -119,7 +119,7 @@ impl FieldPath {
         self
     }
 
-    /// The name of the class.
+    /// Returns the name of the class.
     #[must_use]
     pub fn class(&self) -> &str {
         &self.0.class
@@ -129,26 +129,27 @@ impl FieldPath {
         &self.0.steps
     }
 
-    /// The number that a world has given the path.
+    /// Returns the number that this world has assigned to the path, if it was the last to use it.
     pub(crate) fn known_in(&self, world: u32) -> Option<u32> {
         let known = self.0.known.0.load(Ordering::Relaxed);
         let number = u32::try_from(known & u64::from(u32::MAX)).ok()?;
         (known >> 32 == u64::from(world) && number != 0).then(|| number - 1)
     }
 
-    /// Notes the number that a world gives the path.
+    /// Stores the number that a world assigns to the path.
     pub(crate) fn know_in(&self, world: u32, number: u32) {
         let known = u64::from(world) << 32 | u64::from(number + 1);
         self.0.known.0.store(known, Ordering::Relaxed);
     }
 
-    /// True if it is the same path, at the same place in memory or not.
+    /// Returns true if the paths are equal. It is faster than `==` for clones.
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self == other
     }
 
-    /// True if what is at one of them may be a part of what is at the other. Two keys may be two spellings of one.
-    pub(crate) fn meets(&self, other: &Self) -> bool {
+    /// Returns true if the value at one path may contain the value at the other. Keys with different texts may be
+    /// equal, so different keys count as overlapping.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let mut steps = self.steps().iter().zip(other.steps());
         let is_other = |steps: (&PathStep, &PathStep)| match steps {
             (PathStep::Field(one), PathStep::Field(other)) => one != other,
@@ -158,7 +159,7 @@ impl FieldPath {
         self.class() == other.class() && !steps.any(is_other)
     }
 
-    /// The path as a reader of menus knows it: `Transform.position.x`.
+    /// Returns the path as a menu shows it: `Transform.position.x`.
     pub(crate) fn dotted(&self) -> String {
         let steps = PathSteps(self.steps()).to_string();
         let dot = if steps.is_empty() || steps.starts_with('[') { "" } else { "." };
@@ -183,7 +184,7 @@ impl TryFrom<&str> for FieldPath {
     }
 }
 
-/// The text that `parse` reads.
+/// Shows the text that `parse` reads.
 impl Display for FieldPath {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write_quoted(self.class(), NameOf::Class, f)?;
@@ -200,12 +201,12 @@ impl fmt::Debug for FieldPath {
     }
 }
 
-/// Locates an error at the end of steps.
+/// Adds the steps to an error.
 pub(super) fn located(steps: &[PathStep]) -> impl Fn(Error) -> Error {
     move |error| error.in_field(&PathSteps(steps).to_string())
 }
 
-/// Steps as they stand after the class.
+/// Shows steps as they are written after the class.
 struct PathSteps<'s>(&'s [PathStep]);
 
 impl Display for PathSteps<'_> {
@@ -224,7 +225,7 @@ impl Display for PathSteps<'_> {
     }
 }
 
-/// Writes a name, in backticks if it could be taken for something else.
+/// Writes a name, in backticks if it contains characters of the path's syntax.
 fn write_quoted(name: &str, of: NameOf, f: &mut Formatter<'_>) -> fmt::Result {
     let is_odd = match of {
         NameOf::Class => name.replace("::", "").contains(':') || name.starts_with('`'),
@@ -251,7 +252,7 @@ fn parse(text: &str) -> Result<FieldPath, String> {
     let mut path = FieldPath::new(class);
     while !rest.is_empty() {
         let is_first = path.steps().is_empty();
-        let (step, behind) = match rest.strip_prefix('[') {
+        let (step, after) = match rest.strip_prefix('[') {
             Some(key) => key_step(key)?,
             None => match rest.strip_prefix('.') {
                 Some(name) if !is_first => name_step(name)?,
@@ -260,12 +261,12 @@ fn parse(text: &str) -> Result<FieldPath, String> {
             },
         };
         path = path.step(step);
-        rest = behind;
+        rest = after;
     }
     Ok(path)
 }
 
-/// The class, and what follows the colon.
+/// Parses the class, and returns the text after the colon.
 fn class(text: &str) -> Result<(String, &str), String> {
     if text.starts_with('`') {
         let (name, end) = first_name(text).map_err(|error| error.message().to_owned())?;
@@ -306,7 +307,7 @@ fn name_step(text: &str) -> Result<(PathStep, &str), String> {
     Ok((PathStep::Field(name.to_owned().into()), rest))
 }
 
-/// A key, after its opening bracket, and what follows the closing one.
+/// Parses a key after its opening bracket, and returns the text after the closing one.
 fn key_step(text: &str) -> Result<(PathStep, &str), String> {
     let unclosed = || format!("`[{text}` has no closing bracket");
     if let Ok((key, end)) = first_value(text)
@@ -314,7 +315,7 @@ fn key_step(text: &str) -> Result<(PathStep, &str), String> {
     {
         return Ok((PathStep::of(&key), rest));
     }
-    // A word is a text.
+    // A single word is a text without quotes.
     let (word, rest) = text.split_once(']').ok_or_else(unclosed)?;
     if word.is_empty() || !word.chars().all(|c| c == '_' || c == '-' || c.is_alphanumeric()) {
         return Err(format!("`[{word}]` is no key; put a text into quotes"));

@@ -1,4 +1,4 @@
-//! The paths of the fields that were found to have changed.
+//! Caches of paths, so that equal paths share their memory, and conversions to paths.
 
 use std::borrow::Borrow;
 use std::cell::RefCell;
@@ -11,10 +11,11 @@ use super::path::{FieldPath, PathStep};
 use crate::codec::with::With;
 use crate::{Error, Result};
 
-/// Paths that this thread asked for, each made once, since histories keep them.
+/// The paths that this thread has used. Histories keep paths, and entries with the same path share one.
 #[derive(Default)]
 struct Paths {
-    /// For each class, by the fields on the way, which lie in structs: as many as fields in types.
+    /// Paths by class and steps. Only paths without indices and keys are cached, so there are no more than fields in
+    /// types.
     fields: RefCell<HashMap<String, OfClass>>,
     texts: RefCell<HashMap<Box<str>, FieldPath>>,
 }
@@ -25,18 +26,19 @@ thread_local! {
     static KNOWN: Paths = Paths::default();
 }
 
-/// More texts than an editor has are not kept, nor longer ones: they may have an index in them that always is another.
-const MOST_TEXTS: usize = 4096;
+/// The limits of the cache by text. Texts may contain ever new indices and keys, so that the cache would grow without
+/// end.
+const MAX_TEXTS: usize = 4096;
 const LONGEST_TEXT: usize = 256;
 
-/// The way from a class to a field, or to an element.
+/// The steps from a class to a field or an element, while a comparison walks a value.
 pub(super) struct Trail<'c> {
     class: &'c str,
     steps: Vec<PathStep>,
 }
 
 impl<'c> Trail<'c> {
-    /// Begins at these steps.
+    /// Starts at these steps.
     pub(super) fn new(class: &'c str, steps: &[PathStep]) -> Self {
         Self { class, steps: steps.to_vec() }
     }
@@ -53,7 +55,7 @@ impl<'c> Trail<'c> {
         self.steps.pop();
     }
 
-    /// The path of the field at its end.
+    /// Returns the path of the current field.
     pub(super) fn path(&self) -> FieldPath {
         let Trail { class, steps } = self;
         let make = || FieldPath::of((*class).to_owned(), steps);
@@ -70,7 +72,7 @@ impl<'c> Trail<'c> {
     }
 }
 
-/// The path that a text is. There are no known ones while the thread ends.
+/// Parses the text of a path, or returns the cached path. A thread that is ending has no cache, and parses the text.
 fn of_text(text: &str) -> Result<FieldPath> {
     KNOWN.try_with(|known| known.of_text(text)).unwrap_or_else(|_| text.parse())
 }
@@ -85,7 +87,7 @@ impl Paths {
             return Ok(path);
         }
         let mut texts = self.texts.borrow_mut();
-        if texts.len() >= MOST_TEXTS {
+        if texts.len() >= MAX_TEXTS {
             texts.clear();
         }
         texts.insert(text.into(), path.clone());
@@ -93,13 +95,13 @@ impl Paths {
     }
 }
 
-/// What is taken for a path: a [`FieldPath`], made by [`field!`](crate::field!) or kept, or its text.
+/// Types that can be passed as a path: a [`FieldPath`], such as one from [`field!`](crate::field!), or its text.
 pub trait IntoFieldPath {
-    /// The path, perhaps one that is known.
+    /// Converts to a path. Texts that were used before are not parsed again.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidValue`] if a text is none.
+    /// Returns [`ErrorKind::InvalidValue`](crate::ErrorKind::InvalidValue) if a text is not a valid path.
     fn into_field_path(self) -> Result<FieldPath>;
 }
 
@@ -122,7 +124,7 @@ impl<T: AsRef<str>> IntoFieldPath for T {
     }
 }
 
-/// Stores what is known by its text: paths, and texts that are shared.
+/// A `with` module that stores paths and shared texts as strings.
 pub(crate) struct AsText;
 
 impl With<FieldPath> for AsText {
@@ -133,7 +135,7 @@ impl With<FieldPath> for AsText {
         path.to_string()
     }
 
-    /// A journal has the same paths in many entries, which then share them.
+    /// Returns the cached path, since many entries of a journal have the same one.
     fn restore(text: String) -> Result<FieldPath> {
         of_text(&text)
     }

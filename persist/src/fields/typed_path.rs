@@ -1,4 +1,4 @@
-//! Paths that the compiler checks.
+//! [`field!`](crate::field!): paths that the compiler checks.
 
 use std::marker::PhantomData;
 
@@ -6,15 +6,15 @@ use super::FieldPath;
 use crate::Value;
 use crate::codec::{FieldNames, FieldStep, Reflect, is_same_name};
 
-/// The [`FieldPath`] of a field that a program has, checked by the compiler: `field!(Transform.position.x)`.
+/// Creates the [`FieldPath`] of a field, checked by the compiler: `field!(Transform.position.x)`.
 ///
-/// It is written as the field is in Rust, and gives the names in saves: of a class with `class = "..."` and of fields with
-/// `rename`. A field that is `skip`ped does not compile.
+/// Write the field as in Rust. The path gets the names in saves, after `class = "..."` and `rename`. A `skip`ped field
+/// does not compile.
 ///
-/// - A generic class, or one that is not written as a path, is followed by a colon: `field!(Slot<Sword>: item.sharp)`.
-/// - An element is `[3]` or `["key"]`, given as it stands.
-/// - An index or a key in a variable, or a field of an enum's variant, needs a step of [`FieldPath::at`] or
-///   [`FieldPath::field`]. Its names are those in saves, and are checked when the path is used.
+/// - Put a colon after a generic class, or after any type that is not a plain path: `field!(Slot<Sword>: item.sharp)`.
+/// - Write an element as a literal: `[3]` or `["key"]`.
+/// - For an index or a key in a variable, and for a field of an enum variant, append a step with [`FieldPath::at`] or
+///   [`FieldPath::field`]. Such a step uses the name in saves, and is checked when the path is used.
 ///
 /// # Example
 ///
@@ -104,20 +104,20 @@ macro_rules! field {
     };
 }
 
-/// A path to a field of type `T`, made by [`field!`](crate::field!).
+/// A path to a field of type `T`, while [`field!`](crate::field!) builds it.
 pub struct TypedPath<T> {
     path: FieldPath,
     of: PhantomData<fn() -> T>,
 }
 
-/// What a program calls a field.
+/// The Rust name of a field, as a type.
 pub trait Identifier {
-    /// The word.
+    /// The name.
     const NAME: &'static str;
 }
 
 impl<T: Reflect> TypedPath<T> {
-    /// The path of a class.
+    /// Creates the path of a class.
     #[must_use]
     #[expect(clippy::new_without_default, reason = "a macro calls it")]
     pub fn new() -> Self {
@@ -126,7 +126,7 @@ impl<T: Reflect> TypedPath<T> {
 }
 
 impl<T> TypedPath<T> {
-    /// One step on, to a field; the function is there for its type.
+    /// Appends a step to a field. The function is never called; it lets the compiler infer the field's type.
     #[must_use]
     pub fn field<N: Identifier, F>(self, _: N, _: impl Fn(&T) -> &F) -> TypedPath<F>
     where
@@ -139,20 +139,20 @@ impl<T> TypedPath<T> {
         TypedPath { path, of: PhantomData }
     }
 
-    /// One step on, to an element.
+    /// Appends a step to an element.
     #[must_use]
     pub fn at<F>(self, key: impl Into<Value>, _: impl Fn(&T) -> &F) -> TypedPath<F> {
         TypedPath { path: self.path.at(key), of: PhantomData }
     }
 
-    /// The path.
+    /// Returns the path.
     #[must_use]
     pub fn finish(self) -> FieldPath {
         self.path
     }
 }
 
-/// The step to the field that a program calls so.
+/// Finds the step to the field with this Rust name.
 const fn step(fields: &[(&'static str, FieldStep)], name: &str) -> FieldStep {
     let mut i = 0;
     while i < fields.len() {

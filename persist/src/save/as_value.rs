@@ -1,4 +1,4 @@
-//! A whole save as one value, and back.
+//! Converting a whole save to one [`Value`], and back.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,14 +10,14 @@ use crate::reflect::Holder;
 use crate::schema::{ClassSchema, Stored};
 use crate::{ErrorKind, Limits, ObjectId, Result, Value};
 
-/// The newest form of these values.
+/// The newest version of the format of these values.
 const FORM: u32 = 1;
 
 impl Document {
-    /// The whole save as one value: a map of texts, lists, numbers and the values of its objects.
+    /// Converts the whole save to one value: a map with the header, the classes and the objects.
     ///
-    /// [`from_value`](Self::from_value) makes the same save of it. It is for tools that convert saves: its text parses
-    /// back, and it holds what a save has besides its objects, such as definitions of classes.
+    /// [`from_value`](Self::from_value) converts it back to the same save. It is for tools that convert saves to other
+    /// formats. The text of the value parses back, and the value holds all of the save, such as class definitions.
     ///
     /// | key | |
     /// | --- | --- |
@@ -28,7 +28,7 @@ impl Document {
     /// | `defined` | how many objects stand before the definition of each class, if not all classes come first |
     /// | `objects` | each a map of `id`, `class`, `holder` if it has one, `added`, and `value` |
     ///
-    /// A class is named by its `name`, or by its `id` if others have the name too.
+    /// An object names its class by `name`, or by `id` if several classes have that name.
     ///
     /// # Example
     ///
@@ -47,13 +47,16 @@ impl Document {
         with_objects(head, objects)
     }
 
-    /// Like [`into_value`](Self::into_value), with the objects apart: each value is made as it is asked for, so that
-    /// tools need not have those of a large save in memory twice. The first value has no `objects`.
+    /// Converts the save like [`into_value`](Self::into_value), but returns the objects as an iterator.
+    ///
+    /// The first value is the map without `objects`. Each object is converted when the iterator reaches it, so that a
+    /// tool does not hold a large save in memory twice.
     pub fn into_head_and_objects(self) -> (Value, impl Iterator<Item = Value> + use<>) {
         self.split(true)
     }
 
-    /// Metadata in metadata stays bytes: a hostile save nests it deeper than calls may be.
+    /// Splits the document. Metadata inside metadata stays bytes, since a hostile save could nest it deep enough to
+    /// overflow the stack.
     fn split(mut self, is_outer: bool) -> (Value, impl Iterator<Item = Value> + use<>) {
         let entries = self.take_entries();
         let classes = self.stored().classes();
@@ -64,9 +67,9 @@ impl Document {
         save.extend(compression.map(|name| ("compression", name.into())));
         let class = |class: &ClassSchema| Value::from(names.definition(class)).to_string().into();
         save.push(("classes", Value::Seq(classes.iter().map(class).collect())));
-        if self.defined().iter().any(|before| *before > 0) {
-            let before = self.defined().iter().map(|before| Value::U64(*before as u64));
-            save.push(("defined", Value::Seq(before.collect())));
+        if self.defined().iter().any(|records| *records > 0) {
+            let defined = self.defined().iter().map(|records| Value::U64(*records as u64));
+            save.push(("defined", Value::Seq(defined.collect())));
         }
         let object = move |entry: Entry| {
             let holder = entry.held_by();
@@ -82,25 +85,25 @@ impl Document {
         (map(save), entries.map(object))
     }
 
-    /// Makes a save of what [`into_value`](Self::into_value) returns, after a detour through some text or changed.
+    /// Converts a value from [`into_value`](Self::into_value) back to a save.
     ///
-    /// Integers may be of any width, and a map may be a list of pairs, as texts have them.
+    /// The value may have been edited, or written as text and parsed. So integers may have any width, and a map may be
+    /// a list of pairs.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidValue`] with what is wrong outside the objects; for their values the errors of
-    /// [`to_vec`](Self::to_vec).
+    /// Returns [`ErrorKind::InvalidValue`] if something outside the objects is wrong, with a message that says what.
+    /// For the objects, returns the same errors as [`to_vec`](Self::to_vec).
     pub fn from_value(mut save: Value) -> Result<Self> {
         let objects = take_objects(&mut save);
         Self::of_value(&save, objects.map(Vec::into_iter))
     }
 
-    /// Like [`from_value`](Self::from_value), with the objects apart, as
-    /// [`into_head_and_objects`](Self::into_head_and_objects) returns them.
+    /// Converts the result of [`into_head_and_objects`](Self::into_head_and_objects) back to a save.
     ///
     /// # Errors
     ///
-    /// Those of [`from_value`](Self::from_value).
+    /// Returns the same errors as [`from_value`](Self::from_value).
     pub fn from_head_and_objects(
         head: &Value,
         objects: impl IntoIterator<Item = Value>,
@@ -113,14 +116,14 @@ impl Document {
         let document = read(head, objects, &limits)
             .map_err(|what| error!(ErrorKind::InvalidValue, "the value is no save: {what}"))?;
         let save = document.to_vec()?;
-        // Its values take many times the memory of the save.
+        // The values take many times the memory of the encoded save.
         drop(document);
-        // What is malformed, a load finds; else this would be another way to do all it checks.
+        // The encoded save is read again, which finds anything malformed. So there is one implementation of the checks.
         Self::within(&save, &limits)
     }
 }
 
-/// All of a save as one value.
+/// Adds the objects to the map of a save.
 fn with_objects(mut head: Value, objects: impl Iterator<Item = Value>) -> Value {
     if let Value::Map(entries) = &mut head {
         entries.push(("objects".into(), Value::Seq(objects.collect())));
@@ -139,7 +142,8 @@ fn header_parts(header: &Header, is_outer: bool) -> impl Iterator<Item = (&'stat
     };
     let devices: Vec<Value> = header.counts().map(device).collect();
     let metadata = header.metadata.as_ref().map(|bytes| {
-        // Such as a save whose classes are in no order that a document keeps.
+        // Metadata is shown as a document only if that writes the same bytes. It does not if, for example, a program
+        // wrote the classes in an order that a document does not preserve.
         let document = is_outer.then(|| Document::from_slice(&bytes.0).ok()).flatten();
         let document = document.filter(|it| it.to_vec().is_ok_and(|again| again == *bytes.0));
         document.map_or_else(
@@ -182,7 +186,8 @@ fn compression(name: &str) -> Read<Compression> {
     }
 }
 
-/// How objects name each class: by its id, if several classes have its name or the name looks like an id.
+/// Returns the name by which objects refer to each class. It is the id if several classes have the same name, or if the
+/// name looks like an id.
 fn mentions(classes: &[ClassSchema]) -> Vec<String> {
     let mut seen = HashSet::new();
     let names = classes.iter().map(|class| &*class.name);
@@ -195,7 +200,7 @@ fn mentions(classes: &[ClassSchema]) -> Vec<String> {
     classes.iter().map(mention).collect()
 }
 
-/// The values of a map by their keys; there must be no others.
+/// Returns the values of a map by these keys. Other keys are an error.
 fn entries<'v, const N: usize>(
     value: &'v Value,
     what: &str,
@@ -215,7 +220,7 @@ fn entries<'v, const N: usize>(
     Ok(found)
 }
 
-/// Takes the list of objects out of a save; `None` if there is none.
+/// Takes the list of objects out of the map of a save; `None` if there is none.
 fn take_objects(save: &mut Value) -> Option<Vec<Value>> {
     let Value::Map(entries) = save else { return None };
     let (_, objects) = entries.iter_mut().find(|(key, _)| key.as_text() == Some("objects"))?;
@@ -225,7 +230,7 @@ fn take_objects(save: &mut Value) -> Option<Vec<Value>> {
     }
 }
 
-/// Reads a save whose objects stand beside it, if it has some.
+/// Reads a document from the map of a save and its objects, which were taken out of the map.
 fn read(
     save: &Value,
     values: Option<impl Iterator<Item = Value>>,
@@ -273,7 +278,7 @@ fn read(
         None => None,
         Some(Value::Bytes(bytes)) => Some(bytes.clone().into()),
         Some(save) => {
-            // Metadata in metadata goes no deeper than values.
+            // This recursion is no deeper than the nesting of the value itself.
             let mut save = save.clone();
             let objects = take_objects(&mut save).map(Vec::into_iter);
             let objects: Option<Box<dyn Iterator<Item = Value>>> =
@@ -304,19 +309,19 @@ fn read(
         return Err(list(objects, "objects").err().unwrap_or_default());
     };
     let objects = values.map(|object| entry(object, &classes, &known)).collect::<Read<Vec<_>>>()?;
-    let mut before = vec![0; classes.len()];
+    let mut preceding = vec![0; classes.len()];
     if let Some(defined) = defined {
         let defined = list(Some(defined), "defined")?;
         if defined.len() != classes.len() {
             return Err(format!("`defined` is not as long as `classes`, {}", classes.len()));
         }
-        for (before, number_of) in before.iter_mut().zip(defined) {
-            *before = usize::try_from(number(Some(number_of), "defined")?).unwrap_or(usize::MAX);
+        for (records, value) in preceding.iter_mut().zip(defined) {
+            *records = usize::try_from(number(Some(value), "defined")?).unwrap_or(usize::MAX);
         }
     }
     Ok(Document::of_parts(
         (header, packed.unwrap_or_default()),
-        (Stored::new(classes), before),
+        (Stored::new(classes), preceding),
         objects,
         limits,
     ))

@@ -1,7 +1,7 @@
-//! Saves that are written by another thread.
+//! Saves in the background, written by another thread.
 //!
-//! The thread of the game takes the snapshot: hooks run and every object is encoded into memory.
-//! Checksums, writing and flushing happen on a thread of the manager's.
+//! The calling thread takes the snapshot: it runs the hooks and encodes every object into memory. The thread of the
+//! [`Saves`](crate::Saves) computes checksums, compresses, writes and flushes.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -17,7 +17,7 @@ use crate::format::{Checksums, Header, Sealer, write_again};
 use crate::platform::{held, spawn};
 use crate::{Error, ErrorKind, Result, trace};
 
-/// A save that is being written by another thread.
+/// A handle of a save that another thread is writing.
 ///
 /// ```
 /// use persist::Saves;
@@ -35,24 +35,27 @@ use crate::{Error, ErrorKind, Result, trace};
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// If it is dropped, the save continues. Dropping the last clone of the [`Saves`](crate::Saves) waits for it.
+/// Dropping the handle does not cancel the save. Dropping the last clone of the [`Saves`](crate::Saves) waits for its
+/// background saves.
 #[must_use = "an error is only seen by `wait`, or by `Saves::wait`"]
 #[derive(Debug)]
 pub struct BackgroundSave {
     ticket: Arc<Ticket>,
 }
 
-/// How far a save in the background is, or a load that is [watched](crate::Saves::watch_loads).
+/// The progress of a save in the background, or of a load that is [watched](crate::Saves::watch_loads).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Bytes of the snapshot that have been written; objects of the world that have been loaded.
+    /// For a save, the bytes of the snapshot that have been written; for a load, the objects that have been loaded.
     pub done: u64,
-    /// Bytes of the snapshot, or objects of the world. The flush after the last byte is not counted.
+    /// For a save, the bytes of the snapshot; for a load, the objects of the world.
+    ///
+    /// The flush after the last byte is not counted, so a save may be at 100 % before it is done.
     pub total: u64,
 }
 
 impl Progress {
-    /// The part that is done, from 0 to 1.
+    /// Returns the fraction that is done, from 0.0 to 1.0; 1.0 if the total is 0.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a bar has fewer pixels")]
     pub fn fraction(self) -> f32 {
@@ -61,35 +64,35 @@ impl Progress {
 }
 
 impl BackgroundSave {
-    /// The file that is written, with links and the current folder resolved; `None` for a slot of a store, and for a
-    /// rotation until its turn has come.
+    /// Returns the file that is written, as an absolute path with links resolved.
     ///
-    /// The name of a slot is its file stem.
+    /// It is `None` for a slot of a store, and for a rotation until the thread begins to write it. The file stem is the
+    /// name of the slot.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.ticket.path.get().map(|path| &**path)
     }
 
-    /// How far the save is.
+    /// Returns how many bytes have been written.
     #[must_use]
     pub fn progress(&self) -> Progress {
         self.ticket.progress()
     }
 
-    /// True once the save is in its place, superseded or cancelled, or has failed.
+    /// Returns true once the save has been written, superseded or cancelled, or has failed.
     #[must_use]
     pub fn is_done(&self) -> bool {
         !matches!(*held(&self.ticket.result), TicketState::Waiting)
     }
 
-    /// Gives the save up, unless it is in its place already.
+    /// Cancels the save, unless it has been written already.
     ///
-    /// Those that it [superseded](SaveOutcome::Superseded) do not come back.
+    /// The saves that it [superseded](SaveOutcome::Superseded) are not written either.
     pub fn cancel(&self) {
         self.ticket.is_cancelled.store(true, Ordering::Relaxed);
     }
 
-    /// Waits until the save is done.
+    /// Waits until the save is done, and returns its outcome.
     ///
     /// # Errors
     ///
@@ -99,10 +102,10 @@ impl BackgroundSave {
         let result = held(&self.ticket.result);
         let result = self.ticket.is_ready.wait_while(result, is_waiting);
         let mut result = result.unwrap_or_else(PoisonError::into_inner);
-        match std::mem::replace(&mut *result, TicketState::Told) {
+        match std::mem::replace(&mut *result, TicketState::Reported) {
             TicketState::Ready(result) => result,
-            // There is one handle, and its `wait` takes it.
-            TicketState::Waiting | TicketState::Told => Err(cancelled()),
+            // Unreachable: there is one handle, and `wait` consumes it.
+            TicketState::Waiting | TicketState::Reported => Err(cancelled()),
         }
     }
 }
@@ -111,15 +114,16 @@ fn cancelled() -> Error {
     error!(ErrorKind::Cancelled, "the save was cancelled")
 }
 
-/// A save in memory, without what only its file can tell.
+/// An encoded save in memory. The final header is made when it is written, since it depends on the file that it
+/// replaces.
 pub(super) struct Snapshot {
     pub(super) header: Header,
     pub(super) save: Buffer,
-    /// Bytes of memory that its objects take even when they are empty.
+    /// The bytes of memory that its objects take even when they are empty.
     pub(super) memory: u64,
 }
 
-/// A save that is to be written.
+/// A save in the queue.
 struct Job {
     target: Destination,
     continued: Option<Continued>,
@@ -131,7 +135,7 @@ struct Job {
 impl Job {
     fn run(&mut self) -> Result<SaveOutcome> {
         let Self { target, continued, snapshot, output, ticket } = self;
-        let mut go_on = |bytes| {
+        let mut advance = |bytes| {
             ticket.done.fetch_add(bytes, Ordering::Relaxed);
             if ticket.is_cancelled() { Err(cancelled()) } else { Ok(()) }
         };
@@ -140,16 +144,16 @@ impl Job {
         let mut chosen = |path| drop(ticket.path.set(path));
         let result =
             output.put(target, continued.as_ref(), header, &mut chosen, &mut |out, header| {
-                // On a full disk it is written a second time.
+                // This runs a second time if the disk was full and old backups were removed.
                 ticket.done.store(0, Ordering::Relaxed);
-                go_on(0)?;
+                advance(0)?;
                 let mut sealer = Sealer::new(out, output.options.compression, &output.limits);
                 let save = (save, Checksums::None);
-                write_again(save, &header, *memory, &mut sealer, &mut go_on).map(drop)
+                write_again(save, &header, *memory, &mut sealer, &mut advance).map(drop)
             });
         match result {
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),
-            // It was cancelled while another program had the file.
+            // The save was cancelled while it waited for another program to release the file.
             Err(error) if error.kind() == ErrorKind::InUse && ticket.is_cancelled() => {
                 Ok(SaveOutcome::Cancelled)
             }
@@ -157,7 +161,7 @@ impl Job {
         }
     }
 
-    /// True if this save makes another one needless.
+    /// Returns true if this save replaces another one in the queue, since both have the same destination.
     fn supersedes(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.output.storage, &other.output.storage)
             && match (&self.target, &other.target) {
@@ -169,7 +173,8 @@ impl Job {
             }
     }
 
-    /// True if it may write a file. That of a rotation is not chosen yet.
+    /// Returns true if the save may write this file. A rotation may write any file, since it chooses its file only when
+    /// the save runs.
     fn may_write(&self, file: &Path) -> bool {
         match &self.target {
             Destination::One(location) => location.file() == Some(file),
@@ -178,9 +183,9 @@ impl Job {
     }
 }
 
-/// What the thread of the game and that of the saves both know of a save.
+/// The state of a save that its handle and the background thread share.
 struct Ticket {
-    /// The file, once it is known.
+    /// The file; a rotation sets it when the save is written.
     path: OnceLock<PathBuf>,
     done: AtomicU64,
     total: u64,
@@ -192,8 +197,8 @@ struct Ticket {
 enum TicketState {
     Waiting,
     Ready(Result<SaveOutcome>),
-    /// The handle has told it.
-    Told,
+    /// The handle has returned the result.
+    Reported,
 }
 
 impl fmt::Debug for Ticket {
@@ -227,12 +232,12 @@ impl Ticket {
         self.is_ready.notify_all();
     }
 
-    /// True if there is an error that has not been told.
+    /// Returns true if there is an error that has not been reported.
     fn has_error(&self) -> bool {
         matches!(*held(&self.result), TicketState::Ready(Err(_)))
     }
 
-    /// The error, unless it was reported already; the handle reports it too.
+    /// Returns a copy of the error, unless it has been reported. The handle can still report it.
     fn error(&self) -> Option<Error> {
         match &*held(&self.result) {
             TicketState::Ready(Err(error)) => Some(Error::new(error.kind(), error.to_string())),
@@ -241,12 +246,12 @@ impl Ticket {
     }
 }
 
-/// The thread that writes saves, and what waits for it.
+/// The thread that writes saves, and its queue.
 #[derive(Default)]
 pub(super) struct Worker {
     queue: Arc<SaveQueue>,
     thread: OnceLock<JoinHandle<()>>,
-    /// Held while the thread is started; true while saves are written without one.
+    /// Locked while the thread is started. True while saves are written on the calling thread instead.
     starting: Mutex<bool>,
 }
 
@@ -259,11 +264,11 @@ struct SaveQueue {
 #[derive(Default)]
 struct QueueState {
     waiting: VecDeque<Job>,
-    /// What is being written: the file, if it is known before.
+    /// The destination that is being written; the inner option is `None` for a store or a rotation.
     current: Option<Option<PathBuf>>,
-    /// Saves that failed, until the error is reported.
+    /// Failed saves, until their errors are reported.
     failed: Vec<Arc<Ticket>>,
-    /// The buffer of a snapshot that has been written, for the next.
+    /// The buffer of a written snapshot, reused by the next.
     spare: Buffer,
     ends: bool,
 }
@@ -272,7 +277,8 @@ impl QueueState {
     /// Keeps a failed save until its error is reported.
     fn remember(&mut self, ticket: &Arc<Ticket>) {
         self.failed.retain(|failed| failed.has_error());
-        // Of one without a handle the error stays until it is told here, and only the first is.
+        // Only `Saves::wait` can report a save whose handle was dropped, and it reports only the first error. So one
+        // such save is enough: a program that never waits must not collect failed saves without end.
         if self.failed.iter().all(|failed| Arc::strong_count(failed) > 1) {
             self.failed.push(Arc::clone(ticket));
         }
@@ -284,7 +290,7 @@ impl Worker {
         std::mem::take(&mut held(&self.queue.state).spare)
     }
 
-    /// Has a save written, in place of one to the same place that waits.
+    /// Puts a save into the queue, in place of a waiting save with the same destination.
     pub(super) fn enqueue(
         &self,
         target: Destination,
@@ -303,12 +309,12 @@ impl Worker {
         self.queue.changed.notify_all();
         if self.is_new() {
             let mut is_starting = held(&self.starting);
-            // Another thread may have started it meanwhile.
+            // Another thread may have started it before this one got the lock.
             if self.is_new() && !*is_starting {
                 let queue = Arc::clone(&self.queue);
                 match spawn("persist saves", move || while queue.run_next(true) {}) {
                     Ok(thread) => drop(self.thread.set(thread)),
-                    // Where there are no threads, it is written now.
+                    // On platforms without threads, such as WebAssembly, the save is written now.
                     Err(_) => {
                         *is_starting = true;
                         drop(is_starting);
@@ -321,12 +327,12 @@ impl Worker {
         save
     }
 
-    /// True if it has never had anything to do.
+    /// Returns true if the thread was never started.
     pub(super) fn is_new(&self) -> bool {
         self.thread.get().is_none()
     }
 
-    /// Takes a save that waits for its turn out: a newer one to the same place is coming.
+    /// Removes the waiting save that a newer save with the same destination replaces.
     fn supersede(&self, newer: &Job) {
         let mut state = held(&self.queue.state);
         if let Some(i) = state.waiting.iter().position(|job| newer.supersedes(job))
@@ -337,7 +343,7 @@ impl Worker {
         }
     }
 
-    /// Waits for all saves of a file.
+    /// Waits for all saves that may write a file.
     pub(super) fn settle(&self, path: &Path) {
         self.wait_while(|state| {
             let is_current =
@@ -351,7 +357,7 @@ impl Worker {
         self.wait_while(|state| state.current.is_some() || !state.waiting.is_empty());
     }
 
-    /// Waits for all saves; returns the first error that nobody has been told of.
+    /// Waits for all saves; returns the first error that has not been reported.
     pub(super) fn wait_for_all(&self) -> Option<Error> {
         self.settle_all();
         let failed = std::mem::take(&mut held(&self.queue.state).failed);
@@ -367,7 +373,7 @@ impl Worker {
 }
 
 impl SaveQueue {
-    /// Writes the next save; false if there is none, and none will come.
+    /// Writes the next save. Returns false if there is none and none will come.
     fn run_next(&self, waits: bool) -> bool {
         let mut state = held(&self.state);
         let mut job = loop {
@@ -381,7 +387,7 @@ impl SaveQueue {
         };
         state.current = Some(job.target.file().map(Path::to_owned));
         drop(state);
-        // A storage of the program's own may panic; those who wait must not wait for ever.
+        // A storage of the program's own may panic. Without this, threads that wait for the save would wait for ever.
         let result = catch_unwind(AssertUnwindSafe(|| job.run())).unwrap_or_else(|_| {
             Err(error!(ErrorKind::Io, "the storage panicked while a save was written"))
         });
@@ -389,7 +395,7 @@ impl SaveQueue {
             trace::failed_in_background(job.ticket.path.get().map(|path| &**path), error);
         }
         let has_failed = result.is_err();
-        // Before it is taken as done by those who wait for all, and look for errors then.
+        // The result is set before `current` is cleared: `wait_for_all` looks for errors as soon as the queue is idle.
         job.ticket.finish(result);
         let mut state = held(&self.state);
         state.current = None;
@@ -408,7 +414,7 @@ impl Drop for Worker {
         held(&self.queue.state).ends = true;
         self.queue.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // What it has to say is in the tickets.
+            // The result of the thread is empty: errors are in the tickets.
             let _ = thread.join();
         }
     }

@@ -1,4 +1,4 @@
-//! The calls of [`Saves`] that save and load: by places, and in memory.
+//! The calls of [`Saves`] that save and load: by path, by slot and in memory.
 
 use std::mem;
 use std::path::Path;
@@ -16,12 +16,13 @@ use crate::format::{Compression, Header, Sealer};
 use crate::storage::{Past, SlotStore};
 use crate::types::Remap;
 
-/// Bytes from which on a save in memory is encoded where it stays. Smaller ones are copied while they are in cache.
+/// Saves in memory of at least this many bytes are encoded into the buffer that is returned. Smaller saves are copied
+/// out of the reused buffer, which is cheap while they are in the cache.
 const LARGE: usize = 64 << 10;
 
-/// Places and memory.
+/// These methods return places for saves, and save and load in memory.
 impl Saves {
-    /// A save at a path.
+    /// Returns a handle of the save at this path. Nothing is read or written yet.
     ///
     /// ```
     /// # let folder = tempfile::tempdir().unwrap();
@@ -35,14 +36,14 @@ impl Saves {
         Slot::of_file(self, path.as_ref())
     }
 
-    /// The slots of a folder, to be saved, loaded, listed and managed by name.
+    /// Returns the slots of a folder, to save, load, list and rename them by name.
     ///
-    /// The folder is not read before it is used, and never created.
+    /// Nothing is read yet. The folder is never created: create it before the first save.
     pub fn slots(&self, folder: impl AsRef<Path>) -> Slots {
         Slots::of_folder(self, folder.as_ref())
     }
 
-    /// The slots of a store, such as a service that keeps the saves of many players.
+    /// Returns the slots of a store, such as a service that keeps the saves of many players.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -60,25 +61,28 @@ impl Saves {
         Slots::of_store(self, store)
     }
 
-    /// Makes a list of objects that are saved with these classes and settings.
+    /// Creates an empty list of objects, which is saved and loaded with these classes and settings.
     #[must_use]
     pub fn manager(&self) -> SaveManager {
         SaveManager::with(self.clone())
     }
 
-    /// Saves into memory, without metadata and time: equal states give equal bytes.
+    /// Saves into memory.
+    ///
+    /// The save has no metadata and no time, so that equal states give equal bytes.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Slot::save`], but for those of files.
+    /// Returns the same errors as [`Slot::save`], except file errors.
     pub fn to_vec(&self, mut content: impl Content) -> Result<Vec<u8>> {
         self.encode(&mut content, self.header())
     }
 
-    /// Saves into memory as a save that continues another one, for places that are no files.
+    /// Saves into memory, with a header that continues the previous save.
     ///
-    /// Its header has the next generation and, with a [device](Self::device), counts one more save of it.
-    /// `None` is for the first save of a slot.
+    /// Use it to keep slots in a place of your own, such as a database. `before` is the header of the save that you
+    /// replace; pass `None` for the first save of a slot. The new header has the next generation, and if a
+    /// [device](Self::device) is set, one more save is counted for it.
     ///
     /// ```
     /// use persist::Saves;
@@ -104,41 +108,43 @@ impl Saves {
         self.encode(&mut content, &header)
     }
 
-    /// Loads a save from memory.
+    /// Loads a value or a list of objects from a save in memory.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Slot::load`], but for those of files.
+    /// Returns the same errors as [`Slot::load`], except file errors.
     pub fn from_slice<T: Loadable>(&self, save: &[u8]) -> Result<Loaded<T>> {
         self.load(SaveSource::Memory(save), None)
     }
 
-    /// Waits for all saves in the background.
+    /// Waits until all saves in the background are done.
     ///
     /// # Errors
     ///
-    /// Returns the first error since the last call that no [`BackgroundSave::wait`](super::BackgroundSave::wait) has returned.
+    /// Returns the first error since the last call that no [`BackgroundSave::wait`](super::BackgroundSave::wait) has
+    /// returned.
     pub fn wait(&self) -> Result<()> {
         self.worker().wait_for_all().map_or(Ok(()), Err)
     }
 }
 
-/// What the calls are made of.
+/// Parts that the public calls share.
 impl Saves {
     /// Encodes a save in memory under a header.
     fn encode(&self, content: &mut dyn WriteContent, header: &Header) -> Result<Vec<u8>> {
         let prepared = content.prepare(self)?;
         let (compression, limits) = (self.output().options.compression, self.bounds());
-        let Scratch { mut buffer, last_sizes: [last, before] } = self.take_scratch();
+        let Scratch { mut buffer, last_sizes: [last, previous] } = self.take_scratch();
         if compression != Compression::None {
             let mut save = Vec::new();
             let mut out = Sealer::new(&mut save, compression, limits);
             let mut sink = Sink { saves: self, header, out: &mut out, buffer: &mut buffer };
             content.write(&prepared, &mut sink)?;
-            self.put_scratch(Scratch { buffer, last_sizes: [last, before] });
+            self.put_scratch(Scratch { buffer, last_sizes: [last, previous] });
             return Ok(save);
         }
-        let size = last.min(before);
+        // The smaller of the last two sizes: a single large save does not make later ones reserve its memory.
+        let size = last.min(previous);
         if size >= LARGE {
             buffer = Buffer::with_size(size + size / 64);
         }
@@ -173,8 +179,8 @@ impl Saves {
         Ok(loaded)
     }
 
-    /// Loads one value without anything that it cannot give back.
-    fn load_alone<T: Persist>(&self, from: SaveSource<'_>) -> Result<Box<T>> {
+    /// Loads one value without its unknown content and its report, which the caller would not return.
+    fn load_value<T: Persist>(&self, from: SaveSource<'_>) -> Result<Box<T>> {
         let read = |save: &[u8]| {
             let prepared = self.register_type::<T>()?;
             Ok(decode(self, &prepared, save, None, false)?.0)
@@ -185,7 +191,7 @@ impl Saves {
     }
 }
 
-/// Saves one value with everything in it, and every object that it points to.
+/// Saves one value to a file, with every object that it points to.
 ///
 /// ```
 /// use persist::Persist;
@@ -201,8 +207,8 @@ impl Saves {
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// The file is replaced whole: a crash leaves the old save or the new one. The outcome says whether it was
-/// locked against other programs. The file has no metadata and no time: see [`Saves::file`] for those.
+/// The file is replaced atomically: a crash leaves the old save or the new one. The returned outcome says whether the
+/// file was locked against other programs. The save has no metadata and no time; use [`Saves::file`] for these.
 ///
 /// # Errors
 ///
@@ -213,17 +219,17 @@ pub fn save(path: impl AsRef<Path>, content: impl Content) -> Result<SaveOutcome
 
 /// Loads one value from a file.
 ///
-/// If the file is damaged, its newest good backup is loaded and takes its place, as in [`Slot::load`]. Nothing reports it
-/// here, nor what the load converts or drops. [`Saves::file`] and its [`load`](Slot::load) do.
+/// If the file is damaged, its newest good backup is loaded and takes its place, as in [`Slot::load`]. This function
+/// does not report that, nor what the load converts or drops. For a report, use [`Saves::file`] and [`Slot::load`].
 ///
 /// # Errors
 ///
 /// Returns the same errors as [`Slot::load`].
 pub fn load<T: Persist>(path: impl AsRef<Path>) -> Result<T> {
-    unboxed(Saves::new().load_alone(SaveSource::File(path.as_ref(), &[])))
+    unboxed(Saves::new().load_value(SaveSource::File(path.as_ref(), &[])))
 }
 
-/// Saves one value into memory.
+/// Saves one value or a list of objects into memory.
 ///
 /// # Errors
 ///
@@ -238,5 +244,5 @@ pub fn to_vec(content: impl Content) -> Result<Vec<u8>> {
 ///
 /// Returns the same errors as [`Saves::from_slice`].
 pub fn from_slice<T: Persist>(save: &[u8]) -> Result<T> {
-    unboxed(Saves::new().load_alone(SaveSource::Memory(save)))
+    unboxed(Saves::new().load_value(SaveSource::Memory(save)))
 }

@@ -1,4 +1,4 @@
-//! What can be saved, and what can be loaded.
+//! [`Content`] and [`Loadable`]: the types that can be saved and loaded.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -18,20 +18,20 @@ use crate::types::{Remap, Renumber};
 use crate::world::Prefab;
 use crate::{Error, ErrorKind, Result, World};
 
-/// What can be saved: a reference to a value, to a [`Loaded`] value, or to a [`SaveManager`].
+/// The references that can be saved: to a value, to a [`Loaded`] value, or to a [`SaveManager`].
 ///
 /// | content | what is saved |
 /// | --- | --- |
 /// | `&T` | the value, if no class in it has a `before_save` hook |
 /// | `&mut T` | the value, after its `before_save` hooks have run |
-/// | `&Loaded<T>`, `&mut Loaded<T>` | the same, with the unknown content of the load |
+/// | `&Loaded<T>`, `&mut Loaded<T>` | like `&T` and `&mut T`, with the unknown content of the load |
 /// | `&SaveManager`, `&Loaded<SaveManager>` | the objects of the list, with everything that they lead to |
 /// | `&Prefab` | the prefab, as a world of its own |
 /// | `&Parts<'_>` | a struct of references under `#[persist(save_as = Owned)]`, as its `Owned` |
 ///
 /// `&*loaded` is a `&T`: it saves the value without the unknown content.
 ///
-/// The trait is sealed.
+/// This trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be saved",
     label = "not a reference to what can be saved",
@@ -41,9 +41,9 @@ pub trait Content: WriteContent {}
 
 impl<C: WriteContent> Content for C {}
 
-/// What can be loaded: a type that derives [`Persist`], a [`SaveManager`] for objects, or a [`Prefab`].
+/// The types that can be loaded: those that derive [`Persist`], [`SaveManager`] for a list of objects, and [`Prefab`].
 ///
-/// The trait is sealed.
+/// This trait is sealed.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be loaded",
     label = "does not derive `Persist`",
@@ -53,30 +53,30 @@ pub trait Loadable: ReadContent {}
 
 impl<T: ReadContent> Loadable for T {}
 
-/// How content is written. A save on a full disk is tried twice, so that it may be written twice.
+/// How content is written. A save on a full disk is tried a second time, so `write` may be called twice.
 pub trait WriteContent {
-    /// Does what comes before the first byte: registers the classes, runs the hooks of a value, and refuses what must not
-    /// be saved.
+    /// Prepares the save before its first byte is written: registers the classes, runs the hooks of a value, and
+    /// refuses content that must not be saved.
     ///
     /// # Errors
     ///
-    /// Returns what a hook or the registry refuses.
+    /// Returns an error if a hook or the registry refuses.
     fn prepare(&mut self, saves: &Saves) -> Result<Prepared>;
 
     /// Writes the save.
     ///
     /// # Errors
     ///
-    /// Returns what the content refuses, and what keeps the bytes from being written.
+    /// Returns an error if the content cannot be encoded, or its bytes cannot be written.
     fn write(&mut self, prepared: &Prepared, to: &mut Sink<'_, '_>) -> Result<()>;
 
-    /// The save in a store that this one continues.
+    /// Returns the saves in stores that this one continues; `None` for content that was not loaded.
     fn continued(&self) -> Option<Continued> {
         None
     }
 }
 
-/// Where a save is written.
+/// The destination of encoded content, with the settings of the save.
 pub struct Sink<'s, 'o> {
     pub(super) saves: &'s Saves,
     pub(super) header: &'s Header,
@@ -84,13 +84,13 @@ pub struct Sink<'s, 'o> {
     pub(super) buffer: &'s mut Buffer,
 }
 
-/// The context of the saves; without one, that of a world.
+/// Returns the context of the `Saves`; if it has none, the context of the world.
 fn context_of(saves: &Saves, value: &dyn Any) -> Option<SharedContext> {
     let of_world = || value.downcast_ref::<World>()?.registry().context.clone();
     saves.shared_context().or_else(of_world)
 }
 
-/// Lets the `validate` functions of a value run: what a load would refuse is not saved.
+/// Runs the `validate` functions of a value, so that a value that a load would refuse is not saved.
 fn validate<T: Persist>(saves: &Saves, prepared: &Prepared, value: &T) -> Result<()> {
     if !prepared.registry.validates_saves(prepared.class) {
         return Ok(());
@@ -192,16 +192,18 @@ impl<T: Persist> WriteContent for &mut Loaded<T> {
     }
 }
 
-/// A struct of references, which the derive makes content: its parts are saved as the class that owns them.
+/// Prepares a struct of references, for which the derive implements [`WriteContent`]. Its parts are saved as the class
+/// `P::Owned`.
 ///
 /// # Errors
 ///
-/// Returns what the registry or a `validate` function of a part refuses.
+/// Returns an error if the registry or a `validate` function refuses.
 pub fn prepare_parts<P: SaveAs<Owned: Persist>>(saves: &Saves, parts: &P) -> Result<Prepared> {
     let prepared = saves.register_type::<P::Owned>()?;
     check_no_hook::<P::Owned>(&prepared)?;
     if P::VALIDATES {
-        // There is no owned value to ask: what is to be saved is loaded.
+        // `validate` takes the owned type, and there is no such value. So the encoded parts are loaded, which
+        // validates.
         return read_back(saves, prepared, parts);
     }
     if prepared.registry.validates_saves(prepared.class) {
@@ -215,7 +217,7 @@ pub fn prepare_parts<P: SaveAs<Owned: Persist>>(saves: &Saves, parts: &P) -> Res
     Ok(prepared)
 }
 
-/// Loads what is to be saved of the parts, so that a load that refuses it comes before the save.
+/// Encodes the parts in memory and loads them, so that a refusal comes before the save is written.
 fn read_back<P: SaveAs<Owned: Persist>>(
     saves: &Saves,
     prepared: Prepared,
@@ -230,11 +232,11 @@ fn read_back<P: SaveAs<Owned: Persist>>(
     Ok(prepared)
 }
 
-/// Writes such a struct.
+/// Writes a struct of references as the class `P::Owned`.
 ///
 /// # Errors
 ///
-/// Returns what a part refuses, and what keeps the bytes from being written.
+/// Returns an error if a part cannot be encoded, or its bytes cannot be written.
 pub fn write_parts<P: SaveAs>(parts: &P, prepared: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
     let context = to.saves.shared_context();
     let env = Env::new(to.saves.bounds(), shared(&context));
@@ -277,7 +279,7 @@ impl WriteContent for &Prefab {
         saves.change_classes(|registry| self.register_in(registry))?;
         let prepared = saves.register_type::<World>()?;
         if prepared.registry.validates_saves(prepared.class) {
-            // It has no values that could be asked, only their bytes.
+            // A prefab holds encoded bytes and no values. It is loaded, which runs the `validate` functions.
             Prefab::read(&saves.unwatched(), self.as_bytes(), None)?;
         }
         Ok(prepared)
@@ -285,9 +287,9 @@ impl WriteContent for &Prefab {
 
     fn write(&mut self, _: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
         let save = (self.as_bytes(), Checksums::Right);
-        let stays = write_again(save, to.header, 0, to.out, &mut |_| Ok(()))?;
+        let bytes = write_again(save, to.header, 0, to.out, &mut |_| Ok(()))?;
         to.buffer.clear();
-        to.buffer.insert(0, &stays);
+        to.buffer.insert(0, &bytes);
         Ok(())
     }
 }
@@ -297,8 +299,8 @@ pub trait ReadContent: Sized {
     /// Reads a save.
     fn read(saves: &Saves, save: &[u8], remap: Option<&mut Remap<'_>>) -> Result<Loaded<Self>>;
 
-    /// Gives up the unknown content that lies in the value itself.
-    fn give_up_unknown(&mut self) {}
+    /// Drops the unknown content that the value itself holds.
+    fn drop_own_unknown(&mut self) {}
 }
 
 impl<T: Persist> ReadContent for T {
@@ -309,16 +311,16 @@ impl<T: Persist> ReadContent for T {
     }
 }
 
-/// Reads the objects of a save, in the surroundings of the saves or in others.
+/// Reads the objects of a save, in the environment of the `Saves` after `change_env`.
 fn read_objects(
     saves: &Saves,
     save: &[u8],
     remap: Option<&mut Remap<'_>>,
-    around: impl FnOnce(Env<'_>) -> Env<'_>,
+    change_env: impl FnOnce(Env<'_>) -> Env<'_>,
 ) -> Result<Loaded<SaveManager>> {
     let registry = saves.registry();
     let context = saves.shared_context();
-    let env = around(Env::new(saves.bounds(), shared(&context)));
+    let env = change_env(Env::new(saves.bounds(), shared(&context)));
     let (mut objects, outcome) = unpacked(save, saves.bounds(), |save| {
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
         Loader::new(&registry, (&env, saves.loading()), save, remap, None)?.load()
@@ -329,7 +331,7 @@ fn read_objects(
     Ok(Loaded::of_whole(Box::new(manager), report))
 }
 
-/// Loads a sample, which no program wrote.
+/// Loads a sample that the lock test made up from a schema.
 #[cfg(feature = "lock")]
 pub(crate) fn read_on_trial(
     saves: &Saves,
@@ -344,7 +346,7 @@ impl ReadContent for SaveManager {
         read_objects(saves, save, remap, |env| env)
     }
 
-    fn give_up_unknown(&mut self) {
+    fn drop_own_unknown(&mut self) {
         self.drop_unknown();
     }
 }
@@ -354,23 +356,23 @@ impl ReadContent for Prefab {
         let prepared = saves.register_type::<World>()?;
         let (world, objects, outcome) = decode::<World>(saves, &prepared, save, remap, true)?;
         let prefab = Self::of(*world, save, saves.bounds(), saves.loading());
-        // Long chains behind the pointers of the world, which is gone now, are freed flat.
+        // The world was dropped. Long chains of objects that its pointers led to are freed without recursion.
         free_loaded(objects);
         Ok(Loaded::of_whole(Box::new(prefab?), LoadReport::new(outcome)))
     }
 }
 
 impl<T: Loadable> Loaded<T> {
-    /// Returns the value alone. The unknown content is dropped: the next save of the value does not have it.
+    /// Returns the value, and drops the unknown content. The next save of the value does not contain it.
     #[must_use]
     pub fn into_inner(self) -> T {
         let mut value = self.into_value();
-        value.give_up_unknown();
+        value.drop_own_unknown();
         *value
     }
 }
 
-/// Decodes one value, with the objects that it leads to.
+/// Decodes one value and the objects that it leads to.
 pub(super) fn decode<T: Persist>(
     saves: &Saves,
     prepared: &Prepared,
@@ -393,7 +395,7 @@ pub(super) fn decode<T: Persist>(
     Ok((value, objects, outcome))
 }
 
-/// Lets a world know the registered classes. Of all values only a world looks for classes after its load.
+/// Passes the registered classes to a world. Only a world looks up classes after its load.
 pub(super) fn introduce<T: Persist>(
     value: &mut T,
     registry: &Registry,

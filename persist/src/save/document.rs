@@ -1,4 +1,4 @@
-//! A whole save without its types.
+//! [`Document`]: a whole save, read without its Rust types.
 
 use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{HashMap, HashSet};
@@ -24,12 +24,11 @@ use crate::storage::FILES;
 use crate::value::{NameOf, write_name};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
 
-/// A save read by the schema that it holds, with every object as a [`Value`]: for
-/// tools that look into saves and change them, without the program that wrote them.
+/// A save that was read by the schema in it, with every object as a [`Value`].
 ///
-/// One that is not changed is written byte by byte as the library wrote it, but for a level of
-/// [`Compression`] other than 3. The classes stay
-/// as they are: a value that does not fit its field is an error when it is written.
+/// It is for tools that inspect and edit saves without the program that wrote them. The classes cannot be changed: if a
+/// value does not fit its field, writing the document returns an error. An unchanged document is written with the same
+/// bytes as the original save, unless that was compressed by Zstandard at a level other than 3.
 ///
 /// # Example
 ///
@@ -58,15 +57,17 @@ pub struct Document {
     compression: Compression,
     limits: Limits,
     stored: Stored,
-    /// How many records stood before the definition of each class.
+    /// The number of records before the definition of each class.
     defined: Vec<usize>,
-    /// By their places in the save; `None` where one was removed.
+    /// The records in the order of the save; `None` for a removed one.
     entries: Vec<Option<Entry>>,
     places: HashMap<ObjectId, usize>,
 }
 
-/// The classes of a save, and those that values of others bring. The save gets them at the end: each new one costs no pass
-/// over those before.
+/// The classes of a save, while values of other saves are added with their classes.
+///
+/// The save gets all new classes at the end, by [`end`](Self::end). Adding them one by one would cost a pass over all
+/// classes for each.
 pub(crate) struct Adoption {
     classes: Vec<ClassSchema>,
     /// The first class of each id.
@@ -82,12 +83,13 @@ impl Adoption {
         this
     }
 
-    /// Makes a value of another save one of this, with the classes that this one does not have. `known` has the indices
-    /// here of those that were looked for before.
+    /// Converts a value of another save to a value of this save, and adds the classes that it needs. `known` maps the
+    /// indices of the other save's classes to indices here, for classes that earlier calls have found.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`] if a class is another one here; no class is added then.
+    /// Returns [`ErrorKind::Unsupported`] if a class has the same id but another definition here. No class is added
+    /// then.
     pub(crate) fn adopt(
         &mut self,
         value: &mut Value,
@@ -116,7 +118,7 @@ impl Adoption {
                 });
                 continue;
             };
-            // What is known to be the same is not compared for each class that leads there.
+            // Pairs that are known to be equal are not compared again for each class that refers to them.
             let mut is_new = |own: usize, index: usize| match known.entry(index) {
                 MapEntry::Occupied(known) => (*known.get() == own).then_some(false),
                 MapEntry::Vacant(new) => {
@@ -147,21 +149,21 @@ impl Adoption {
         Ok(())
     }
 
-    /// Gives a save the classes.
+    /// Sets the classes of the save.
     pub(crate) fn end(self, save: &mut Document) {
         if self.classes.len() > save.stored.len() {
-            // Before the first record, as any may have them now.
+            // All classes are now defined before the first record, since any record may use the new ones.
             save.defined = vec![0; self.classes.len()];
             save.stored = Stored::new(self.classes);
         }
     }
 }
 
-/// Shows a whole save as text, for people.
+/// Reads a save from a file, and returns it as text for people.
 ///
 /// # Errors
 ///
-/// Those of [`Document::open`].
+/// Returns the same errors as [`Document::open`].
 ///
 /// # Example
 ///
@@ -183,7 +185,8 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Those of [`from_slice`](Self::from_slice), and [`ErrorKind::Io`].
+    /// Returns the same errors as [`from_slice`](Self::from_slice), and [`ErrorKind::Io`] or [`ErrorKind::NotFound`] if
+    /// the file cannot be read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let is_of_content =
@@ -197,33 +200,35 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// Whatever is not a whole, true save, references that lead to no object or to another one than
-    /// their kind says included; [`ErrorKind::TooDeep`] for values nested over four times
-    /// [`Limits::depth`]; [`ErrorKind::TooLarge`] if the trees would take over four times what
-    /// [`Limits::expansion`] allows for objects.
+    /// Returns an error if the bytes are not an intact save, or if a reference leads to no object or to an object of
+    /// another class. Returns [`ErrorKind::TooDeep`] if values are nested deeper than four times [`Limits::depth`], and
+    /// [`ErrorKind::TooLarge`] if the values would take more than four times the memory that [`Limits::expansion`]
+    /// allows for objects.
     pub fn from_slice(save: &[u8]) -> Result<Self> {
         Self::within(save, &Limits::DEFAULT)
     }
 
-    /// Reads a save from memory, within other limits than the default ones; they hold
-    /// when it is written, too.
+    /// Reads a save from memory like [`from_slice`](Self::from_slice), with limits other than the default.
+    ///
+    /// The limits apply when the document is written, too.
     ///
     /// # Errors
     ///
-    /// Those of [`from_slice`](Self::from_slice).
+    /// Returns the same errors as [`from_slice`](Self::from_slice).
     pub fn within(save: &[u8], limits: &Limits) -> Result<Self> {
         unpacked(save, limits, |save| {
             let (scan, classes) = scan(save.bytes, limits)?;
             let (bytes, records) = (save.bytes, scan.records.clone());
-            // Of a salvage it is not asked: what a reference leads to may be lost.
+            // A salvage calls `of_scan` without these checks, since the targets of references may be lost.
             let document = Self::of_scan(save, scan, classes, limits, Err)?;
-            document.check_kept(&records)?;
+            document.check_unknown(&records)?;
             document.check_references(&records, bytes)?;
             Ok(document)
         })
     }
 
-    fn check_kept(&self, records: &Records) -> Result<()> {
+    /// Checks that every record of unknown content belongs to an object, and that its class is one for unknown content.
+    fn check_unknown(&self, records: &Records) -> Result<()> {
         for record in records.iter().filter(RecordLocation::is_kept) {
             let owner = ObjectId::new(record.id).and_then(|id| self.places.get(&id));
             self.stored[record.class as usize]
@@ -233,7 +238,8 @@ impl Document {
         Ok(())
     }
 
-    /// Reads the records that a scan has found; `fault` says what becomes of one that cannot be read.
+    /// Reads the records that a scan has found. `fault` is called for a record that cannot be read: it returns `Ok` to
+    /// skip the record, or the error to stop.
     pub(super) fn of_scan(
         save: Plain<'_>,
         scan: Scan<'_>,
@@ -242,8 +248,8 @@ impl Document {
         mut fault: impl FnMut(Error) -> Result<()>,
     ) -> Result<Self> {
         let Plain { bytes: save, weight, compression } = save;
-        let before = |definition: &Definition<'_>| scan.records.before(definition.at);
-        let defined = scan.definitions.iter().map(before).collect();
+        let preceding = |definition: &Definition<'_>| scan.records.before(definition.at);
+        let defined = scan.definitions.iter().map(preceding).collect();
         let mut document = Self {
             header: scan.header,
             compression,
@@ -273,7 +279,7 @@ impl Document {
         Ok(document)
     }
 
-    /// One of these entries, unless the ids of two are the same; writing it says so.
+    /// Creates a document of these entries. Duplicate ids are not checked here: writing the document returns the error.
     pub(super) fn of_parts(
         (header, compression): (Header, Compression),
         (stored, defined): (Stored, Vec<usize>),
@@ -314,25 +320,27 @@ impl Document {
         Ok(Entry { id, class, class_name, holder, added, value })
     }
 
-    /// What the save says of itself.
+    /// Returns the header of the save.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// The classes that the save defines, in the order of their definitions.
+    /// Returns the classes that the save defines, in the order of their definitions.
     #[must_use]
     pub fn classes(&self) -> &[ClassSchema] {
         &self.stored
     }
 
-    /// How the blocks of the save are compressed; Zstandard is at level 3, since no save says at which it was written.
+    /// Returns the compression of the save's blocks.
+    ///
+    /// For Zstandard the level is always 3, since a save does not record the level that it was written with.
     #[must_use]
     pub fn compression(&self) -> Compression {
         self.compression
     }
 
-    /// Sets how the blocks are compressed when the save is written.
+    /// Sets the compression for when the save is written.
     pub fn set_compression(&mut self, compression: Compression) {
         self.compression = compression;
     }
@@ -341,56 +349,58 @@ impl Document {
         &self.stored
     }
 
-    /// How many records stood before the definition of each class.
+    /// Returns the number of records before the definition of each class.
     pub(super) fn defined(&self) -> &[usize] {
         &self.defined
     }
 
-    /// The objects, as they stand in the save.
+    /// Iterates over the objects, in the order of the save.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().flatten()
     }
 
-    /// The objects, to be changed.
+    /// Iterates over the objects like [`entries`](Self::entries), to change them.
     pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
         self.entries.iter_mut().flatten()
     }
 
-    /// The object with this id.
+    /// Returns the object with this id; `None` if there is none.
     #[must_use]
     pub fn entry(&self, id: ObjectId) -> Option<&Entry> {
         self.entries[*self.places.get(&id)?].as_ref()
     }
 
-    /// The object with this id, to be changed.
+    /// Returns the object with this id, to change it; `None` if there is none.
     pub fn entry_mut(&mut self, id: ObjectId) -> Option<&mut Entry> {
         self.entries[*self.places.get(&id)?].as_mut()
     }
 
-    /// The value of a save of one value, as [`persist::save`](crate::save()) writes it.
+    /// Returns the value of a save of one value, as [`persist::save`](crate::save()) writes it.
+    ///
+    /// It is `None` for a save of a list of objects.
     #[must_use]
     pub fn root(&self) -> Option<&Value> {
         self.entries().find(|entry| entry.is_root()).map(|entry| &entry.value)
     }
 
-    /// The value of a save of one value, to be changed.
+    /// Returns the value of a save of one value, to change it; `None` for a save of a list of objects.
     pub fn root_mut(&mut self) -> Option<&mut Value> {
         let entry = self.entries_mut().find(|entry| entry.is_root())?;
         Some(&mut entry.value)
     }
 
-    /// The objects with the indices of their classes, last first, to be changed.
+    /// Iterates over the objects from last to first, with the indices of their classes, to change them.
     pub(super) fn last_first(&mut self) -> impl Iterator<Item = (usize, &mut Option<Entry>)> {
         self.entries.iter_mut().rev().map(|entry| (entry.as_ref().map_or(0, |e| e.class), entry))
     }
 
-    /// Takes out all objects.
+    /// Removes and returns all objects.
     pub(super) fn take_entries(&mut self) -> impl Iterator<Item = Entry> + use<> {
         self.places.clear();
         std::mem::take(&mut self.entries).into_iter().flatten()
     }
 
-    /// Takes out what is not of these objects.
+    /// Keeps only these objects and their unknown content.
     pub(super) fn retain(&mut self, alive: &HashSet<ObjectId>) {
         self.places.retain(|id, _| alive.contains(id));
         for entry in &mut self.entries {
@@ -398,8 +408,10 @@ impl Document {
         }
     }
 
-    /// Takes an object out, and what was kept of it. What leads to it strongly must be changed
-    /// before the document is written.
+    /// Removes the object with this id, with its unknown content, and returns it; `None` if there is none.
+    ///
+    /// Change all strong references to the object before you write the document. A reference that leads to no object is
+    /// an error then.
     pub fn remove(&mut self, id: ObjectId) -> Option<Entry> {
         let removed = self.entries[self.places.remove(&id)?].take();
         for entry in &mut self.entries {
@@ -410,11 +422,12 @@ impl Document {
         removed
     }
 
-    /// Writes the save into a file, which is replaced whole; the old one stays as a backup.
+    /// Writes the save to a file, which is replaced atomically. The old save becomes a backup.
     ///
     /// # Errors
     ///
-    /// Those of [`to_vec`](Self::to_vec), and [`ErrorKind::Io`].
+    /// Returns the same errors as [`to_vec`](Self::to_vec), and [`ErrorKind::Io`] or [`ErrorKind::NoSpace`] if the file
+    /// cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         let output = Output { limits: self.limits, ..Output::default() };
         output.replace(path.as_ref(), 0, &self.header, &mut |out, header| self.write(out, &header))
@@ -424,11 +437,15 @@ impl Document {
     ///
     /// # Errors
     ///
-    /// For a value that does not fit its class, with object, class and field:
-    /// [`ErrorKind::KindMismatch`], [`ErrorKind::MissingField`], [`ErrorKind::NotFound`] for a
-    /// field, variant or class that there is not, [`ErrorKind::InvalidValue`] for a key
-    /// that stands twice; [`ErrorKind::MissingObject`] or [`ErrorKind::WrongClass`] for a
-    /// reference that leads to no such object; [`ErrorKind::TooLarge`], [`ErrorKind::TooDeep`].
+    /// Returns an error, with object, class and field, if a value does not fit its class:
+    ///
+    /// - [`ErrorKind::KindMismatch`] if a value has another kind than its field;
+    /// - [`ErrorKind::MissingField`] if a field is missing;
+    /// - [`ErrorKind::NotFound`] if the class has no such field or variant, or the save no such class;
+    /// - [`ErrorKind::InvalidValue`] for a duplicate key in a set or map;
+    /// - [`ErrorKind::MissingObject`] or [`ErrorKind::WrongClass`] if a reference leads to no object, or to an object
+    ///   of another class;
+    /// - [`ErrorKind::TooLarge`] or [`ErrorKind::TooDeep`] if a limit is exceeded.
     pub fn to_vec(&self) -> Result<Vec<u8>> {
         let mut save = Vec::new();
         self.write(&mut save, &self.header)?;
@@ -459,7 +476,7 @@ impl Document {
             target.highest = number;
             write_value(&mut target, &self.stored, entry.class, &entry.value, &mut payload)
                 .map_err(|error| error.in_object(id).in_class(entry.class()))?;
-            // Those that were before it, and those that it needs now.
+            // Definitions that came before this record in the save, and definitions that its new value needs.
             while defined < self.stored.len()
                 && (self.defined[defined] <= place || (defined as u64) < target.highest)
             {
@@ -483,14 +500,14 @@ impl Document {
         }
         for record in records.iter() {
             let mut wrong = None;
-            let mut meet = |met: LocalValue<'_>, _: usize, _: usize| {
-                let LocalValue::Reference { id, weak, class, holder } = met else { return true };
+            let mut visit = |value: LocalValue<'_>, _: usize, _: usize| {
+                let LocalValue::Reference { id, weak, class, holder } = value else { return true };
                 wrong = self.check_reference((holder, weak, class), ObjectId::new(id)).err();
                 wrong.is_none()
             };
             let class = record.class as usize;
             let payload = record.payload(save);
-            let found = locate(class, &self.stored, payload, &self.limits, &mut meet);
+            let found = locate(class, &self.stored, payload, &self.limits, &mut visit);
             if let Some((place, offset)) = found {
                 let field = place.field().unwrap_or_default().to_owned();
                 let error = wrong.unwrap_or(place).in_field(&field);
@@ -518,7 +535,7 @@ pub struct Entry {
     class_name: Arc<str>,
     holder: Holder,
     added: bool,
-    /// What is in it.
+    /// The value of the object.
     pub value: Value,
 }
 
@@ -531,7 +548,7 @@ impl Entry {
         Self { id, class, class_name: name.into(), holder, added, value }
     }
 
-    /// The index of its class.
+    /// Returns the index of the object's class.
     pub(super) fn class_index(&self) -> usize {
         self.class
     }
@@ -540,31 +557,35 @@ impl Entry {
         self.holder
     }
 
-    /// The number by which the save knows it.
+    /// Returns the id of the object in the save.
     #[must_use]
     pub fn id(&self) -> ObjectId {
         self.id
     }
 
-    /// Name of its class.
+    /// Returns the name of the object's class.
     #[must_use]
     pub fn class(&self) -> &str {
         &self.class_name
     }
 
-    /// The pointer and the cell that held it, as in `Rc<RefCell<_>>`; `_` for a value that was saved on its own.
+    /// Returns the pointer and cell that held the object, such as `Rc<RefCell<_>>`.
+    ///
+    /// It is `_` for a value that was saved on its own.
     #[must_use]
     pub fn holder(&self) -> String {
         self.holder.around(false, "_")
     }
 
-    /// True if the program added it itself, false if it was met through a pointer.
+    /// Returns true if the program added the object itself, and false if the save reached it through a pointer.
     #[must_use]
     pub fn is_added(&self) -> bool {
         self.added
     }
 
-    /// True if it is no object, but what a program did not know of the one with its id.
+    /// Returns true if the entry is not an object but unknown content of the object with its id.
+    ///
+    /// A program that did not know some fields of the object kept them in such an entry.
     #[must_use]
     pub fn is_kept(&self) -> bool {
         self.holder == Holder::VALUE && !self.added
@@ -585,7 +606,7 @@ impl fmt::Debug for Document {
     }
 }
 
-/// The dump: what the save says of itself, then each object and its value.
+/// Shows the save as text for people: header and metadata, and then each object with its value.
 #[cfg(feature = "tools")]
 impl fmt::Display for Document {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,4 +1,4 @@
-//! Saves that a journal follows.
+//! Saves that are the base of a journal: a [`Session`](crate::Session) loads and replaces them here.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,9 +17,10 @@ impl Saves {
         Arc::clone(&self.output().storage)
     }
 
-    /// Loads a value, and returns which save it was, for the next save to follow; if there is none, an empty value.
+    /// Loads a value, and returns the digest of its save, by which the journal recognises it. Without a save, returns
+    /// an empty value.
     ///
-    /// One that is missing and has a backup is an error, which names that.
+    /// A missing save that has a backup is an error, which names the backup.
     pub(crate) fn load_followed<T: Persist + Default>(
         &self,
         path: &Path,
@@ -44,27 +45,27 @@ impl Saves {
         }
     }
 
-    /// Makes an empty value that knows what is registered here.
+    /// Creates an empty value; a world gets the registered classes.
     pub(crate) fn new_followed<T: Persist + Default>(&self) -> T {
         let mut value = T::default();
         content::introduce(&mut value, &self.registry(), self.shared_context());
         value
     }
 
-    /// A save of a value in memory, after its `before_save` hooks have run.
+    /// Encodes a value in memory, after its `before_save` hooks have run.
     pub(crate) fn encode_followed<T: Persist>(&self, value: &mut Loaded<T>) -> Result<Vec<u8>> {
         self.to_vec(value)
     }
 
-    /// Replaces a file by such a save, and keeps at least this many backups; `before` gets its digest before anything is
-    /// written.
+    /// Replaces a file by an encoded save, and keeps at least this many backups. `announce` gets the digest of the new
+    /// save before anything is written.
     pub(crate) fn replace_followed(
         &self,
         path: &Path,
         save: &[u8],
         (info, backups): (SlotInfo, u32),
         session: &mut SessionSave<'_>,
-        before: &mut dyn FnMut(&Digest),
+        announce: &mut dyn FnMut(&Digest),
     ) -> Result<SaveOutcome> {
         self.settle(path);
         let mut output = self.output().clone();
@@ -72,7 +73,7 @@ impl Saves {
         let header = info.into_header(output.storage.now(), self.header(), self.bounds())?;
         output.replace_by(path, 0, &header, Some(session), &mut |out, header| {
             let save = with_header(save, &header, self.bounds())?;
-            before(&Digest::of(&save)?);
+            announce(&Digest::of(&save)?);
             out.write_all(&save).map_err(|error| Error::io("write", path, error))
         })
     }

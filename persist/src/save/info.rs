@@ -1,4 +1,4 @@
-//! What a save says of itself in a menu.
+//! [`SlotInfo`]: the metadata of a save that a menu shows.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -9,7 +9,7 @@ use crate::codec::Persist;
 use crate::format::Header;
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// What a list of saves shows: title, time, play time, a thumbnail, and a value of the program's own.
+/// The metadata of a save that a menu shows: title, time, play time, a thumbnail, and a value of the program's own.
 ///
 /// ```
 /// use std::time::Duration;
@@ -29,12 +29,13 @@ use crate::{Error, ErrorKind, Limits, Result};
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// It belongs to one save, and lies in its header. [`Limits::metadata`] bounds it, 1 MiB by default.
+/// The info belongs to one save, and is stored in its header. [`Limits::metadata`] limits its size, by default to 1
+/// MiB.
 #[derive(Clone, Default, PartialEq, Eq, crate::Persist)]
 #[persist(crate = crate, class = "persist.SlotInfo")]
 #[non_exhaustive]
 pub struct SlotInfo {
-    /// Where the player is, in words for the player; may be empty.
+    /// A title for the player, such as the chapter or the place; may be empty.
     #[persist(default)]
     pub title: String,
     /// When the state was saved, by the clock of the [storage](crate::storage::Storage::now); each save sets it.
@@ -46,17 +47,18 @@ pub struct SlotInfo {
     /// A small picture, such as the bytes of a PNG; may be empty.
     #[persist(default)]
     pub thumbnail: Vec<u8>,
-    /// A save of the program's own value; empty if there is none.
+    /// The program's own value, encoded as a save of its own; empty if there is none.
     #[persist(default)]
     value: Vec<u8>,
 }
 
-/// Saves the infos of all programs: so the class is registered once. The programs' own values are not saved by it, since
-/// two types of a program may have one class.
+/// The `Saves` that encodes all infos, so that their class is registered only once. The programs' own values are
+/// encoded by a `Saves` of their own: two types of a program may use the same class name, which one registry would
+/// reject.
 static SAVES: LazyLock<Saves> = LazyLock::new(Saves::new);
 
 impl SlotInfo {
-    /// Makes the info of a save with this title.
+    /// Creates an info with this title, and no play time, thumbnail or value.
     #[must_use]
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), ..Self::default() }
@@ -74,7 +76,7 @@ impl SlotInfo {
         Self { thumbnail: picture.into(), ..self }
     }
 
-    /// Sets a value of the program's own, whose type may change like that of any save.
+    /// Sets a value of the program's own. Its type may change between versions, like the type of any save.
     ///
     /// ```
     /// use persist::Persist;
@@ -116,7 +118,7 @@ impl SlotInfo {
             .map_err(wrong)
     }
 
-    /// The program's own value without its type; `None` if there is none.
+    /// Reads the program's own value without its Rust type; `None` if there is none.
     ///
     /// # Errors
     ///
@@ -127,7 +129,7 @@ impl SlotInfo {
         value.map(|value| super::Document::from_slice(value)).transpose()
     }
 
-    /// The header of a save with this info, saved now.
+    /// Creates a header with this info and the current time.
     pub(super) fn into_header(
         mut self,
         now: Option<SystemTime>,
@@ -150,12 +152,12 @@ impl SlotInfo {
 }
 
 impl Header {
-    /// Title, time, play time and thumbnail of the save; empty if it has none.
+    /// Decodes title, time, play time and thumbnail of the save; empty if the save has no info.
     #[must_use]
     pub fn info(&self) -> SlotInfo {
         let Some(bytes) = &self.metadata else { return SlotInfo::default() };
         let info = SAVES.from_slice::<SlotInfo>(&bytes.0);
-        // Another save may stand there: that of a program which wrote its header by itself.
+        // A program that writes its headers itself may put a save of another type there; it becomes the own value.
         info.map_or_else(
             |_| SlotInfo { value: bytes.0.to_vec(), ..SlotInfo::default() },
             |info| info.into_inner(),
@@ -163,7 +165,7 @@ impl Header {
     }
 }
 
-/// The thumbnail shows as its size.
+/// Shows the thumbnail and the value as their sizes.
 impl fmt::Debug for SlotInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SlotInfo")
@@ -176,7 +178,7 @@ impl fmt::Debug for SlotInfo {
     }
 }
 
-/// Title, time of saving and play time, separated by commas: `The Mill, 2026-11-28 09:30 UTC, 1 h 30 min played`.
+/// Shows title, time and play time, separated by commas: `The Mill, 2026-11-28 09:30 UTC, 1 h 30 min played`.
 impl fmt::Display for SlotInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut parts = Vec::new();
@@ -195,13 +197,13 @@ impl fmt::Display for SlotInfo {
     }
 }
 
-/// A time in UTC, to the minute. The library knows no time zones: a program that shows local time formats
-/// [`SlotInfo::saved_at`] itself.
+/// Formats a time in UTC, to the minute. The library has no data about time zones: a program that shows local time
+/// formats [`SlotInfo::saved_at`] itself.
 fn date(time: SystemTime) -> String {
     let seconds = match time.duration_since(SystemTime::UNIX_EPOCH) {
         Ok(after) => i64::try_from(after.as_secs()).unwrap_or(i64::MAX),
-        Err(before) => {
-            i64::try_from(before.duration().as_secs()).map_or(i64::MIN, |before| -before)
+        Err(earlier) => {
+            i64::try_from(earlier.duration().as_secs()).map_or(i64::MIN, |seconds| -seconds)
         }
     };
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
@@ -231,7 +233,7 @@ mod tests {
         assert_eq!(at(951_782_400), "2000-02-29 00:00 UTC");
         assert_eq!(at(1_795_829_340), "2026-11-28 01:29 UTC");
         assert_eq!(at(4_107_542_400), "2100-03-01 00:00 UTC");
-        let before = SystemTime::UNIX_EPOCH - Duration::from_secs(1);
-        assert_eq!(date(before), "1969-12-31 23:59 UTC");
+        let earlier = SystemTime::UNIX_EPOCH - Duration::from_secs(1);
+        assert_eq!(date(earlier), "1969-12-31 23:59 UTC");
     }
 }

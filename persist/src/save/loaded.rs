@@ -1,4 +1,4 @@
-//! What a load returns: the value or the objects, the unknown content, and the report.
+//! [`Loaded`]: the result of a load, with the value, the unknown content and the report.
 
 use std::fmt;
 use std::ops::{Deref, DerefMut};
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::LoadReport;
 use super::info::SlotInfo;
-use super::objects::{SavedObjects, free_alone, free_loaded};
+use super::objects::{SavedObjects, free_loaded, free_objects};
 use super::output::{Continued, ContinuedSave, SaveLocation};
 use super::source::Rescue;
 use crate::codec::{KeptTarget, Unknown};
@@ -16,10 +16,10 @@ use crate::platform::held;
 use crate::storage::{Recovery, SlotVersion};
 use crate::{ObjectId, Result};
 
-/// A value or a list of objects that was loaded, with what the save holds beyond it.
+/// A loaded value or list of objects, with the unknown content of its save and a report about the load.
 ///
-/// It is used as the value itself. What the program does not know of the save, such as the fields of a mod that is
-/// switched off, travels with it: a save of the `Loaded` writes it back.
+/// A `Loaded<T>` dereferences to `T`. It also holds the parts of the save that the program does not know, such as the
+/// fields of a mod that is switched off. Saving the `Loaded` writes them back.
 ///
 /// ```
 /// use persist::{Loaded, Persist, Saves};
@@ -43,18 +43,18 @@ use crate::{ObjectId, Result};
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// A new value becomes a `Loaded` without unknown content by `from`, so that a program can keep both in one field:
-/// `Loaded::from(Game::new())`. Assign a new game as a whole `Loaded`. `*loaded = Game::new()` replaces the value alone, and
-/// leaves it with the unknown content of the old one.
+/// `Loaded::from(Game::new())` wraps a new value, without unknown content, so that a program can hold new and loaded
+/// games in one field. To start a new game, assign a whole `Loaded`. `*loaded = Game::new()` replaces only the value,
+/// and the new game would be saved with the unknown content of the old one.
 ///
-/// It is `Send` and `Sync` where `T` is. Unknown content in shared objects stays on the thread that loaded them: a save on
-/// another thread is [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) then.
+/// A `Loaded<T>` is `Send` and `Sync` if `T` is. Unknown content of shared objects stays on the thread that loaded
+/// them: if there is any, a save on another thread returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported).
 pub struct Loaded<T> {
-    /// In a box: a large value is not copied where the `Loaded` is moved.
+    /// The value is boxed so that moving the `Loaded` does not copy a large value.
     value: Box<T>,
     pub(super) unknown: UnknownContent,
     report: LoadReport,
-    /// In a store: the slot and the version that a save continues.
+    /// For slots of a store: the slot and the version that the next save continues.
     pub(super) version: Continued,
 }
 
@@ -63,36 +63,36 @@ impl<T> Loaded<T> {
         Self { unknown: UnknownContent::new(objects), ..Self::of_whole(value, report) }
     }
 
-    /// One whose unknown content, if it has some, lies in the value.
+    /// Creates a `Loaded` for a value that holds its unknown content itself, or has none.
     pub(super) fn of_whole(value: Box<T>, report: LoadReport) -> Self {
         Self { value, unknown: UnknownContent::default(), report, version: Continued::default() }
     }
 
-    /// Adds what the report says of a damaged save.
+    /// Adds to the report how a damaged save was recovered.
     pub(super) fn rescued(mut self, rescue: Rescue) -> Self {
         self.report.rescue = rescue;
         self
     }
 
-    /// What was defaulted, converted, dropped, kept as unknown, dangling or recovered.
+    /// Returns the report: what the load converted, defaulted, dropped, kept as unknown or recovered.
     #[must_use]
     pub fn report(&self) -> &LoadReport {
         &self.report
     }
 
-    /// What was done about a damaged or refused save; `None` for a value that was not loaded, or from a good save.
+    /// Returns how a damaged or refused save was recovered; `None` if the save was good or the value was not loaded.
     #[must_use]
     pub fn recovery(&self) -> Option<&Recovery> {
         self.report.recovery()
     }
 
-    /// Title, time, play time and thumbnail of the save; empty if it has none.
+    /// Returns title, time, play time and thumbnail of the save; empty if the save has no info.
     #[must_use]
     pub fn info(&self) -> SlotInfo {
         self.report.header().info()
     }
 
-    /// The value with the unknown content that lies in it, and without the rest.
+    /// Returns the value, with unknown content that the value holds itself, and drops the other unknown content.
     pub(super) fn into_value(self) -> Box<T> {
         self.value
     }
@@ -103,7 +103,7 @@ impl<T> Loaded<T> {
     }
 }
 
-/// A value without unknown content, and with an empty report.
+/// Wraps a value without unknown content and with an empty report.
 impl<T> From<T> for Loaded<T> {
     fn from(value: T) -> Self {
         Self::of_whole(Box::new(value), LoadReport::default())
@@ -134,18 +134,19 @@ impl<T: fmt::Debug> fmt::Debug for Loaded<T> {
     }
 }
 
-/// What the program does not know of a value that was loaded, and of the objects that it leads to.
+/// Unknown content of a loaded value and of the objects that it leads to.
 ///
-/// The pointers to the objects may be `Rc`s, and stay in a table of the thread that loaded them.
+/// The pointers to the objects may be `Rc`s. They stay in a table of the thread that loaded them, so that this type is
+/// `Send`.
 #[derive(Default)]
 pub(crate) struct UnknownContent {
     of_value: Unknown,
     of_objects: Vec<(KeptTarget, ObjectId, Unknown)>,
-    /// Weak pointers to all objects of the load, if unknown content holds some.
+    /// Weak pointers to all objects of the load, if unknown content holds any of them.
     all: Vec<KeptTarget>,
-    /// With which those objects show what they hold.
+    /// The context with which the objects are visited to find the pointers in them.
     context: Option<SharedContext>,
-    /// What empties those objects.
+    /// The registered implementors of traits, to empty trait objects in those objects.
     implementors: Arc<Implementors>,
 }
 
@@ -158,49 +159,50 @@ impl UnknownContent {
             all.extend(objects.iter().map(|(_, shared)| KeptTarget::new(shared, true)));
         }
         let of_value = std::mem::take(&mut objects.root_kept);
-        let mut kept = std::mem::take(&mut objects.kept);
+        let mut by_id = std::mem::take(&mut objects.kept);
         let mut of_objects = Vec::new();
-        if !kept.is_empty() {
+        if !by_id.is_empty() {
             for (place, shared) in objects.iter() {
                 let id = objects.id(place);
-                if let Some(unknown) = kept.remove(&id) {
+                if let Some(unknown) = by_id.remove(&id) {
                     of_objects.push((KeptTarget::new(shared, true), id, unknown));
                 }
             }
         }
         let (context, implementors) = (objects.context.clone(), objects.implementors.clone());
-        // An older program may have led to objects that nothing holds now.
+        // Fields that only an older program had may have been the only ones to hold some objects.
         free_loaded(objects);
         Self { of_value, of_objects, all, context, implementors }
     }
 
-    /// The unknown content by the objects that are left, for a save.
+    /// Returns the unknown content for a save, for those objects that are still alive.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if there are some, on another thread.
+    /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if objects have unknown content and this is
+    /// not the thread that loaded them.
     pub(super) fn objects(&self) -> Result<SavedObjects> {
         let mut objects = SavedObjects::of_value(self.of_value.clone());
         for (target, id, unknown) in &self.of_objects {
             if let Some(shared) = target.object().map_err(|error| error.reworded(AWAY.into()))? {
-                objects.meet(&shared, *id, unknown.clone());
+                objects.insert_reached(&shared, *id, unknown.clone());
             }
         }
         Ok(objects)
     }
 }
 
-/// Frees what nothing else than unknown content leads to, after the value: it may be a cycle, or a long chain.
+/// Frees the objects that only unknown content holds, after the value is dropped. They may form cycles or long chains.
 impl Drop for UnknownContent {
     fn drop(&mut self) {
         if self.all.is_empty() {
             return;
         }
-        // Another thread has no pointers.
+        // On another thread no pointers are found, and nothing is freed here.
         let objects = self.all.iter().filter_map(|target| target.object().ok().flatten());
         let objects: Vec<_> = objects.collect();
         (self.of_value, self.of_objects) = <_>::default();
-        free_alone(objects, shared(&self.context), &self.implementors);
+        free_objects(objects, shared(&self.context), &self.implementors);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The manager: a list of objects that are saved together.
+//! [`SaveManager`]: a list of objects that are saved together.
 
 use std::cell::{Ref, RefCell, RefMut};
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
 
-use super::objects::{SavedObjects, empty, free_alone};
+use super::objects::{SavedObjects, empty, free_objects};
 use super::{LoadReport, Loaded, SaveOutcome, Saves};
 use crate::codec::{Implements, Persist, Pointee, Prototypes, Shared};
 use crate::env::shared;
@@ -15,7 +15,7 @@ use crate::schema::LoadEvent;
 use crate::sorting::sort;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
-/// Keeps a list of objects, saves them with everything they lead to, and loads them back.
+/// A list of objects, which are saved and loaded together with everything they lead to.
 ///
 /// # Example
 ///
@@ -48,38 +48,41 @@ use crate::{Error, ErrorKind, ObjectId, Result};
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// A load returns another list, as a [`Loaded`]: the objects have the ids of the save, and what the program does not know
-/// of them is in it. Add to it, and save it again.
+/// A load returns a new list, as a [`Loaded`]. Its objects have the ids that they had in the save, and it holds the
+/// unknown content of the save. You can add objects to it and save it again.
 ///
-/// One value with everything in it needs no list: [`Saves`] saves it by itself. A [`World`](crate::World) is such a value.
+/// After a load, the list holds every object of the save. From its first save or change on, it holds only the objects
+/// that were added.
 ///
-/// A manager stays on its thread, since it holds `Rc`s. Its [`saves`](Self::saves) may go to others.
+/// A single value needs no list: use [`Saves`]. A [`World`](crate::World) is such a value.
 ///
-/// # Freeing what was loaded
+/// A manager is not `Send`, since it may hold `Rc`s. Its [`saves`](Self::saves) can be sent to other threads.
 ///
-/// Dropping a list frees the loaded objects that nothing else holds one by one, however long the chains
-/// that they make. What the program holds is freed by the program: the drop of the first of
-/// a million objects that hold each other in a chain recurses a million times, as it would without this
-/// library, and a cycle of strong pointers is never freed. [`dismantle`](Self::dismantle)
-/// frees both, flat.
+/// # Freeing loaded objects
 ///
-/// After a load the list holds every object of the save. From its first save or change on it holds those that were added.
+/// Dropping a list frees the loaded objects that nothing else holds. It frees them one by one, so that long chains do
+/// not overflow the stack. Objects that the program holds are freed by the program. Dropping the first object of a
+/// chain of a million recurses a million times, as it does without this library, and a cycle of strong pointers is
+/// never freed. [`dismantle`](Self::dismantle) frees both without recursion.
 pub struct SaveManager {
     saves: Saves,
     objects: ObjectsInRcs,
     allows_empty: bool,
-    /// Objects of a load that were not made, by class: for the error of one that is asked for.
+    /// Objects of the save that were not created because their class is not registered, with their number: for the
+    /// message of an error when the program asks for one.
     unmade: Vec<(String, u64)>,
 }
 
-/// The objects, which may be in `Rc`s: the only part of a manager that cannot go to another thread. The `Rc` around them
-/// makes that one error of the compiler, with this name in it.
+/// The objects, which may be in `Rc`s: the only part of a manager that cannot go to another thread. The outer `Rc`
+/// makes the whole struct `!Send`, so that the compiler reports one error, with this name in it.
 #[derive(Default)]
 struct ObjectsInRcs(Rc<RefCell<SavedObjects>>);
 
-/// Making and classes.
+/// These methods create and configure a manager.
 impl SaveManager {
-    /// Makes a manager without classes and objects, and with the default settings; [`Saves::manager`] makes one with others.
+    /// Creates a manager without objects, with the default settings and no registered classes.
+    ///
+    /// [`Saves::manager`] creates one with the classes and settings of a [`Saves`].
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -90,7 +93,7 @@ impl SaveManager {
         Self { saves, objects, allows_empty: false, unmade: Vec::new() }
     }
 
-    /// The list of a load.
+    /// Creates the list that a load returns.
     pub(super) fn of_loaded(saves: Saves, objects: LoadedObjects, report: &LoadReport) -> Self {
         let unmade = report.rows().iter().filter(|row| {
             matches!(row.event, LoadEvent::Unknown | LoadEvent::Kept) && row.field.is_none()
@@ -102,13 +105,13 @@ impl SaveManager {
         manager
     }
 
-    /// The classes and settings. Clones of them may go to other threads.
+    /// Returns the classes and settings. A clone of them can be sent to another thread.
     #[must_use]
     pub fn saves(&self) -> &Saves {
         &self.saves
     }
 
-    /// Registers class `T` and those it reaches.
+    /// Registers class `T` and the classes that it reaches.
     ///
     /// # Errors
     ///
@@ -126,7 +129,7 @@ impl SaveManager {
         self.saves.register_as::<T, D>()
     }
 
-    /// Lets the manager save a list without objects, which is otherwise an error.
+    /// Allows the manager to save a list without objects, which is otherwise an error.
     ///
     /// ```
     /// use persist::{ErrorKind, SaveManager};
@@ -143,28 +146,41 @@ impl SaveManager {
     }
 }
 
-/// The list.
+/// These methods add, remove and find objects.
 impl SaveManager {
-    /// Adds an object to what the next save writes, with everything it leads to.
+    /// Adds an object to the list, and returns its id.
     ///
-    /// Its class is registered. Adding it again changes nothing.
+    /// The next save writes the object with everything it leads to. The call also registers its class. Adding an object
+    /// again changes nothing.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Saves::register_pointer`].
+    /// Returns the same errors as [`Saves::register_pointer`], and [`ErrorKind::TooLarge`] if all ids are used.
     pub fn add<Q: Counted>(&mut self, object: &Q) -> Result<ObjectId> {
         self.saves.register_pointer::<Q>()?;
         self.objects.0.borrow_mut().add(object.share())
     }
 
-    /// Removes an object from what the next save writes; returns false if it was not added.
+    /// Removes an object from the list; returns false if it was not in it.
     ///
-    /// If another object points to it, it is saved with that, under the same id.
+    /// If another object points to it, the next save still writes it, under the same id.
+    ///
+    /// ```
+    /// # use std::{cell::RefCell, rc::Rc};
+    /// # use persist::{Persist, SaveManager};
+    /// # #[derive(Persist)] struct Hero { name: String }
+    /// # let ada = Rc::new(RefCell::new(Hero { name: "Ada".into() }));
+    /// let mut manager = SaveManager::new();
+    /// let id = manager.add(&ada)?;
+    /// assert!(manager.remove(id));
+    /// assert!(!manager.remove(id));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     pub fn remove(&mut self, id: ObjectId) -> bool {
         self.objects.0.borrow_mut().remove(id)
     }
 
-    /// The first object of type `T` in an `Rc<RefCell<T>>`.
+    /// Returns the first object of type `T`, held in an `Rc<RefCell<T>>`.
     ///
     /// # Errors
     ///
@@ -173,8 +189,26 @@ impl SaveManager {
         self.first_pointer()
     }
 
-    /// The first object that a pointer of type `Q` can lead to, such as an
-    /// `Arc<Mutex<Hero>>` or an `Rc<RefCell<dyn Item>>`.
+    /// Returns the first object that a pointer of type `Q` can point to.
+    ///
+    /// `Q` is a type such as `Arc<Mutex<Hero>>` or `Rc<RefCell<dyn Item>>`.
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use persist::{Persist, SaveManager};
+    ///
+    /// #[derive(Persist)]
+    /// struct Hero { name: String }
+    ///
+    /// let mut manager = SaveManager::new();
+    /// manager.add(&Arc::new(Mutex::new(Hero { name: "Ada".into() })))?;
+    /// let save = manager.to_vec()?;
+    /// let loaded = manager.from_slice(&save)?;
+    /// let hero: Arc<Mutex<Hero>> = loaded.first_pointer()?;
+    /// assert_eq!(hero.lock().unwrap().name, "Ada");
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -184,22 +218,21 @@ impl SaveManager {
         first.ok_or_else(|| self.no_object(&format!("of type {}", Q::persist_name())))
     }
 
-    /// The object with this id, in an `Rc<RefCell<T>>`.
+    /// Returns the object with this id, held in an `Rc<RefCell<T>>`.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::NotFound`] if there is none, [`ErrorKind::WrongClass`]
-    /// if it is not a `T`.
+    /// Returns [`ErrorKind::NotFound`] if no object has the id, [`ErrorKind::WrongClass`] if it is not a `T` in an
+    /// `Rc<RefCell<T>>`.
     pub fn get<T: Persist>(&self, id: ObjectId) -> Result<Rc<RefCell<T>>> {
         self.pointer(id)
     }
 
-    /// The object with this id, by a pointer of type `Q`.
+    /// Returns the object with this id as a pointer of type `Q`.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::NotFound`] if there is none, [`ErrorKind::WrongClass`]
-    /// if such a pointer cannot lead to it.
+    /// Returns [`ErrorKind::NotFound`] if no object has the id, [`ErrorKind::WrongClass`] if a `Q` cannot point to it.
     pub fn pointer<Q: Counted + Persist>(&self, id: ObjectId) -> Result<Q> {
         let object = self.list().and_then(|list| list.get(id));
         let object = object.ok_or_else(|| self.no_object(&id.to_string()))?;
@@ -208,12 +241,12 @@ impl SaveManager {
         })
     }
 
-    /// The objects of type `T`, in an `Rc<RefCell<T>>`, those that were added first.
+    /// Iterates over the objects of type `T` that are held in an `Rc<RefCell<T>>`; added objects come first.
     pub fn iter<T: Persist>(&self) -> impl Iterator<Item = Rc<RefCell<T>>> + use<T> {
         self.pointers()
     }
 
-    /// The objects that pointers of type `Q` can lead to, those that were added first.
+    /// Iterates over the objects that a pointer of type `Q` can point to; added objects come first.
     pub fn pointers<Q: Counted>(&self) -> impl Iterator<Item = Q> + use<Q> {
         let mut found = Vec::new();
         self.find(|_, shared| {
@@ -223,34 +256,34 @@ impl SaveManager {
         found.into_iter()
     }
 
-    /// The ids of the objects: those that were added, and after a load all that the save holds.
+    /// Iterates over the ids of the objects; after a load, over the ids of all objects in the save.
     pub fn ids(&self) -> impl Iterator<Item = ObjectId> + use<> {
         self.list().map_or_else(Vec::new, |list| list.ids()).into_iter()
     }
 
-    /// How many objects there are.
+    /// Returns the number of objects.
     #[must_use]
     pub fn len(&self) -> usize {
         self.list().map_or(0, |list| list.ids().len())
     }
 
-    /// True if there are no objects.
+    /// Returns true if there are no objects.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The list; `None` for a hook that runs while the list is saved.
+    /// Borrows the list; `None` if a hook calls while the list is being saved.
     fn list(&self) -> Option<Ref<'_, SavedObjects>> {
         self.objects.0.try_borrow().ok()
     }
 
-    /// Calls a function with each object until it returns something.
-    fn find<R>(&self, look: impl FnMut(ObjectId, &Shared) -> Option<R>) -> Option<R> {
-        self.list()?.find(look)
+    /// Calls a function with each object until it returns `Some`.
+    fn find<R>(&self, test: impl FnMut(ObjectId, &Shared) -> Option<R>) -> Option<R> {
+        self.list()?.find(test)
     }
 
-    /// The save may have had it, of a class that was not registered.
+    /// Creates the error for an object that is not in the list. The save may have had it under an unregistered class.
     #[cold]
     fn no_object(&self, what: &str) -> Error {
         let unmade = self.unmade.iter().map(|(class, count)| format!("{count} {class}"));
@@ -277,25 +310,26 @@ impl SaveManager {
     }
 }
 
-/// Saves and loads.
+/// These methods save and load the objects.
 impl SaveManager {
-    /// Saves the objects to a file, as [`Saves::file`] does: `manager.saves().file(path).save(&manager)`.
+    /// Saves the objects to a file; short for `manager.saves().file(path).save(&manager)`.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Slot::save`](super::Slot::save); [`ErrorKind::NoContent`] if the list has no objects.
+    /// Returns the same errors as [`Slot::save`](super::Slot::save), such as [`ErrorKind::NoContent`] for a list
+    /// without objects.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         self.saves.file(path).save(self)
     }
 
-    /// Loads the objects of a file into a list of their own; those of this one stay as they are.
+    /// Loads the objects of a file into a new list; this list is not changed.
     ///
-    /// Unknown objects, of classes that are not registered, and unknown fields are in the returned list. The report
-    /// counts them as [`LoadEvent::Kept`](crate::save::LoadEvent::Kept). A save of the list writes them back.
+    /// The returned list keeps unknown fields, and objects whose class is not registered. The report counts them as
+    /// [`LoadEvent::Kept`](crate::save::LoadEvent::Kept), and the next save of that list writes them back.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Slot::load`](super::Slot::load). Nothing is left of what was loaded then.
+    /// Returns the same errors as [`Slot::load`](super::Slot::load). All objects that were created are then freed.
     pub fn load(&self, path: impl AsRef<Path>) -> Result<Loaded<Self>> {
         self.saves.file(path).load()
     }
@@ -304,7 +338,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`save`](Self::save), but for those of files.
+    /// Returns the same errors as [`save`](Self::save), except file errors.
     pub fn to_vec(&self) -> Result<Vec<u8>> {
         self.saves.to_vec(self)
     }
@@ -313,12 +347,12 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`load`](Self::load), but for those of files.
+    /// Returns the same errors as [`load`](Self::load), except file errors.
     pub fn from_slice(&self, save: &[u8]) -> Result<Loaded<Self>> {
         self.saves.from_slice(save)
     }
 
-    /// Refuses to save nothing in place of something.
+    /// Returns an error if the list is empty: its save would replace a good one.
     pub(super) fn check_any(&self) -> Result<()> {
         let is_empty = self.objects.0.try_borrow().map_err(|_| saving())?.is_empty();
         if !self.allows_empty && is_empty {
@@ -340,12 +374,12 @@ impl SaveManager {
     }
 }
 
-/// Cycles and memory.
+/// These methods find cycles of strong pointers, and free objects.
 impl SaveManager {
-    /// The cycles of strong pointers among the objects, as they are now.
+    /// Finds the cycles of strong pointers among the objects, as they are now.
     ///
-    /// They are never freed unless a pointer in them is cut. Each is a list of objects that all lead to each other; their
-    /// order means nothing.
+    /// The objects of a cycle are never freed unless a pointer in it is cut. Each returned list holds the ids of
+    /// objects that all lead to each other, in ascending order.
     ///
     /// # Example
     ///
@@ -396,17 +430,16 @@ impl SaveManager {
 
     /// Frees the objects one by one, including cycles of strong pointers and long chains.
     ///
-    /// What the program still holds stays alive, but every cell is emptied: its
-    /// pointers lead to values as a class's prototype makes them. An object that is
-    /// borrowed meanwhile keeps its value, and what the program set itself in a `OnceCell`
-    /// cannot be cut.
+    /// Objects that the program still holds stay alive, but the value in each of their cells is replaced by an empty
+    /// one, whose pointers lead to empty objects. An object that is borrowed during the call keeps its value. A pointer
+    /// that the program itself put into a `OnceCell` cannot be cut.
     pub fn dismantle(self) {
         let registry = self.saves.registry();
         let prototypes = Prototypes::new(&**registry.implementors());
         let objects = self.objects.0.borrow_mut().take_objects();
         objects.iter().for_each(|shared| empty(shared.object(), prototypes));
         let context = self.saves.shared_context();
-        free_alone(objects, shared(&context), registry.implementors());
+        free_objects(objects, shared(&context), registry.implementors());
     }
 }
 
@@ -426,14 +459,13 @@ fn saving() -> Error {
     )
 }
 
-/// Frees objects that nothing else holds one by one, including long chains, and cycles of
-/// what is kept.
+/// Frees the objects that nothing else holds one by one, including long chains, and cycles of unknown objects.
 impl Drop for SaveManager {
     fn drop(&mut self) {
         let objects = self.objects.0.borrow_mut().take_objects();
         if !objects.is_empty() {
             let (registry, context) = (self.saves.registry(), self.saves.shared_context());
-            free_alone(objects, shared(&context), registry.implementors());
+            free_objects(objects, shared(&context), registry.implementors());
         }
     }
 }

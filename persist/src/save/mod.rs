@@ -1,7 +1,7 @@
-//! Saving and loading: files, slots and what a load reports.
+//! Saving and loading: files, slots, and reports about loads.
 //!
-//! [`save`] and [`load`] are for one value. [`Saves`] has the program's classes and settings, and saves
-//! values in files, slots and stores. A [`SaveManager`] is a list of objects besides.
+//! [`save`] and [`load`] handle one value. A [`Saves`] holds the program's classes and settings, and saves
+//! values to files, slots and stores. A [`SaveManager`] is a list of objects that are saved together.
 //!
 //! ```
 //! use persist::save::SlotInfo;
@@ -23,17 +23,17 @@
 //! # Ok::<(), persist::Error>(())
 //! ```
 //!
-//! A save passes through these parts: [`Slot`] is the place, [`Content`] what is saved; content is prepared (its classes
-//! registered, its hooks run, `validate` asked), a lock is taken, the header is made from those of the saves before, and
-//! the content is encoded into a temporary file that takes the place of the old one. A load reads the file or a backup,
-//! decodes it, and returns a [`Loaded`] with the report.
+//! A [`Slot`] is the place of a save, and [`Content`] is what you pass to be saved. A save first prepares the content:
+//! it registers the classes, runs the `before_save` hooks, and calls `validate`. It then takes a lock and derives the
+//! header from the header of the previous save. Finally it encodes the content into a temporary file, which replaces
+//! the old save. A load reads the file or a backup, decodes it, and returns a [`Loaded`] with the report.
 //!
 //! | | |
 //! | --- | --- |
 //! | [`Saves`], [`Registry`], [`Counted`] | the classes and settings of a program |
 //! | [`SaveManager`] | a list of objects, saved with everything they lead to |
-//! | [`Slot`], [`Slots`], [`SlotEntry`], [`Health`], [`slot_name`] | a place for a save; those of a folder or store, listed for a menu |
-//! | [`SlotInfo`], [`Header`] | what a list shows of a save, read without the rest |
+//! | [`Slot`], [`Slots`], [`SlotEntry`], [`Health`], [`slot_name`] | the place of one save; the slots of a folder or store, listed for a menu |
+//! | [`SlotInfo`], [`Header`] | the metadata that a menu shows, read without loading the save |
 //! | [`Content`], [`Loadable`], [`Loaded`] | what can be saved and loaded, and what a load returns |
 //! | [`SaveOptions`](crate::SaveOptions), [`Compression`], [`SaveOutcome`] | how a file is written, and whether it is locked |
 //! | [`BackgroundSave`], [`Progress`] | a save on another thread |
@@ -46,12 +46,12 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | [`Document`], [`Entry`], [`dump`] | a save without its types: inspected, changed, written again |
-//! | [`verify`], [`Verified`] | a whole save checked while it is read |
-//! | [`usage()`], [`SaveUsage`], [`Usage`], [`Longest`], [`BlockUsage`] | where the bytes of a save go |
+//! | [`Document`], [`Entry`], [`dump`] | inspecting and editing a save without its Rust types |
+//! | [`verify`], [`Verified`] | checking a whole save, block by block |
+//! | [`usage()`], [`SaveUsage`], [`Usage`], [`Longest`], [`BlockUsage`] | sizes by class, field and block |
 //! | [`ClassSchema`], [`Form`], [`FieldSchema`], [`VariantSchema`], [`KindSchema`] | the classes that a save defines |
 
-// First, so that its methods come first in the documentation.
+// This module is declared first, so that rustdoc lists its methods of `Saves` first.
 pub(crate) mod saves;
 
 #[cfg(feature = "tools")]
@@ -97,7 +97,7 @@ pub use usage::{BlockUsage, Longest, SaveUsage, Usage, usage};
 #[cfg(feature = "tools")]
 pub use verify::{Verified, verify};
 
-// What these rooms define is shown here, where a program meets it.
+// These types are defined in private modules; this is their public path.
 pub use crate::format::{Compression, Header, Lineage};
 pub use crate::graph::{Counted, Registry};
 pub use crate::options::LoadPolicy;
@@ -108,7 +108,7 @@ pub use crate::storage::recover::Recovery;
 pub use crate::storage::slot_name;
 pub use crate::types::{Missing, Remap};
 
-// The root shows these.
+// The crate root re-exports these, and documents them there.
 #[cfg(feature = "tools")]
 #[doc(hidden)]
 pub use document::Document;

@@ -1,4 +1,4 @@
-//! The objects of a manager and the ids by which they are known.
+//! The objects of a manager, and their ids.
 
 use std::collections::HashMap;
 use std::mem::take;
@@ -12,30 +12,32 @@ use crate::graph::{
 use crate::sorting::sort_by;
 use crate::{ErrorKind, ObjectId, Result};
 
-/// What a manager saves: the objects that were added, and what the program does not know of those it loaded.
+/// The objects that a manager saves, and the unknown content of the objects that it loaded.
 #[derive(Default)]
 pub(super) struct SavedObjects {
-    /// What was loaded, until the list is first saved or changed. It holds every object of the save; afterwards the list
-    /// holds those that were added, as a list without a load does.
+    /// The result of a load, until the list is first saved or changed. It holds every object of the save. Afterwards
+    /// the list holds only added objects, like a list without a load.
     loaded: Option<LoadedObjects>,
-    /// In the order of their ids.
+    /// The objects in the order of their ids.
     objects: Vec<(ObjectId, SavedObject)>,
-    /// Their ids by address: no address is given away while a pointer is held.
+    /// Their ids by address. Each has a strong or weak pointer in `objects`, so that its address is not reused.
     ids: HashMap<usize, ObjectId>,
-    /// What the program does not know of objects, and of the value that was loaded.
-    kept: HashMap<ObjectId, Unknown>,
-    root_kept: Unknown,
-    /// The largest id given out so far.
+    /// The unknown content of objects.
+    unknown: HashMap<ObjectId, Unknown>,
+    /// The unknown content of the loaded value.
+    root_unknown: Unknown,
+    /// The largest id that was assigned so far.
     last_id: u64,
-    /// Kept between saves.
+    /// Tables whose memory is reused between saves.
     tables: SaveTables,
 }
 
 /// An object that a manager knows.
 enum SavedObject {
     Added(Shared),
-    /// It was not added but keeps the id that it had in a save, as long as the program holds it.
-    Met(WeakShared),
+    /// An object that was not added, but reached through pointers. It keeps the id that it had in a save as long as the
+    /// program holds it.
+    Reached(WeakShared),
 }
 
 impl SavedObject {
@@ -43,15 +45,15 @@ impl SavedObject {
         matches!(self, Self::Added(_))
     }
 
-    fn is_gone(&self) -> bool {
-        matches!(self, Self::Met(weak) if weak.upgrade().is_none())
+    fn is_freed(&self) -> bool {
+        matches!(self, Self::Reached(weak) if weak.upgrade().is_none())
     }
 
-    /// `None` if it is gone.
+    /// Returns the object; `None` if it was freed.
     fn get(&self) -> Option<Shared> {
         match self {
             Self::Added(shared) => Some(shared.clone()),
-            Self::Met(weak) => weak.upgrade(),
+            Self::Reached(weak) => weak.upgrade(),
         }
     }
 }
@@ -61,21 +63,21 @@ fn id_of((id, _): &(ObjectId, SavedObject)) -> ObjectId {
 }
 
 impl SavedObjects {
-    /// The objects of a load.
+    /// Creates the list of a load.
     pub(super) fn of_loaded(loaded: LoadedObjects) -> Self {
         Self { loaded: Some(loaded), ..Self::default() }
     }
 
-    /// The objects of a value with this unknown content.
-    pub(super) fn of_value(root_kept: Unknown) -> Self {
-        Self { root_kept, ..Self::default() }
+    /// Creates an empty list for a value with this unknown content.
+    pub(super) fn of_value(root_unknown: Unknown) -> Self {
+        Self { root_unknown, ..Self::default() }
     }
 
-    /// Makes an object known that a value leads to, with what the program does not know of it. The ids ascend.
-    pub(super) fn meet(&mut self, shared: &Shared, id: ObjectId, unknown: Unknown) {
+    /// Adds an object that a value leads to, with its unknown content. Calls must come in the order of the ids.
+    pub(super) fn insert_reached(&mut self, shared: &Shared, id: ObjectId, unknown: Unknown) {
         self.ids.insert(shared.address(), id);
-        self.objects.push((id, SavedObject::Met(shared.downgrade())));
-        self.kept.insert(id, unknown);
+        self.objects.push((id, SavedObject::Reached(shared.downgrade())));
+        self.unknown.insert(id, unknown);
     }
 
     pub(super) fn add(&mut self, shared: Shared) -> Result<ObjectId> {
@@ -108,11 +110,11 @@ impl SavedObjects {
         let Ok(place) = self.place(id) else { return false };
         let (_, object) = &mut self.objects[place];
         let SavedObject::Added(shared) = object else { return false };
-        *object = SavedObject::Met(shared.downgrade());
+        *object = SavedObject::Reached(shared.downgrade());
         true
     }
 
-    /// The ids of all objects that are known, those that were added first.
+    /// Returns the ids of all objects that are alive; added objects come first.
     pub(super) fn ids(&self) -> Vec<ObjectId> {
         match &self.loaded {
             Some(loaded) => (0..loaded.len()).map(|place| loaded.id(place)).collect(),
@@ -120,7 +122,7 @@ impl SavedObjects {
         }
     }
 
-    /// The objects of a list that has been saved or changed, those that were added first.
+    /// Iterates over the objects of a list that has been saved or changed; added objects come first.
     fn known(&self) -> impl Iterator<Item = (ObjectId, Shared)> {
         [true, false].into_iter().flat_map(|is_added| {
             let objects = self.objects.iter().filter(move |(_, it)| it.is_added() == is_added);
@@ -128,20 +130,20 @@ impl SavedObjects {
         })
     }
 
-    /// Calls a function with each object that is alive, those that were added first, until it returns something.
+    /// Calls a function with each object that is alive until it returns `Some`; added objects come first.
     pub(super) fn find<R>(
         &self,
-        mut look: impl FnMut(ObjectId, &Shared) -> Option<R>,
+        mut test: impl FnMut(ObjectId, &Shared) -> Option<R>,
     ) -> Option<R> {
         match &self.loaded {
             Some(loaded) => {
-                loaded.iter().find_map(|(place, shared)| look(loaded.id(place), shared))
+                loaded.iter().find_map(|(place, shared)| test(loaded.id(place), shared))
             }
-            None => self.known().find_map(|(id, shared)| look(id, &shared)),
+            None => self.known().find_map(|(id, shared)| test(id, &shared)),
         }
     }
 
-    /// The object of an id; `None` if there is none, or it is gone.
+    /// Returns the object with an id; `None` if there is none, or it was freed.
     pub(super) fn get(&self, id: ObjectId) -> Option<Shared> {
         match &self.loaded {
             Some(loaded) => loaded.get(loaded.find(id)?).cloned(),
@@ -149,7 +151,7 @@ impl SavedObjects {
         }
     }
 
-    /// True if a save would have no object and nothing unknown.
+    /// Returns true if no objects were added.
     pub(super) fn is_empty(&self) -> bool {
         match &self.loaded {
             Some(loaded) => (0..loaded.len()).all(|place| !loaded.is_added(place)),
@@ -157,28 +159,29 @@ impl SavedObjects {
         }
     }
 
-    /// Turns what was loaded into the list: it holds the objects that were added, and knows the others by their ids.
+    /// Converts the result of a load to the list. The list holds the added objects, and remembers the ids of the
+    /// others.
     fn adopt(&mut self) {
         let Some(mut loaded) = self.loaded.take() else { return };
-        self.kept = take(&mut loaded.kept);
+        self.unknown = take(&mut loaded.kept);
         for (place, shared) in loaded.iter() {
             let id = loaded.id(place);
             self.last_id = self.last_id.max(id.get());
             self.ids.insert(shared.address(), id);
             let is_added = loaded.is_added(place);
-            let met = || SavedObject::Met(shared.downgrade());
-            let object = if is_added { SavedObject::Added(shared.clone()) } else { met() };
+            let reached = || SavedObject::Reached(shared.downgrade());
+            let object = if is_added { SavedObject::Added(shared.clone()) } else { reached() };
             self.objects.push((id, object));
         }
         sort_by(&mut self.objects, |a, b| id_of(a).cmp(&id_of(b)));
-        // An older program may have led to objects that nothing holds now.
+        // Fields that only an older program had may have been the only ones to hold some objects.
         free_loaded(loaded);
     }
 
-    /// What saves the objects under their ids, with what the program does not know of them.
+    /// Creates the saver of the objects, with their ids and unknown content.
     pub(super) fn saver<'s>(&'s mut self, registry: &'s Registry, env: &'s Env<'s>) -> Saver<'s> {
         self.adopt();
-        self.forget_gone(env.context, registry.implementors());
+        self.forget_freed(env.context, registry.implementors());
         let first = self.last_id.saturating_add(1);
         let mut saver = Saver::new(registry, env, first, &mut self.tables);
         for is_added in [true, false] {
@@ -187,25 +190,25 @@ impl SavedObjects {
                 object.get().into_iter().for_each(|shared| saver.know(shared, *id, is_added));
             }
         }
-        saver.keep(&self.kept, &self.ids);
+        saver.keep(&self.unknown, &self.ids);
         saver
     }
 
-    /// What saves a value on its own, with what the program does not know of it.
+    /// Creates the saver of a single value, with its unknown content.
     pub(super) fn saver_of_value<'s>(
         &'s mut self,
         registry: &'s Registry,
         env: &'s Env<'s>,
     ) -> Saver<'s> {
         let mut saver = Saver::new(registry, env, 1, &mut self.tables);
-        saver.keep(&self.kept, &self.ids);
-        if !self.root_kept.is_empty() {
-            saver.keep_of_value(&self.root_kept);
+        saver.keep(&self.unknown, &self.ids);
+        if !self.root_unknown.is_empty() {
+            saver.keep_of_value(&self.root_unknown);
         }
         saver
     }
 
-    /// Drops what the program does not know: the unknown fields, and the objects of unknown classes.
+    /// Drops unknown content: unknown fields, and the objects of unknown classes.
     pub(super) fn drop_unknown(
         &mut self,
         context: Option<&dyn AnyContext>,
@@ -213,52 +216,52 @@ impl SavedObjects {
     ) {
         self.adopt();
         let all = self.alive();
-        self.kept.clear();
+        self.unknown.clear();
         let is_known = |object: &SavedObject| object.get().is_some_and(|it| !is_unknown(&it));
         self.objects.retain(|(_, object)| is_known(object));
         self.forget_ids();
-        free_alone(all, context, implementors);
+        free_objects(all, context, implementors);
     }
 
-    /// The objects that are alive, of a list that has been saved or changed.
+    /// Returns the objects that are alive, for a list that has been saved or changed.
     fn alive(&self) -> Vec<Shared> {
         self.objects.iter().filter_map(|(_, object)| object.get()).collect()
     }
 
-    /// Takes out all objects that are alive.
+    /// Removes and returns all objects that are alive.
     pub(super) fn take_objects(&mut self) -> Vec<Shared> {
         let objects = match self.loaded.take() {
             Some(loaded) => loaded.into_objects(),
             None => self.alive(),
         };
-        // What is kept may hold some, so it goes after they have been counted in.
+        // Unknown content may be the last to hold some objects. It is dropped only after `objects` holds them, so that
+        // the caller frees them one by one.
         self.objects.clear();
-        self.kept.clear();
+        self.unknown.clear();
         self.ids.clear();
         objects
     }
 
-    /// Forgets the objects that were met and are gone: their pointers held the addresses, which
-    /// may come back now.
-    fn forget_gone(&mut self, context: Option<&dyn AnyContext>, implementors: &Implementors) {
-        if !self.objects.iter().any(|(_, object)| object.is_gone()) {
+    /// Forgets the objects that were freed. Dropping the weak pointers lets other objects use their addresses.
+    fn forget_freed(&mut self, context: Option<&dyn AnyContext>, implementors: &Implementors) {
+        if !self.objects.iter().any(|(_, object)| object.is_freed()) {
             return;
         }
-        // What is kept of those that are gone may hold others, in chains of any length.
-        let all = if self.kept.is_empty() { Vec::new() } else { self.alive() };
-        let kept = &mut self.kept;
+        // Unknown content of freed objects may hold other objects, in chains of any length.
+        let all = if self.unknown.is_empty() { Vec::new() } else { self.alive() };
+        let unknown = &mut self.unknown;
         self.objects.retain(|(id, object)| {
-            let is_gone = object.is_gone();
-            if is_gone {
-                kept.remove(id);
+            let is_freed = object.is_freed();
+            if is_freed {
+                unknown.remove(id);
             }
-            !is_gone
+            !is_freed
         });
         self.forget_ids();
-        free_alone(all, context, implementors);
+        free_objects(all, context, implementors);
     }
 
-    /// Forgets the ids of objects that are not in the list.
+    /// Removes the ids of objects that are no longer in the list.
     fn forget_ids(&mut self) {
         let objects = &self.objects;
         self.ids.retain(|_, id| objects.binary_search_by_key(id, id_of).is_ok());
@@ -267,53 +270,54 @@ impl SavedObjects {
 
 /// Empties the cells of an object.
 pub(super) fn empty(object: &dyn AnyObject, mut prototypes: Prototypes<'_>) {
-    // One that is borrowed is left to those who borrow it.
+    // An error means that the object is borrowed; it keeps its value.
     let _ =
         object.visit_object(&mut Visitor::new(Phase::Dismantle, &Env::FREEING, &mut prototypes));
 }
 
-/// Lets go of the objects of a load, as [`free_alone`] does.
+/// Releases the objects of a load, like [`free_objects`].
 pub(super) fn free_loaded(loaded: LoadedObjects) {
     let (context, implementors) = (loaded.context.clone(), loaded.implementors.clone());
-    free_alone(loaded.into_objects(), shared(&context), &implementors);
+    free_objects(loaded.into_objects(), shared(&context), &implementors);
 }
 
-/// Lets go of objects. Those that nothing else holds are freed one by one, including long chains, and cycles of what is
-/// kept as unknown; those that the program holds stay as they are.
-pub(super) fn free_alone(
+/// Releases objects. Objects that nothing else holds are freed one by one, including long chains and cycles of unknown
+/// content. Objects that the program holds are not changed.
+pub(super) fn free_objects(
     objects: Vec<Shared>,
     context: Option<&dyn AnyContext>,
     implementors: &Implementors,
 ) {
     let held_here = |object: &Shared| object.strong_count() == 1;
     if objects.iter().all(held_here) {
-        // None holds another.
+        // No object holds another, so dropping the list frees each without recursion.
         return;
     }
     free_unheld(&objects, context);
     let places = objects.iter().enumerate().filter(|(_, object)| held_here(object));
-    let mut alone: Vec<usize> = places.map(|(place, _)| place).collect();
-    if alone.is_empty() {
+    let mut unshared: Vec<usize> = places.map(|(place, _)| place).collect();
+    if unshared.is_empty() {
         return;
     }
     let addresses = objects.iter().map(Shared::address);
     let places: HashMap<usize, usize> = addresses.zip(0..).collect();
     let mut objects: Vec<Option<Shared>> = objects.into_iter().map(Some).collect();
     let mut targets = Targets::new(context);
-    // Several references may lead to one.
-    let mut met = vec![false; objects.len()];
-    alone.iter().for_each(|place| met[*place] = true);
-    while let Some(place) = alone.pop() {
+    // Several references may lead to one object.
+    let mut visited = vec![false; objects.len()];
+    unshared.iter().for_each(|place| visited[*place] = true);
+    while let Some(place) = unshared.pop() {
         let Some(shared) = objects[place].clone() else { continue };
         let found = targets.of(shared.object());
         empty(shared.object(), Prototypes::new(implementors));
-        // One without a cell is freed: what it holds is held here too, and so not freed with it.
+        // An object without a cell is not emptied but freed. The objects that it holds are in `objects` too, so that
+        // they are not freed with it, recursively.
         objects[place] = None;
         drop(shared);
         let found = found.iter().filter_map(|address| places.get(address).copied());
-        alone.extend(found.filter(|place| {
+        unshared.extend(found.filter(|place| {
             objects[*place].as_ref().is_some_and(held_here)
-                && !std::mem::replace(&mut met[*place], true)
+                && !std::mem::replace(&mut visited[*place], true)
         }));
     }
 }

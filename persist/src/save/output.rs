@@ -1,4 +1,4 @@
-//! Where saves go, and what becomes of them.
+//! The destinations of saves, and the outcome of a save.
 
 use std::fmt;
 use std::io::Write;
@@ -14,25 +14,27 @@ use crate::storage::{
 };
 use crate::{ErrorKind, Limits, Result, storage, trace};
 
-/// What has become of a save; the last two are of saves in the background.
+/// The outcome of a save that did not fail.
+///
+/// [`Superseded`](Self::Superseded) and [`Cancelled`](Self::Cancelled) occur only for saves in the background.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SaveOutcome {
-    /// The save is in its place.
+    /// The save was written.
     Saved,
-    /// The save is in its place, and was not locked, since the system has no file locks there.
+    /// The save was written without a lock, since the file system does not support file locks.
     ///
-    /// Some network drives are like that. Another program that saved at the same moment was looked for twice.
-    /// It is found unless it replaced the save in the instant between the second look and the end.
+    /// Some network drives are like that. The save checked twice whether another program was saving at the same time.
+    /// The checks miss a program that replaces the file between the second check and the rename.
     SavedUnlocked,
-    /// The save of a [`Session`](crate::Session) is in its place, and its journal could not be begun.
+    /// The save of a [`Session`](crate::Session) was written, but its new journal could not be started.
     ///
-    /// Edits are refused until it can, which each of them tries. [`Session::journal_broken`](crate::Session::journal_broken)
-    /// says what is wrong.
+    /// Each edit tries to start the journal, and is refused if it cannot.
+    /// [`Session::journal_broken`](crate::Session::journal_broken) returns the cause.
     SavedUnjournaled,
-    /// A newer save of the same file came before its turn.
+    /// The save was not written, since a newer save of the same file was queued before it began.
     Superseded,
-    /// The save was cancelled; the one before is in its place.
+    /// The save was cancelled, and the previous save is unchanged.
     Cancelled,
 }
 
@@ -54,14 +56,14 @@ impl fmt::Display for SaveOutcome {
     }
 }
 
-/// What it takes to write a save: the storage, the options, the limits and the name of the device.
+/// The settings for writing a save: the storage, the options, the limits and the name of the device.
 #[derive(Clone)]
 pub(crate) struct Output {
     pub(crate) storage: Arc<dyn Storage>,
     pub(crate) options: SaveOptions,
     pub(crate) limits: Limits,
     pub(crate) device: Option<String>,
-    /// How long a save may take before it is reported.
+    /// How long a save may take before it is reported as slow.
     pub(crate) slow_after: Duration,
 }
 
@@ -77,32 +79,32 @@ impl Default for Output {
     }
 }
 
-/// The saves in stores that a value continues; a value that was not loaded has none.
+/// The saves in stores that a value continues; empty for a value that was not loaded.
 pub(super) type Continued = Arc<Mutex<Vec<ContinuedSave>>>;
 
-/// The version that a slot of a store had when a value was loaded from it or last saved there.
+/// The version of a slot in a store when a value was loaded from it or last saved there.
 pub struct ContinuedSave {
     location: SaveLocation,
     version: SlotVersion,
 }
 
 impl ContinuedSave {
-    /// The version that is known of a slot.
+    /// Returns the known version of a slot.
     fn find(all: &[Self], location: &SaveLocation) -> Option<SlotVersion> {
         Some(all.iter().find(|save| save.location.is_same(location))?.version)
     }
 
-    /// Notes the version of a slot, in place of the one before.
+    /// Sets the version of a slot, in place of the previous one.
     pub(super) fn note(all: &mut Vec<Self>, location: SaveLocation, version: SlotVersion) {
         all.retain(|save| !save.location.is_same(&location));
         all.push(Self { location, version });
     }
 }
 
-/// Writes a save under the header that it gets in its place. It may be called twice.
+/// Writes a save with the header that its destination needs. It may be called twice.
 pub(super) type WriteHeaded<'w> = &'w mut dyn FnMut(&mut dyn Write, Header) -> Result<()>;
 
-/// Where slots are.
+/// The folder or store of slots.
 #[derive(Clone)]
 pub(super) enum Home {
     Folder(PathBuf),
@@ -118,7 +120,7 @@ impl Home {
         }
     }
 
-    /// Where the slot of a name is.
+    /// Returns the location of the slot with a name.
     pub(super) fn location(&self, name: &str) -> SaveLocation {
         match self {
             Self::Folder(folder) => SaveLocation::File(slots::path(folder, name)),
@@ -126,11 +128,11 @@ impl Home {
         }
     }
 
-    /// The slots of a rotation, by number, with their ages.
+    /// Returns the slots of a rotation, by number, with their ages.
     ///
     /// # Errors
     ///
-    /// One that cannot be read may be the newest: that is an error.
+    /// Returns an error if a slot cannot be read, since it may be the newest.
     pub(super) fn autos(&self, storage: &dyn Storage) -> Result<Vec<(u32, SlotAge)>> {
         match self {
             Self::Folder(folder) => auto_slots(storage, folder),
@@ -148,7 +150,7 @@ impl fmt::Debug for Home {
     }
 }
 
-/// Where one save is.
+/// The location of one save.
 #[derive(Clone)]
 pub(super) enum SaveLocation {
     File(PathBuf),
@@ -166,7 +168,7 @@ impl SaveLocation {
         }
     }
 
-    /// The file, if it is in one.
+    /// Returns the path if the location is a file.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
             Self::File(path) => Some(path),
@@ -175,7 +177,7 @@ impl SaveLocation {
     }
 }
 
-/// Where a save goes.
+/// The destination of a save: one location, or a rotation whose slot is chosen later.
 #[derive(Clone)]
 pub(super) enum Destination {
     One(SaveLocation),
@@ -184,7 +186,7 @@ pub(super) enum Destination {
 }
 
 impl Destination {
-    /// The file, if it is known before the save.
+    /// Returns the path if it is known before the save.
     pub(super) fn file(&self) -> Option<&Path> {
         match self {
             Self::One(location) => location.file(),
@@ -193,11 +195,12 @@ impl Destination {
     }
 }
 
-/// How often a save of a value that continues nothing is tried while others save into its slot.
+/// How often a save into a store is tried if other programs keep replacing the slot. This applies only to a value that
+/// was not loaded, which may replace any version.
 const CONFLICTS: u32 = 5;
 
 impl Output {
-    /// Puts a save in its place. `chosen` gets the file, once it is known.
+    /// Writes a save to its destination, and reports slow saves. `chosen` is called with the path once it is known.
     pub(super) fn put(
         &self,
         target: &Destination,
@@ -226,7 +229,7 @@ impl Output {
     ) -> Result<SaveOutcome> {
         let (location, continued, min_generation) = match target {
             Destination::One(location) => (location.clone(), continued, 0),
-            // What it takes the place of is not what the value was loaded from.
+            // The slot that a rotation replaces is not the one that the value was loaded from.
             Destination::Rotation(home, keep) => {
                 let next = next_auto(&home.autos(&*self.storage)?, *keep);
                 (home.location(&next.name), None, next.min_generation)
@@ -249,7 +252,7 @@ impl Output {
         }
     }
 
-    /// Replaces a file by a save with this header, of a generation that is at least `min_generation`.
+    /// Replaces a file by a save with this header, with a generation of at least `min_generation`.
     pub(crate) fn replace(
         &self,
         path: &Path,
@@ -260,7 +263,7 @@ impl Output {
         self.replace_by(path, min_generation, header, None, write)
     }
 
-    /// Replaces a file, for a session if it is that of one.
+    /// Replaces a file like [`replace`](Self::replace), for a session if it is open in one.
     pub(super) fn replace_by(
         &self,
         path: &Path,
@@ -277,8 +280,8 @@ impl Output {
         replaced.map(SaveOutcome::of)
     }
 
-    /// Replaces the save of a slot in a store, and returns its version. A value that was loaded from it must continue the
-    /// save that is there, of the version that is known.
+    /// Replaces the save of a slot in a store, and returns the new version. For a value that was loaded from the slot,
+    /// `known` is its version then; if the slot has another version now, the result is a conflict.
     fn put_in_store(
         &self,
         store: &dyn SlotStore,
@@ -298,8 +301,8 @@ impl Output {
                     "`{slot}` was saved or deleted by another program since this value was loaded; load it again, and decide which save stays"
                 );
             }
-            let before = current.map(|(save, _)| Header::read(&save)).transpose()?;
-            let past = Past::of(before);
+            let replaced = current.map(|(save, _)| Header::read(&save)).transpose()?;
+            let past = Past::of(replaced);
             let mut save = Vec::new();
             write(&mut save, past.lead_to(header.clone(), self.device.as_deref(), min_generation))?;
             match store.put_if(slot, version.as_ref(), &save) {
@@ -344,9 +347,9 @@ struct NextAuto {
     min_generation: u64,
 }
 
-/// The slot that the next automatic save takes, and the generation that makes it the newest.
+/// Chooses the slot for the next automatic save, and the generation that makes it the newest.
 ///
-/// It is one that does not exist yet, or else the oldest. The generations decide which that is, not the clock.
+/// The slot is one that does not exist yet, or else the oldest. Age is decided by generations, not by the clock.
 fn next_auto(ages: &[(u32, SlotAge)], keep: u32) -> NextAuto {
     let keep = keep.max(1);
     let free = (1..=keep).find(|number| !ages.iter().any(|(taken, _)| taken == number));

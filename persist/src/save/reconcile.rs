@@ -1,4 +1,4 @@
-//! Two copies of one slot, as two devices leave them.
+//! Comparing and reconciling copies of one slot from two devices.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::format::{Ends, Header, Lineage, check, with_header};
 use crate::storage::{Past, SaveOptions, StoredFile, have_same_bytes};
 use crate::{Error, ErrorKind, Limits, Result, storage};
 
-/// How a save relates to a copy of its slot from elsewhere; [`Slot::compare`] returns it.
+/// The relation of a save to a copy of its slot from another device; [`Slot::compare`] returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Comparison {
@@ -17,16 +17,16 @@ pub struct Comparison {
     pub lineage: Lineage,
     /// The header of the local save.
     pub local: Header,
-    /// The header of the remote one.
+    /// The header of the remote save.
     pub remote: Header,
 }
 
-/// Which of two saves stays; see [`Slot::reconcile`].
+/// The choice between two saves of a slot; see [`Slot::reconcile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Keep {
-    /// The one in the slot.
+    /// Keeps the save in the slot.
     Local,
-    /// The one from elsewhere.
+    /// Keeps the save from the other device.
     Remote,
 }
 
@@ -57,17 +57,19 @@ impl Slot {
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
-    /// One may continue the other, or both may continue an earlier save, so that the player must choose.
+    /// Either one save continues the other, or both continue an earlier save. In that second case the saves have
+    /// diverged, and the player must choose.
     ///
-    /// Header and last 29 bytes of both files are read, and [`Header::compare`] decides. Only if the headers are equal
-    /// are the files read to the end: [`Lineage::Same`] means the same bytes. The bytes between are not checked for
-    /// damage; [`reconcile`](Self::reconcile) checks them.
+    /// Only the header and the last 29 bytes of both files are read, and [`Header::compare`] decides. If the headers
+    /// are equal, the whole files are compared: [`Lineage::Same`] means that the bytes are equal. The content is not
+    /// checked for damage; [`reconcile`](Self::reconcile) checks it.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if a file is missing, [`ErrorKind::Io`] if it cannot be read;
-    /// [`ErrorKind::NotASave`], [`ErrorKind::Truncated`], [`ErrorKind::Damaged`] or [`ErrorKind::NewerFormat`] if one
-    /// does not begin and end as a save does. A [`load`](Self::load) of the local save looks for its backups.
+    /// Returns [`ErrorKind::NotFound`] if a file is missing, and [`ErrorKind::Io`] if it cannot be read. Returns
+    /// [`ErrorKind::NotASave`], [`ErrorKind::Truncated`], [`ErrorKind::Damaged`] or [`ErrorKind::NewerFormat`] if a
+    /// file does not begin and end as a save. No backup is used here; [`load`](Self::load) the local save to recover it
+    /// first.
     pub fn compare(&self, remote: impl AsRef<Path>) -> Result<Comparison> {
         let path = self.path()?;
         let paths = [&*path, remote.as_ref()];
@@ -87,22 +89,25 @@ impl Slot {
         Ok(Comparison { lineage, local, remote })
     }
 
-    /// Puts the save that the player keeps into the local slot, as one that continues both.
+    /// Writes the save that the player keeps into the local slot, as a save that continues both, and returns its
+    /// header.
     ///
-    /// Compared with either of the two it is the newer one from then on. Its header is returned, which does not say
-    /// whether the slot was locked meanwhile. Its content is that of the kept save, checked and byte for byte.
+    /// From then on, the save in the slot compares as newer than either of the two. Its content is a byte-for-byte copy
+    /// of the kept save, which is checked for damage first. The returned header does not say whether the slot was
+    /// locked.
     ///
     /// Nothing is lost: the save that was in the slot becomes a backup, even if [`SaveOptions::backups`] is 0, and the
-    /// remote file is not touched.
+    /// remote file is not changed.
     ///
-    /// This also fetches a remote save that is newer than the local one, or has no local one yet. It is taken as it is,
-    /// so that both devices have the same save. The exception is a device that has lost saves of its own since, and
-    /// must begin a new count. If the local save is kept and newer, or both are the same, nothing is written.
+    /// [`Keep::Remote`] also fetches a remote save that is newer than the local one, or for which there is no local
+    /// save yet. Such a save is copied unchanged, so that both devices have the same save. The exception is a device
+    /// that has lost saves of its own, and must begin a new count. With [`Keep::Local`] and a newer local save, or if
+    /// both saves are the same, nothing is written.
     ///
     /// # Errors
     ///
-    /// Those of [`compare`](Self::compare) and [`save`](Self::save); whatever is wrong with the kept save. The
-    /// slot then is as it was.
+    /// Returns the same errors as [`compare`](Self::compare) and [`save`](Self::save), and an error if the kept save is
+    /// damaged. The slot is then unchanged.
     pub fn reconcile(&self, remote: impl AsRef<Path>, keep: Keep) -> Result<Header> {
         let local = self.path()?;
         let (local, remote) = (&*local, remote.as_ref());
@@ -130,7 +135,7 @@ impl Slot {
         let mut written = None;
         let mut write = |out: &mut dyn Write, past: &Past| {
             let (save, kept) = match keep {
-                // Under the lock: another program may have saved meanwhile.
+                // Read again under the lock: another program may have saved since the comparison.
                 Keep::Local => checked(local)?,
                 Keep::Remote => (theirs.clone(), remote.clone()),
             };
@@ -151,7 +156,7 @@ impl Slot {
     }
 }
 
-/// The header of a save that begins and ends as a whole one.
+/// Reads the header of a save, and checks that the file begins and ends as a whole save.
 fn ends(file: &mut dyn StoredFile, path: &Path, limits: &Limits) -> Result<Header> {
     let ends = Ends::read(file, limits).map_err(|error| wrong(path, &error))?;
     if ends.is_whole {

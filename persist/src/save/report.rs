@@ -10,14 +10,16 @@ use crate::schema::{IN_PLACE_OF_DEFAULT, LoadEvent, Occurrences, PlannedRow};
 use crate::storage::Recovery;
 use crate::{ObjectId, trace};
 
-/// What a load did besides making objects: nothing is silent.
+/// The report of a load: everything that was converted, defaulted, dropped, kept as unknown or recovered.
 ///
-/// Its [`Display`](fmt::Display) is a page for the developer.
+/// No change of data is silent. Use [`summary`](Self::summary) to show a line to the player. The
+/// [`Display`](fmt::Display) text is for the developer: a line for each class and for each [row](Self::rows).
 #[derive(Clone, Debug, Default)]
 pub struct LoadReport {
     header: Header,
     rows: Vec<ReportRow>,
-    /// The rows by event, class and detail, once the program adds to them: it may add one for each part of a save.
+    /// Finds a row by event, class and detail. It is filled by the first [`add`](Self::add): a program may add a row
+    /// for each part of a save, and a linear search would make that quadratic.
     by_detail: HashMap<(LoadEvent, String, String), usize>,
     objects: Vec<(String, u64)>,
     references: u64,
@@ -25,23 +27,23 @@ pub struct LoadReport {
     pub(super) rescue: Rescue,
 }
 
-/// One thing that a load did.
+/// One row of a [`LoadReport`]: one kind of event in one class or field, and how often it happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReportRow {
-    /// What was done.
+    /// The kind of event.
     pub event: LoadEvent,
-    /// Name of the class.
+    /// The name of the class.
     pub class: String,
-    /// The field, where it is about one.
+    /// The field; `None` if the event is about the whole class.
     pub field: Option<String>,
-    /// From what to what, where it was converted.
+    /// More about the event, such as the old and new kind of a converted field.
     pub detail: Option<String>,
-    /// How often.
+    /// How often the event happened.
     pub count: u64,
-    /// The first object in which it happened.
+    /// The first object in which the event happened.
     pub object: Option<ObjectId>,
-    /// True if the program declared by `removed` that this goes: it is no loss.
+    /// True if the program declared the removal with `removed`, so that it does not count as a loss.
     pub is_declared: bool,
 }
 
@@ -60,15 +62,17 @@ impl ReportRow {
     }
 }
 
-/// How many parts a load kept as unknown, changed and lost; [`LoadReport::by_class`] returns it for each class.
+/// How many parts of a save a load kept as unknown, changed and lost.
+///
+/// [`LoadReport::counts`] returns it for the whole save, and [`LoadReport::by_class`] for each class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadCounts {
-    /// Parts that the program does not know, which go back to the next save.
+    /// Unknown parts, which the next save writes back.
     pub kept: u64,
-    /// Parts that came back otherwise than they were saved: clamped, replaced, made empty, copied.
+    /// Parts that were loaded with a different value than was saved: clamped, replaced, made empty, copied.
     pub changed: u64,
-    /// Parts that did not come back, but for those that the program declared [`removed`](ReportRow::is_declared).
+    /// Parts that were not loaded, without those that the program [declared removed](ReportRow::is_declared).
     pub lost: u64,
 }
 
@@ -117,7 +121,7 @@ impl LoadReport {
         }
     }
 
-    /// Reports to a log what a load did about a damaged save, and what it lost.
+    /// Sends events to `tracing` about the recovery of a damaged save, and about lost and changed parts.
     pub(super) fn trace(&self, path: Option<&Path>) {
         self.rescue.trace(path);
         if !self.rows.is_empty() {
@@ -126,7 +130,9 @@ impl LoadReport {
         }
     }
 
-    /// Adds to what was done, for a program that does something about what it loaded: in the row of this event, class and detail.
+    /// Adds an event, for a program that changes loaded data itself and reports it in the same place.
+    ///
+    /// If there is a row with this event, class and detail, its count is incremented. Otherwise a new row is added.
     ///
     /// ```
     /// use persist::Saves;
@@ -165,13 +171,38 @@ impl LoadReport {
         }
     }
 
-    /// What was done, a row for each class and field.
+    /// Returns the rows of the report: one for each event in a class or field.
+    ///
+    /// ```
+    /// use persist::save::LoadEvent;
+    /// use persist::{Persist, Saves};
+    ///
+    /// mod older {
+    ///     #[derive(persist::Persist)]
+    ///     pub struct Hero { pub name: String }
+    /// }
+    ///
+    /// #[derive(Persist)]
+    /// struct Hero {
+    ///     name: String,
+    ///     #[persist(default = 1)]
+    ///     level: u32,
+    /// }
+    ///
+    /// let save = persist::to_vec(&older::Hero { name: "Ada".into() })?;
+    /// let hero = Saves::new().from_slice::<Hero>(&save)?;
+    /// let row = &hero.report().rows()[0];
+    /// assert_eq!((row.event, row.field.as_deref()), (LoadEvent::Defaulted, Some("level")));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     #[must_use]
     pub fn rows(&self) -> &[ReportRow] {
         &self.rows
     }
 
-    /// How many parts were kept, changed and lost, for a sentence in the player's language.
+    /// Returns how many parts were kept as unknown, changed and lost.
+    ///
+    /// Use it to write a sentence in the player's language; [`summary`](Self::summary) is in English.
     ///
     /// ```
     /// use persist::{LoadOptions, Persist, Saves};
@@ -198,25 +229,25 @@ impl LoadReport {
         counts
     }
 
-    /// The parts that were kept as unknown: see [`LoadCounts::kept`].
+    /// Returns the number of parts that were kept as unknown; see [`LoadCounts::kept`].
     #[must_use]
     pub fn kept(&self) -> u64 {
         self.counts().kept
     }
 
-    /// The parts that were changed: see [`LoadCounts::changed`].
+    /// Returns the number of parts that were changed; see [`LoadCounts::changed`].
     #[must_use]
     pub fn changed(&self) -> u64 {
         self.counts().changed
     }
 
-    /// The parts that were lost: see [`LoadCounts::lost`].
+    /// Returns the number of parts that were lost; see [`LoadCounts::lost`].
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.counts().lost
     }
 
-    /// The counts of each class that something was kept, changed or lost of, by name.
+    /// Iterates over the classes with kept, changed or lost parts, and their counts, in the order of their names.
     pub fn by_class(&self) -> impl Iterator<Item = (&str, LoadCounts)> {
         let mut classes: BTreeMap<&str, LoadCounts> = BTreeMap::new();
         for row in &self.rows {
@@ -225,7 +256,7 @@ impl LoadReport {
         classes.into_iter().filter(|(_, counts)| *counts != LoadCounts::default())
     }
 
-    /// One line for the player: whether everything is there, in plain words.
+    /// Returns one line for the player, which says in plain words whether everything was loaded.
     ///
     /// # Example
     ///
@@ -267,9 +298,9 @@ impl LoadReport {
             _ => format!("the save was loaded, but {}", found.join(", ")),
         };
         match damage {
-            // The save itself was loaded.
-            Some(kept) if self.recovery().is_some_and(|it| it.backup.is_none()) => {
-                format!("{parts}; {kept}")
+            // The save itself was loaded; the message is about refused saves that are kept beside it.
+            Some(refused) if self.recovery().is_some_and(|it| it.backup.is_none()) => {
+                format!("{parts}; {refused}")
             }
             Some(damage) if found.is_empty() => damage,
             Some(damage) => format!("{damage}; {}", found.join(", ")),
@@ -277,44 +308,49 @@ impl LoadReport {
         }
     }
 
-    /// True if the save came back exactly as it was written, but for handles that were
-    /// [`remapped`](Self::remapped).
+    /// Returns true if the save was loaded exactly as it was written.
+    ///
+    /// Handles that were [`remapped`](Self::remapped) do not count as a change.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let is_save = self.recovery().is_none_or(|recovery| recovery.backup.is_none());
         self.rows.is_empty() && is_save && self.salvage().is_none()
     }
 
-    /// What was done about a damaged or refused save, and which refused saves are kept, if there are any.
+    /// Returns how a damaged or refused save was recovered, and which refused saves are kept beside it.
+    ///
+    /// It is `None` if the save itself was loaded and there are no refused saves.
     #[must_use]
     pub fn recovery(&self) -> Option<&Recovery> {
         self.rescue.recovery.as_ref()
     }
 
-    /// What was found of a damaged save, if that was asked for.
+    /// Returns what was rescued from a damaged save under [`LoadPolicy::Salvage`](crate::save::LoadPolicy::Salvage).
+    ///
+    /// It is `None` under other policies, and if the save was not damaged.
     #[must_use]
     pub fn salvage(&self) -> Option<&Salvage> {
         self.rescue.salvage.as_ref()
     }
 
-    /// What the save says of the program that wrote it.
+    /// Returns the header of the save, with the program that wrote it and the save's generation.
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Classes and how many objects of each were made.
+    /// Iterates over the classes of the created objects, with the number of objects of each.
     pub fn objects(&self) -> impl Iterator<Item = (&str, u64)> {
         self.objects.iter().map(|(class, count)| (&**class, *count))
     }
 
-    /// How many references the objects held, dangling ones included.
+    /// Returns the number of references in the objects, including dangling ones.
     #[must_use]
     pub fn references(&self) -> u64 {
         self.references
     }
 
-    /// How many handles got a new id from the [`Remap`](crate::types::Remap) of the load.
+    /// Returns the number of handles that got a new id from the [`Remap`](crate::types::Remap) of the load.
     #[must_use]
     pub fn remapped(&self) -> u64 {
         self.remapped

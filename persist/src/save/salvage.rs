@@ -1,4 +1,4 @@
-//! What can be saved of a damaged save.
+//! Salvage: rescues the intact objects of a damaged save.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -10,29 +10,31 @@ use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
 use crate::{Limits, ObjectId, Result, Value};
 
-/// What a load under [`LoadPolicy::Salvage`](crate::save::LoadPolicy::Salvage) found of a damaged save.
+/// The result of a load under [`LoadPolicy::Salvage`](crate::save::LoadPolicy::Salvage): what was rescued and lost.
 ///
 /// Its [`Display`](fmt::Display) is a sentence for the player.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Salvage {
-    /// The file that the objects are from: of the save and its backups, all damaged, the one that has the most.
-    /// `None` for a save in memory.
+    /// The file that the objects were loaded from; `None` for a save in memory.
+    ///
+    /// If the save and all its backups are damaged, this is the file with the most intact objects.
     pub file: Option<PathBuf>,
-    /// Where that file is kept when later saves replace it; `None` if nothing can be written there.
+    /// The path of a copy of that file, which later saves do not remove; `None` if the copy could not be written.
     pub kept: Option<PathBuf>,
-    /// Bytes that were not whole, and in how many places they were.
+    /// The number of damaged bytes.
     pub lost_bytes: u64,
-    /// The places.
+    /// The number of places with damaged bytes.
     pub places: usize,
-    /// Objects that were found.
+    /// The number of rescued objects.
     pub objects: u64,
-    /// Objects that are lost, if the end of the save is whole and says how many there were.
+    /// The number of lost objects; `None` if the end of the save, which holds the total, is damaged.
     pub lost: Option<u64>,
-    /// Of those that were found, the ones that cannot be without one that is lost: they hold a bare
-    /// pointer to it. They are counted as lost, too.
+    /// The number of intact objects that were dropped, since they hold a bare pointer to a lost object.
+    ///
+    /// They are counted in [`lost`](Self::lost), too.
     pub incomplete: u64,
-    /// Pointers to lost objects in an `Option`, a list or a map, which are gone from there.
+    /// The number of pointers to lost objects that were removed from options, lists, sets and maps.
     pub cut: u64,
 }
 
@@ -59,29 +61,31 @@ impl fmt::Display for Salvage {
     }
 }
 
-/// True if a save is damaged. A newer format or a limit is no damage; the load says so.
-pub(super) fn is_wreck(save: &[u8], limits: &Limits) -> bool {
+/// Returns true if a save is damaged. A newer format and an exceeded limit are not damage; the load reports them.
+pub(super) fn is_damaged(save: &[u8], limits: &Limits) -> bool {
     check(save, limits).is_err_and(|error| error.is_damage())
 }
 
-/// Makes a whole save of what is whole of a damaged one.
+/// Writes the intact objects of a damaged save as a new save.
 ///
 /// # Errors
 ///
-/// If nothing is: an empty game would go for a whole one.
+/// Returns an error if no object is intact: an empty save could be mistaken for a good one.
 pub(super) fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)> {
     let (document, found) = salvaged(save, limits)?;
     Ok((document.to_vec()?, found))
 }
 
 impl Document {
-    /// Reads what is whole of a damaged save, as a load under [`LoadPolicy::Salvage`](crate::save::LoadPolicy::Salvage)
-    /// does; `None` stands beside a save that is not damaged.
+    /// Reads the intact objects of a damaged save.
+    ///
+    /// It rescues the same objects as a load under [`LoadPolicy::Salvage`](crate::save::LoadPolicy::Salvage). The
+    /// second value says what was lost; it is `None` if the save is not damaged.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) if nothing is whole; otherwise those of
-    /// [`from_slice`](Self::from_slice) that are no damage.
+    /// Returns [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) if no object is intact, and the same errors as
+    /// [`from_slice`](Self::from_slice) that are not about damage.
     ///
     /// # Example
     ///
@@ -96,27 +100,27 @@ impl Document {
     /// ```
     pub fn salvage(save: &[u8]) -> Result<(Self, Option<Salvage>)> {
         let limits = &Limits::DEFAULT;
-        if !is_wreck(save, limits) {
+        if !is_damaged(save, limits) {
             return Ok((Self::from_slice(save)?, None));
         }
         let (document, found) = salvaged(save, limits)?;
-        // It is whole now, and read as one: what leads to lost objects is gone.
+        // All pointers to lost objects are removed, so the result must pass the checks of an intact save.
         Ok((Self::from_slice(&document.to_vec()?)?, Some(found)))
     }
 }
 
 fn salvaged(save: &[u8], limits: &Limits) -> Result<(Document, Salvage)> {
-    let wreck = Wreck::read(save, limits)?;
+    let damaged = Wreck::read(save, limits)?;
     let mut found =
-        Salvage { lost_bytes: wreck.lost_bytes, places: wreck.places, ..Salvage::default() };
-    let (scan, classes) = wreck.scan(limits)?;
+        Salvage { lost_bytes: damaged.lost_bytes, places: damaged.places, ..Salvage::default() };
+    let (scan, classes) = damaged.scan(limits)?;
     let stored = Stored::new(classes.clone());
-    let mut document = Document::of_scan(wreck.plain(), scan, classes, limits, |_| Ok(()))?;
+    let mut document = Document::of_scan(damaged.plain(), scan, classes, limits, |_| Ok(()))?;
     let objects = document.entries().filter(|entry| !entry.is_kept());
     let mut alive: HashSet<ObjectId> = objects.map(|entry| entry.id()).collect();
     loop {
         let mut has_changed = false;
-        // What an object leads to mostly stands behind it.
+        // Objects mostly refer to later objects, so going backwards usually finds all losses in one pass.
         for (class, place) in document.last_first() {
             let Some(entry) = place else { continue };
             let is_whole = alive.contains(&entry.id())
@@ -136,7 +140,7 @@ fn salvaged(save: &[u8], limits: &Limits) -> Result<(Document, Salvage)> {
     }
     found.objects = alive.len() as u64;
     let left = document.entries().count() as u64;
-    found.lost = wreck.records().map(|records| records.saturating_sub(left));
+    found.lost = damaged.records().map(|records| records.saturating_sub(left));
     if alive.is_empty() {
         return Err(nothing_whole(found.lost));
     }
@@ -144,9 +148,10 @@ fn salvaged(save: &[u8], limits: &Limits) -> Result<(Document, Salvage)> {
     Ok((document, found))
 }
 
-/// Takes the pointers to lost objects out of a value, each with what cannot be without it. False if the value cannot.
+/// Removes the pointers to lost objects from a value. Each is removed with the smallest element around it that an
+/// option, list, set or map can do without. Returns false if there is no such element: the value as a whole is lost.
 ///
-/// There is no recursion: a value may nest deeper than the calls of a small thread.
+/// It does not recurse: values may be nested too deeply for the stack of a small thread.
 fn mend(
     value: &mut Value,
     class: usize,
@@ -156,23 +161,23 @@ fn mend(
 ) -> bool {
     let own = KindSchema::Class(class);
     let kind = if let Form::Value(kind) = &stored[class].form { kind } else { &own };
-    // Each part with its kind and the place of what it is in. The parts of each value begin where `starts` says.
+    // Each part has its kind and the index of its container. The parts of value `i` begin at `starts[i]`.
     let (mut parts, mut starts, mut at) = (vec![(&*value, kind, 0)], Vec::new(), 0);
     let mut lost = HashSet::new();
     while let Some(&(part, kind, _)) = parts.get(at) {
         starts.push(parts.len());
         if is_lost(part, kind, alive) {
-            let (mut gone, mut around) = (at, parts[at].2);
-            while gone > 0 && !may_lose(parts[around].1) {
-                (gone, around) = (around, parts[around].2);
+            let (mut removed, mut container) = (at, parts[at].2);
+            while removed > 0 && !may_lose(parts[container].1) {
+                (removed, container) = (container, parts[container].2);
             }
-            if gone == 0 {
+            if removed == 0 {
                 return false;
             }
-            lost.insert(gone);
-            if let KindSchema::Map(_) = parts[around].1 {
-                // A key goes with its value.
-                lost.insert(starts[around] + ((gone - starts[around]) ^ 1));
+            lost.insert(removed);
+            if let KindSchema::Map(_) = parts[container].1 {
+                // Keys and values alternate; a key is removed with its value and a value with its key.
+                lost.insert(starts[container] + ((removed - starts[container]) ^ 1));
             }
         }
         let kind_of = |place: usize| match part {
@@ -181,7 +186,7 @@ fn mend(
             }
             _ => kind.parts().get(place.checked_rem(kind.parts().len())?),
         };
-        // Long lists are of numbers.
+        // Elements without references are not listed as parts: lists of a million numbers are common.
         let leads = |kind: &KindSchema| kind.has_parts() || kind.refers();
         if matches!(part, Value::Struct(_) | Value::Enum(_)) || kind.parts().iter().any(leads) {
             let inner = part.parts().enumerate();
@@ -200,10 +205,10 @@ fn mend(
         }
         let mut next = parts.clone();
         let mut count = |of: usize| {
-            let is_kept = !lost.contains(&next.start);
+            let is_intact = !lost.contains(&next.start);
             next.start += of;
-            *cut += u64::from(!is_kept);
-            is_kept
+            *cut += u64::from(!is_intact);
+            is_intact
         };
         match value {
             Value::Option(part) => *part = part.take().filter(|_| count(1)),
@@ -216,7 +221,7 @@ fn mend(
     true
 }
 
-/// True for a pointer that leads to an object that is lost, and must lead to one.
+/// Returns true for a strong pointer to a lost object. Weak pointers may dangle.
 fn is_lost(value: &Value, kind: &KindSchema, alive: &HashSet<ObjectId>) -> bool {
     match (value, kind) {
         (
@@ -228,7 +233,7 @@ fn is_lost(value: &Value, kind: &KindSchema, alive: &HashSet<ObjectId>) -> bool 
     }
 }
 
-/// True if values of a kind can be without one of their parts.
+/// Returns true if one part can be removed from values of a kind.
 fn may_lose(kind: &KindSchema) -> bool {
     matches!(
         kind,
@@ -236,7 +241,7 @@ fn may_lose(kind: &KindSchema) -> bool {
     )
 }
 
-/// The fields that a record was read from.
+/// Returns the fields of the class or variant that a record was read from.
 fn fields<'s>(record: &Record, stored: &'s Stored) -> &'s [FieldSchema] {
     let Some(class) = record.origin.filter(|class| *class < stored.len()) else { return &[] };
     let variant = match &stored[class].form {

@@ -1,4 +1,4 @@
-//! The classes and settings of a program, with which it saves and loads.
+//! [`Saves`]: the classes and settings of a program, and its calls to save and load.
 
 use std::any::Any;
 use std::fmt;
@@ -19,9 +19,9 @@ use crate::{ErrorKind, Limits, LoadOptions, Result, World};
 
 /// Saves and loads values, in files, slots, stores and memory.
 ///
-/// It has the classes of a program, its settings, and a thread for saves in the background. It keeps no list of objects
-/// and nothing of what was loaded: a [`SaveManager`](crate::SaveManager) is the list, and a
-/// [`Loaded`](crate::Loaded) has what belongs to a load.
+/// A `Saves` holds the program's registered classes, its settings, and a thread for saves in the background. It holds
+/// no objects and no loaded data: a [`SaveManager`](crate::SaveManager) is a list of objects, and a
+/// [`Loaded`](crate::Loaded) holds the result of one load.
 ///
 /// ```
 /// use persist::save::SlotInfo;
@@ -42,21 +42,22 @@ use crate::{ErrorKind, Limits, LoadOptions, Result, World};
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// It is `Send` and `Sync`. Clones share the classes and the thread. A setting that is made on a clone is the clone's own.
+/// A `Saves` is `Send` and `Sync`. Clones share the classes and the thread. A setting that is changed on a clone
+/// applies to that clone only.
 #[derive(Clone)]
 pub struct Saves {
     settings: Arc<Settings>,
     shared: Arc<SharedState>,
 }
 
-/// What a save knows before its first byte.
+/// The state of a save before its first byte is written: the classes, and the class of the value.
 pub struct Prepared {
     pub(super) registry: Arc<Registry>,
-    /// Of the value; 0 for objects.
+    /// The index of the value's class; 0 for a list of objects.
     pub(super) class: usize,
 }
 
-/// What each clone may have otherwise.
+/// The settings, which may differ between clones.
 #[derive(Clone, Default)]
 struct Settings {
     header: Header,
@@ -66,25 +67,25 @@ struct Settings {
     watch: Option<Arc<Watch>>,
 }
 
-/// The settings of all programs that set nothing: a save by `persist::to_vec` makes none.
+/// The default settings, shared so that `persist::to_vec`, which creates a `Saves` per call, does not allocate them.
 static DEFAULT: LazyLock<Arc<Settings>> = LazyLock::new(Arc::default);
 
-/// What all clones share.
+/// The state that all clones share.
 #[derive(Default)]
 struct SharedState {
-    /// Copied if a class is registered while a save or load has the registry: no lock is held while code of the program
-    /// runs in one.
+    /// The registry is copied if a class is registered while a save or load uses it. So no lock is held while hooks of
+    /// the program run.
     registry: RwLock<Arc<Registry>>,
     worker: Worker,
     scratch: Mutex<Scratch>,
 }
 
-/// What one save leaves to the next.
+/// Buffers and sizes that one save leaves for the next.
 #[derive(Default)]
 pub(super) struct Scratch {
-    /// So that saves after the first find it large enough.
+    /// A buffer that has grown to the size of the earlier saves.
     pub(super) buffer: Buffer,
-    /// Bytes of the last two saves in memory, without their long lists: the next one is about as long.
+    /// Bytes of the last two saves in memory, without their long lists. They predict the size of the next one.
     pub(super) last_sizes: [usize; 2],
 }
 
@@ -95,16 +96,17 @@ impl Default for Saves {
 }
 
 impl Saves {
-    /// Makes one without classes, and with the default settings.
+    /// Creates a `Saves` without registered classes and with the default settings.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 }
 
-/// Classes. Those that a saved or loaded type reaches are registered by themselves.
+/// These methods register classes. Saving or loading a type registers it and every class that its fields reach. A load
+/// cannot find the other classes that way: implementors of traits, objects of a list, components and resources.
 impl Saves {
-    /// Registers class `T` and those it reaches.
+    /// Registers class `T` and the classes that it reaches.
     ///
     /// # Errors
     ///
@@ -113,7 +115,7 @@ impl Saves {
         self.change_classes(|registry| registry.register::<T>())
     }
 
-    /// Registers what a pointer of type `Q` leads to, such as an `Arc<Mutex<Hero>>`.
+    /// Registers the class that a pointer of type `Q` leads to, such as an `Arc<Mutex<Hero>>`.
     ///
     /// # Errors
     ///
@@ -124,6 +126,30 @@ impl Saves {
 
     /// Registers class `T` as an implementor of a trait: `register_as::<Sword, dyn Item>()`.
     ///
+    /// ```
+    /// use persist::{Persist, Saves};
+    ///
+    /// #[persist::dynamic]
+    /// trait Item {
+    ///     fn price(&self) -> u32;
+    /// }
+    ///
+    /// #[derive(Persist)]
+    /// struct Sword { sharp: u32 }
+    ///
+    /// impl Item for Sword {
+    ///     fn price(&self) -> u32 { 10 * self.sharp }
+    /// }
+    ///
+    /// let saves = Saves::new();
+    /// saves.register_as::<Sword, dyn Item>()?;
+    /// let bag: Vec<Box<dyn Item>> = vec![Box::new(Sword { sharp: 4 })];
+    /// let save = saves.to_vec(&bag)?;
+    /// let bag = saves.from_slice::<Vec<Box<dyn Item>>>(&save)?;
+    /// assert_eq!(bag[0].price(), 40);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Returns the same errors as [`Registry::register_as`].
@@ -131,7 +157,7 @@ impl Saves {
         self.change_classes(|registry| registry.register_as::<T, D>())
     }
 
-    /// Registers `T` with a function of the program that makes an empty one.
+    /// Registers class `T` with a function of the program that creates an empty `T`.
     ///
     /// # Errors
     ///
@@ -161,7 +187,7 @@ impl Saves {
         self.change_classes(|registry| registry.register_resource::<T>())
     }
 
-    /// Says that a class is gone for good: loads drop its objects, and the lock no longer asks for it.
+    /// Declares that a class was removed: loads drop its objects, and the lock test no longer asks for it.
     ///
     /// # Errors
     ///
@@ -170,13 +196,13 @@ impl Saves {
         self.change_classes(|registry| registry.removed_class(name))
     }
 
-    /// The classes that are registered now.
+    /// Returns the classes that are registered now. Later registrations do not change the returned registry.
     #[must_use]
     pub fn registry(&self) -> Arc<Registry> {
         Arc::clone(&self.shared.registry.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Changes the classes, for all clones.
+    /// Changes the registered classes, for all clones.
     pub(crate) fn change_classes<R>(
         &self,
         change: impl FnOnce(&mut Registry) -> Result<R>,
@@ -186,7 +212,7 @@ impl Saves {
     }
 }
 
-/// Settings.
+/// These methods change the settings.
 impl Saves {
     /// Sets how saves are written: backups, compression, and what to do about other programs.
     #[must_use]
@@ -195,29 +221,31 @@ impl Saves {
         self
     }
 
-    /// Sets what loads do about saves that are not the program's own.
+    /// Sets how strict loads are about damaged saves, unknown data, missing fields and numbers that do not fit.
     #[must_use]
     pub fn load_options(mut self, options: LoadOptions) -> Self {
         self.settings().load_options = options;
         self
     }
 
-    /// Sets the bounds on what is saved and loaded.
+    /// Sets the limits on sizes, depths and counts of saves and loads.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.settings().output.limits = limits;
         self
     }
 
-    /// Sets where saves are kept, in place of the files of the system.
+    /// Sets the storage that holds the saves, in place of the file system.
     #[must_use]
     pub fn storage(mut self, storage: impl Storage + 'static) -> Self {
         self.settings().output.storage = Arc::new(Patient::new(storage));
         self
     }
 
-    /// Sets the context of all saves and loads: a value of the program's own that types reach while they are saved and
-    /// loaded, such as the running game's table of items.
+    /// Sets the context of all saves and loads: a value of the program that types can read while they are saved and
+    /// loaded.
+    ///
+    /// An example is the table of items of the running game.
     ///
     /// ```
     /// use std::sync::Arc;
@@ -245,10 +273,10 @@ impl Saves {
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
-    /// Hooks, `with` modules and [types written by hand](crate::codec::Encoder::context) reach it. A
-    /// [world](World::registry_mut) that is loaded, and a [`Session`](crate::Session) that is opened, take it over. Put
-    /// what the program changes later into a cell: `Arc<Mutex<Items>>` is a context of type `Mutex<Items>`. A save with
-    /// another context is one by a clone: `saves.clone().context(..)`.
+    /// Hooks, `with` modules and [types written by hand](crate::codec::Encoder::context) can read the context. A
+    /// [world](World::registry_mut) that is loaded, and a [`Session`](crate::Session) that is opened, use it too. Put
+    /// data that the program changes later into a cell: `Arc<Mutex<Items>>` is a context of type `Mutex<Items>`. To
+    /// save with another context, set it on a clone: `saves.clone().context(..)`.
     #[must_use]
     pub fn context<C: Any + Send + Sync>(mut self, context: Arc<C>) -> Self {
         self.settings().context = Some(context);
@@ -259,7 +287,7 @@ impl Saves {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::TooLarge`] if one has more than 65,535 bytes.
+    /// Returns [`ErrorKind::TooLarge`] if the name or the version has more than 65,535 bytes.
     pub fn application(mut self, name: &str, version: &str) -> Result<Self> {
         for text in [name, version] {
             if text.len() > usize::from(u16::MAX) {
@@ -276,7 +304,8 @@ impl Saves {
         Ok(self)
     }
 
-    /// Sets the name of the device, so that [`Slot::compare`](super::Slot::compare) recognises saves of several devices.
+    /// Sets the name of the device, so that [`Slot::compare`](super::Slot::compare) recognises saves of several
+    /// devices.
     ///
     /// ```
     /// use persist::Saves;
@@ -290,14 +319,14 @@ impl Saves {
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
-    /// Every save to a file then has a version vector in its header: how often each device has saved the slot.
-    /// It has the counts of the save that it replaces, and one more for this device. Without a name saves have
-    /// no counts. If the replaced save has some, the device without a name is counted, which all such programs
-    /// share.
+    /// Every save to a file then has a version vector in its header: a count for each device of how often it has saved
+    /// the slot. A save takes over the counts of the save that it replaces, and increments the count of this device.
+    /// Without a device name, saves have no version vector. If the replaced save has one, the save is counted for the
+    /// nameless device, which all programs without a device name share.
     ///
-    /// No two devices of a player may have one name. The name of the host usually serves. A name drawn at
-    /// random once, and kept with the settings of the program, always does. Counts begin in an epoch that is
-    /// drawn at random too, so that the bytes of such files differ from run to run.
+    /// Two devices of one player must not have the same name. The host name usually works. A random name that is drawn
+    /// once, and stored in the settings of the program, always works. Counts begin in an epoch that is drawn at random
+    /// too, so the bytes of such files differ from run to run.
     ///
     /// # Errors
     ///
@@ -320,10 +349,11 @@ impl Saves {
         Ok(self)
     }
 
-    /// Calls a function while a [`World`] is loaded, with how many of its objects are: for a progress bar.
+    /// Sets a function that is called while a [`World`] is loaded, with the number of loaded objects, for a progress
+    /// bar.
     ///
-    /// It is called on the thread of the load, once for every thousand objects, and at the end of them. What comes before,
-    /// reading and checking the file, is not counted.
+    /// It is called on the thread of the load, at the start, about every thousand objects, and at the end. The time to
+    /// read and check the file, which comes first, is not part of the progress.
     ///
     /// ```
     /// use std::sync::{Arc, Mutex};
@@ -347,7 +377,7 @@ impl Saves {
         self
     }
 
-    /// Sets how long a save may take before an event of `tracing` reports it. Default 1 s.
+    /// Sets how long a save may take before a `tracing` event reports it as slow. The default is 1 s.
     #[cfg(feature = "tracing")]
     #[must_use]
     pub fn slow_after(mut self, limit: std::time::Duration) -> Self {
@@ -355,13 +385,13 @@ impl Saves {
         self
     }
 
-    /// The settings, which from then on are this clone's own.
+    /// Returns the settings for a change, copied first if other clones share them.
     fn settings(&mut self) -> &mut Settings {
         Arc::make_mut(&mut self.settings)
     }
 }
 
-/// A program's registry, such as the one that its [lock](crate::assert_lock) is tested with.
+/// Creates a `Saves` from a registry, such as the one that the program's [lock](crate::assert_lock) is tested with.
 impl From<Registry> for Saves {
     fn from(registry: Registry) -> Self {
         let settings = Settings { context: registry.context.clone(), ..Settings::default() };
@@ -376,7 +406,7 @@ impl fmt::Debug for Saves {
     }
 }
 
-/// What the calls are made of.
+/// Parts that the public calls use.
 impl Saves {
     pub(crate) fn output(&self) -> &Output {
         &self.settings.output
@@ -402,7 +432,7 @@ impl Saves {
         self.settings.watch.as_deref()
     }
 
-    /// These saves for a load that is none of the program's.
+    /// Returns a clone for a load that the program did not ask for, so that its progress function is not called.
     pub(super) fn unwatched(&self) -> Self {
         let mut saves = self.clone();
         saves.settings().watch = None;
@@ -413,7 +443,8 @@ impl Saves {
         &self.shared.worker
     }
 
-    /// Registers the type of a value, and the classes that only the value knows: those in a world.
+    /// Registers the type of a value. For a world, registers the classes of its components and resources too, which its
+    /// type does not name.
     pub(super) fn register_value<T: Persist>(&self, value: &T) -> Result<Prepared> {
         let any: &dyn Any = value;
         let world = any.downcast_ref::<World>();
@@ -434,7 +465,7 @@ impl Saves {
         Ok(Prepared { registry: self.registry(), class })
     }
 
-    /// The memory of the last save; none while another thread has it.
+    /// Takes the buffers of the last save, or empty ones while another thread uses them.
     pub(super) fn take_scratch(&self) -> Scratch {
         mem::take(&mut held(&self.shared.scratch))
     }
@@ -443,7 +474,7 @@ impl Saves {
         *held(&self.shared.scratch) = scratch;
     }
 
-    /// Calls a function with the buffer of the last save, for one that goes to a file.
+    /// Calls a function with the buffer of the last save, for a save to a file.
     pub(super) fn with_buffer<R>(&self, run: impl FnOnce(&mut Buffer) -> Result<R>) -> Result<R> {
         let mut scratch = self.take_scratch();
         let result = run(&mut scratch.buffer);
@@ -451,7 +482,7 @@ impl Saves {
         result
     }
 
-    /// Waits for the saves of a file in the background.
+    /// Waits for the background saves of a file.
     pub(crate) fn settle(&self, path: &Path) {
         let worker = self.worker();
         if !worker.is_new() {

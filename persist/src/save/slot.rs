@@ -1,4 +1,4 @@
-//! A place that holds a save: what is saved, loaded and deleted there.
+//! [`Slot`]: a handle of one place to save to, load from and delete.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::storage::{SaveOptions, SlotAge, auto_name, check_slot_name, slots};
 use crate::types::Remap;
 use crate::{Error, ErrorKind, Result};
 
-/// A place that holds a save: a file, a slot of a folder or of a store, or a rotation of automatic saves.
+/// A handle of one place for a save: a file, a slot of a folder or store, or a rotation of automatic saves.
 ///
-/// [`Saves::file`], [`Slots::slot`](super::Slots::slot) and [`Slots::auto`](super::Slots::auto) return one. Nothing is read
-/// or written before one of its calls.
+/// [`Saves::file`], [`Slots::slot`](super::Slots::slot) and [`Slots::auto`](super::Slots::auto) return it. Creating the
+/// handle reads and writes nothing.
 ///
 /// ```
 /// use persist::save::SlotInfo;
@@ -37,11 +37,11 @@ use crate::{Error, ErrorKind, Result};
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// Each save has a [`SlotInfo`]: without [`info`](Self::info), one with the time alone. Info and number of backups
-/// belong to this handle, and not to the slot: another handle of the same slot has its own.
+/// Each save has a [`SlotInfo`]. Without [`info`](Self::info), it holds only the time. The info and the number of
+/// backups belong to this handle, not to the slot: another handle of the same slot has its own.
 ///
-/// What a load cannot give to the program is kept beside the slot: a damaged save as `name.damaged`, one that the program
-/// refuses as `name.refused`. Later saves do not remove them.
+/// A save that cannot be loaded is kept beside the slot. A damaged save is kept as `name.damaged`, and a save that the
+/// program refuses as `name.refused`. Later saves do not remove these files.
 #[derive(Clone)]
 #[must_use = "a handle does nothing by itself; call `save` or `load`"]
 pub struct Slot {
@@ -76,63 +76,66 @@ impl Slot {
         Self::new(saves, Place::Auto(home.clone(), keep))
     }
 
-    /// This place for saves without metadata and time.
+    /// Returns this handle for saves without metadata and time.
     pub(super) fn plain(self) -> Self {
         Self { info: None, ..self }
     }
 
-    /// Sets what a list of saves shows of the saves by this handle. Each save sets the time.
+    /// Sets the title, play time and thumbnail of the saves by this handle. Each save sets the time.
     pub fn info(self, info: SlotInfo) -> Self {
         Self { info: Some(info), ..self }
     }
 
-    /// Sets how many earlier saves stay after the saves by this handle, in place of [`SaveOptions::backups`]. A save of the
-    /// slot by another handle removes those beyond its own number.
+    /// Sets how many backups the saves by this handle keep, in place of [`SaveOptions::backups`].
+    ///
+    /// A save of the slot by another handle removes the backups beyond its own number.
     pub fn backups(self, backups: u32) -> Self {
         Self { backups: Some(backups), ..self }
     }
 
-    /// Saves a value or objects, and replaces the save that is here as a whole.
+    /// Saves a value or a list of objects, and replaces the previous save atomically.
     ///
-    /// The save is written to a temporary file beside it, flushed and renamed, so that a crash leaves the old
-    /// save or the new one. The old one stays as a backup, `name.bak`, as [`SaveOptions`] say. A temporary
-    /// file left by a killed process is removed by the next save or load. Saves of the file in the background
-    /// are waited for.
+    /// The save is written to a temporary file in the same folder, flushed and renamed. A crash leaves the old save or
+    /// the new one. The old save becomes the backup `name.bak`, depending on [`SaveOptions`]. The next save or load
+    /// removes a temporary file that a killed process left. The call first waits for background saves of the same file.
     ///
-    /// A rotation takes the next of the slots `auto1`, `auto2` and so on: one that does not exist yet, or else the oldest.
+    /// A rotation uses the next of the slots `auto1`, `auto2` and so on: a slot that does not exist yet, or else the
+    /// oldest.
     ///
-    /// In a store, a [`Loaded`] value continues the save that it was loaded from. If another program has replaced that, the
-    /// save is a conflict. A value that was not loaded replaces whatever is there.
+    /// In a store, a [`Loaded`] value continues the save that it was loaded from. If another program has replaced that
+    /// save since, the call returns a conflict. A value that was not loaded replaces the current save.
     ///
-    /// The `validate` functions of all classes run before anything is written: what a load would refuse is not saved.
+    /// The `validate` functions of all classes run before anything is written. So a value that a load would refuse is
+    /// not saved.
     ///
     /// # Errors
     ///
-    /// The old save then is as it was, and so are its backups. The exception is a folder that cannot be flushed after the
-    /// new file took its place, which the message says.
+    /// Returns an error if the content refuses to be saved or the save cannot be written. The old save and its backups
+    /// are then unchanged. The one exception is a folder that cannot be flushed after the new file is in its place; the
+    /// message says so.
     ///
     /// - [`ErrorKind::NoContent`] for a [`SaveManager`](crate::SaveManager) without objects;
-    /// - [`ErrorKind::Refused`] if a `validate` function or a hook refuses, and whatever else an object refuses, with its id,
-    ///   class and field;
-    /// - [`ErrorKind::Unsupported`] if a class has a `before_save` hook and the content is no `&mut`;
-    /// - [`ErrorKind::NoSpace`], or [`ErrorKind::Io`] if the file cannot be written;
-    /// - [`ErrorKind::InvalidValue`] if the name is none for a slot, or is too long for those of backups;
+    /// - [`ErrorKind::Refused`] if a `validate` function or a hook refuses;
+    /// - any other error of an object that cannot be saved, with its id, class and field;
+    /// - [`ErrorKind::Unsupported`] if a class has a `before_save` hook and the content is not a `&mut` reference;
+    /// - [`ErrorKind::NoSpace`] if the disk is full, or [`ErrorKind::Io`] if the file cannot be written;
+    /// - [`ErrorKind::InvalidValue`] if the slot name is invalid, or too long for the names of its backups;
     /// - [`ErrorKind::InUse`] if another program is writing the save, or has it open in a [`Session`](crate::Session);
     /// - [`ErrorKind::Conflict`] if another program has replaced the save in a store;
-    /// - [`ErrorKind::TooLarge`] if the info is over [`Limits::metadata`](crate::Limits::metadata).
+    /// - [`ErrorKind::TooLarge`] if the info exceeds [`Limits::metadata`](crate::Limits::metadata).
     pub fn save(&self, mut content: impl Content) -> Result<SaveOutcome> {
         self.save_content(&mut content)
     }
 
-    /// Compiled once, for content of any type.
+    /// Saves content through a trait object, so that this code is compiled once and not for each type.
     fn save_content(&self, content: &mut dyn WriteContent) -> Result<SaveOutcome> {
         let target = self.target()?;
         let prepared = content.prepare(&self.saves)?;
         let header = self.header()?;
         match target.file() {
-            // One that waits is not given up for this one, which may fail.
+            // A waiting background save is written, not superseded: this save may still fail.
             Some(path) => self.saves.settle(path),
-            // Any file of a rotation may be the one that is being written.
+            // The background thread may be writing any file of the rotation.
             None => self.saves.worker().settle_all(),
         }
         let output = self.output();
@@ -147,20 +150,21 @@ impl Slot {
         })
     }
 
-    /// Takes a snapshot of a value or of objects, and saves it on another thread.
+    /// Encodes a snapshot of a value or a list of objects now, and writes it on another thread.
     ///
-    /// The call runs hooks and encodes, and never waits for the disk. All clones of one [`Saves`] share one such thread,
-    /// which writes one save after the other. If a file is still being written, the next save of it waits; of several that
-    /// wait only the newest is written. The thread chooses the file of a rotation when it writes it:
-    /// [`BackgroundSave::path`] knows it then. A load of the file, or a [`save`](Self::save), waits for all of them.
+    /// The call runs the hooks and encodes into memory; it does not wait for the disk. All clones of one [`Saves`]
+    /// share one thread, which writes one save at a time. If a file is still being written, its next save waits; if
+    /// several saves of a file wait, only the newest is written. The thread chooses the slot of a rotation when it
+    /// begins to write: [`BackgroundSave::path`] returns it from then on. [`load`](Self::load) and [`save`](Self::save)
+    /// wait for background saves of the same file.
     ///
-    /// `std::process::exit` ends the thread wherever it is, and leaves the previous save. Call
-    /// [`Saves::wait`] first.
+    /// `std::process::exit` kills the thread in the middle of a save, which leaves the previous save in place. Call
+    /// [`Saves::wait`] before you exit.
     ///
     /// # Errors
     ///
-    /// Returns what the content refuses, like [`save`](Self::save). [`BackgroundSave::wait`] or
-    /// [`Saves::wait`] returns what goes wrong later.
+    /// Returns the same errors as [`save`](Self::save) about the content. [`BackgroundSave::wait`] or [`Saves::wait`]
+    /// returns later errors, such as a full disk.
     pub fn save_in_background(&self, mut content: impl Content) -> Result<BackgroundSave> {
         self.enqueue(&mut content)
     }
@@ -176,7 +180,7 @@ impl Slot {
         let header = self.header()?;
         let mut limits = output.limits;
         if output.options.compression != Compression::None {
-            // Only the compressed save is to be within the limit.
+            // The limit applies to the compressed save, not to the snapshot.
             limits.bytes = u64::MAX;
         }
         let mut sealer = Sealer::snapshot(&limits);
@@ -188,26 +192,45 @@ impl Slot {
         Ok(worker.enqueue(target, content.continued(), snapshot, output))
     }
 
-    /// Loads the save: one value, or objects as a [`SaveManager`](crate::SaveManager).
+    /// Loads the save: one value, or a list of objects as a [`SaveManager`](crate::SaveManager).
     ///
-    /// A rotation loads its newest save. If that is damaged, or the program's `validate` functions refuse it, the other
-    /// slots of the rotation stand in for it as its backups do, the newest first.
+    /// A rotation loads its newest save. If that save is damaged or a `validate` function refuses it, the other slots
+    /// of the rotation serve as its backups, newest first.
     ///
-    /// If the file is damaged, its newest good backup is loaded and takes its place. The damaged file is kept
-    /// beside it as `name.damaged`. If the program's `validate` functions refuse the save, the newest backup that passes is
-    /// loaded, and no file is moved. [`Loaded::recovery`] reports both.
+    /// If the file is damaged, its newest good backup is loaded and takes its place. The damaged file is kept beside it
+    /// as `name.damaged`. If a `validate` function of the program refuses the save, the newest backup that passes is
+    /// loaded, and no file is moved. [`Loaded::recovery`] reports both cases.
     ///
-    /// A save that the program cannot load otherwise is an error. It is kept beside the slot as `name.refused`, or as
-    /// `name.damaged` if it is damaged, so that later saves do not remove it.
+    /// A save whose data the program's types do not accept is an error, and no backup is loaded. The save is kept
+    /// beside the slot as `name.refused`, so that later saves do not remove it. A damaged save without a good backup is
+    /// kept as `name.damaged`.
     ///
-    /// A missing file stays missing, since the player may have deleted it. If it has backups, the error names
-    /// those that can be loaded by their own path.
+    /// A backup is not loaded in place of a missing file, since the player may have deleted it. If a missing file has
+    /// backups, the error names them, and each can be loaded by its own path.
+    ///
+    /// ```
+    /// use persist::{ErrorKind, Loaded, Saves};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let slot = Saves::new().slots(folder.path()).slot("Ada");
+    /// let level: Loaded<u32> = match slot.load() {
+    ///     Ok(level) => level,
+    ///     Err(error) if error.kind() == ErrorKind::NotFound => Loaded::from(1), // a new game
+    ///     Err(error) => return Err(error),
+    /// };
+    /// assert_eq!(*level, 1);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::NotFound`] if there is no such save; whatever is not a whole, true save, or holds what its
-    /// classes do not accept; [`ErrorKind::WrongClass`] if the save holds objects and a value was asked for, or a value of
-    /// another type.
+    /// Returns an error if the save cannot be loaded:
+    ///
+    /// - [`ErrorKind::NotFound`] if the save does not exist;
+    /// - [`ErrorKind::Damaged`], [`ErrorKind::Truncated`] or a similar kind if the file is not an intact save;
+    /// - the error of a class that does not accept its saved value, with object, class and field;
+    /// - [`ErrorKind::WrongClass`] if the save holds a list of objects but one value was requested, or a value of
+    ///   another type.
     pub fn load<T: Loadable>(&self) -> Result<Loaded<T>> {
         self.load_with(None)
     }
@@ -233,15 +256,18 @@ impl Slot {
         }
     }
 
-    /// Deletes the save with its backups and the damaged and refused saves that were kept, the save itself last.
+    /// Deletes the save, its backups, and the damaged and refused saves that were set aside.
     ///
-    /// A rotation deletes all of its slots.
+    /// The save itself is deleted last. For a rotation, all of its slots are deleted.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::NotFound`] if there is none, [`ErrorKind::Io`] if a file cannot be removed,
-    /// [`ErrorKind::InUse`] if another program is writing the save or has it open,
-    /// [`ErrorKind::InvalidValue`] for a name that is none for a slot.
+    /// Returns an error if the save cannot be deleted:
+    ///
+    /// - [`ErrorKind::NotFound`] if the save does not exist;
+    /// - [`ErrorKind::Io`] if a file cannot be removed;
+    /// - [`ErrorKind::InUse`] if another program is writing the save or has it open;
+    /// - [`ErrorKind::InvalidValue`] if the slot name is invalid.
     pub fn delete(&self) -> Result<()> {
         self.saves.worker().settle_all();
         let output = self.output();
@@ -267,7 +293,7 @@ impl Slot {
         }
     }
 
-    /// The file of the save, for whatever takes a path. That of a rotation is its newest save.
+    /// Returns the path of the save. For a rotation, this is the path of its newest save.
     ///
     /// ```
     /// # let saves = persist::Saves::new();
@@ -276,13 +302,13 @@ impl Slot {
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
-    /// Some systems take names that differ only in case, or in the encoding of an accent, for one file.
-    /// A program that lets players choose names should compare them by its own rule.
+    /// On some systems, names that differ only in case or in the encoding of an accent are the same file. A program
+    /// that lets players choose names should compare them by its own rule.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::InvalidValue`] for a name that [no slot can have](check_slot_name),
-    /// [`ErrorKind::NotFound`] for a rotation without saves, [`ErrorKind::Unsupported`] for a slot of a store.
+    /// Returns [`ErrorKind::InvalidValue`] if [no slot can have](check_slot_name) the name, [`ErrorKind::NotFound`] for
+    /// a rotation without saves, and [`ErrorKind::Unsupported`] for a slot of a store.
     pub fn path(&self) -> Result<PathBuf> {
         let newest = self.newest_first()?.into_iter().next();
         match newest.ok_or_else(|| no_slot(&auto_name(1)))? {
@@ -293,7 +319,7 @@ impl Slot {
         }
     }
 
-    /// Where a save goes.
+    /// Returns the destination of a save.
     fn target(&self) -> Result<Destination> {
         Ok(match &self.place {
             Place::File(path) => Destination::One(SaveLocation::File(path.clone())),
@@ -305,7 +331,7 @@ impl Slot {
         })
     }
 
-    /// Where a load reads: the saves of a rotation, or the one that there is.
+    /// Returns the locations that a load reads: the saves of a rotation, newest first, or the one save.
     fn newest_first(&self) -> Result<Vec<SaveLocation>> {
         let home = match self.target()? {
             Destination::One(location) => return Ok(vec![location]),
@@ -313,7 +339,7 @@ impl Slot {
         };
         self.saves.worker().settle_all();
         let mut autos = home.autos(&*self.saves.output().storage)?;
-        // What its header does not say may be the newest.
+        // A slot whose header is damaged has an unknown age, so it may be the newest: it comes first.
         let key = |(number, age): &(u32, SlotAge)| (*age == SlotAge::Damaged, *age, *number);
         sort_by(&mut autos, |one, other| key(other).cmp(&key(one)));
         Ok(autos.into_iter().map(|(number, _)| home.location(&auto_name(number))).collect())
@@ -323,14 +349,14 @@ impl Slot {
         &self.saves
     }
 
-    /// The output with this handle's number of backups.
+    /// Returns the output settings with this handle's number of backups.
     pub(super) fn output(&self) -> Output {
         let output = self.saves.output().clone();
         let backups = self.backups.unwrap_or(output.options.backups);
         Output { options: SaveOptions { backups, ..output.options }, ..output }
     }
 
-    /// The header of the next save, with the info and the time.
+    /// Creates the header of the next save, with the info and the time.
     fn header(&self) -> Result<Header> {
         let header = self.saves.header();
         let Some(info) = self.info.clone() else { return Ok(header.clone()) };
@@ -355,14 +381,15 @@ impl fmt::Debug for Slot {
     }
 }
 
-/// A remap is for one load: it borrows what it makes new ids from, and no later load can meet it by mistake.
+/// The calls that load with a remap. They take `&mut self`, since a [`Remap`] borrows its table of new ids for one load
+/// and is not part of the settings: a later load cannot use it by mistake.
 impl Remap<'_> {
     /// Loads a save like [`Slot::load`], with new ids for handles.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Slot::load`]; [`ErrorKind::MissingObject`] for an id
-    /// without a new one under [`Missing::Error`](crate::types::Missing::Error).
+    /// Returns the same errors as [`Slot::load`], and [`ErrorKind::MissingObject`] for an id without a new id if the
+    /// remap is set to [`Missing::Error`](crate::types::Missing::Error).
     pub fn load<T: Loadable>(&mut self, slot: &Slot) -> Result<Loaded<T>> {
         slot.load_with(Some(self))
     }

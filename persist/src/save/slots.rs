@@ -1,4 +1,4 @@
-//! The saves of a folder or a store, as a player sees them.
+//! [`Slots`]: the saves of a folder or a store, listed, copied and renamed by name.
 
 use std::fmt;
 use std::io::{self, Read, SeekFrom};
@@ -17,49 +17,52 @@ use crate::storage::{
 };
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// A save in a list, described by its header and its end; [`Slots::list`] returns it.
+/// A save in a list, described by its header and its last bytes; [`Slots::list`] returns it.
 ///
-/// Its [`Display`](fmt::Display) is a line for the player: the title that the name was made of, the title of the info, time, play time, and what is wrong if anything is.
+/// Its [`Display`](fmt::Display) is a line for the player. It shows the title that the slot name was made from, the
+/// title of the info, the time and the play time. It also says if the save is damaged.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SlotEntry {
     /// The name of the file without `.sav`.
     pub name: String,
-    /// The file; empty for a slot of a store.
+    /// The path of the file; empty for a slot of a store.
     pub path: PathBuf,
-    /// Bytes of the file.
+    /// The size of the save in bytes.
     pub size: u64,
-    /// Whether it can be loaded, judged by its two ends.
+    /// Whether the save can be loaded, judged by its header and its last bytes.
     pub health: Health,
-    /// Application, version, generation and devices; of the newest good backup if that of the save cannot be read.
+    /// The header of the save; of its newest good backup if the header of the save cannot be read.
     pub header: Header,
-    /// Title, time, play time and thumbnail of that save.
+    /// Title, time, play time and thumbnail, from [`header`](Self::header).
     pub info: SlotInfo,
-    /// Earlier saves, the newest first.
+    /// The backups of the save, newest first.
     pub backups: Vec<PathBuf>,
-    /// The backup that a load takes; looked for only if the save is damaged.
+    /// The backup that a load would use; `None` unless the save is damaged.
     pub good_backup: Option<PathBuf>,
-    /// Damaged saves of this slot that were kept.
+    /// Damaged saves of this slot that were set aside as `name.damaged`.
     pub damaged: Vec<PathBuf>,
-    /// Saves of this slot that were kept since a program could not load them.
+    /// Saves of this slot that a program could not load, set aside as `name.refused`.
     pub refused: Vec<PathBuf>,
 }
 
-/// Whether a save can be loaded, judged by its header and its end.
+/// Whether a save can be loaded, judged by its header and its last bytes.
+///
+/// Each variant but [`Whole`](Self::Whole) holds a message that says what is wrong.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Health {
-    /// It begins and ends as it should; what is between is checked by a load.
+    /// The header and the trailer are intact. The bytes between are checked only when the save is loaded.
     Whole,
-    /// It is cut short, with what is wrong.
+    /// The save is cut short.
     Truncated(String),
-    /// It is damaged, with what is wrong.
+    /// The save is damaged.
     Damaged(String),
-    /// A newer version of the library wrote it, with what is unknown.
+    /// A newer version of the library wrote the save, in a format that this version does not know.
     Newer(String),
-    /// It is over one of the [`Limits`], with that limit; nothing is wrong with it.
+    /// The save exceeds one of the [`Limits`], which the message names. The save itself may be fine.
     TooLarge(String),
-    /// The system does not let it be read, with what it says: the permissions, or the disk.
+    /// The system could not read the file, for example for lack of permissions or because of a disk error.
     Unread(String),
 }
 
@@ -76,7 +79,7 @@ impl Health {
     }
 }
 
-/// What is wrong with a save; nothing for a whole one.
+/// Shows the fault and its message, such as `cut short: ...`; shows `whole` for a whole save.
 impl fmt::Display for Health {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, why) = match self {
@@ -92,7 +95,7 @@ impl fmt::Display for Health {
 }
 
 impl SlotEntry {
-    /// A slot of a store, which lists whole saves alone.
+    /// Creates the entry of a slot in a store. A store lists only whole saves, without backups.
     fn of_store(slot: StoredSlot) -> Self {
         Self {
             name: slot.name,
@@ -135,12 +138,12 @@ impl fmt::Display for SlotEntry {
     }
 }
 
-/// A text for a line: what a player or a hostile save put into a title steers no terminal.
+/// Replaces control characters by spaces, so that a title from a hostile save cannot send escape codes to a terminal.
 fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// The slots of one folder or store; [`Saves::slots`] and [`Saves::store`] make it.
+/// The slots of one folder or store; [`Saves::slots`] and [`Saves::store`] return it.
 ///
 /// ```
 /// use persist::save::SlotInfo;
@@ -164,10 +167,10 @@ fn one_line(text: &str) -> String {
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// A slot is a save whose file ends in `.sav`, with its backups and the damaged and refused saves that were kept.
-/// Backups left under a name belong to the next save of that name, even if their own save is gone.
+/// A slot is a save whose file name ends in `.sav`, with its backups and the damaged and refused saves that were set
+/// aside. Backups that remain after their save was removed belong to the next save of that name.
 ///
-/// It borrows nothing: clone it, and keep one in each menu.
+/// A `Slots` borrows nothing and is cheap to clone: keep one in each menu.
 #[derive(Clone, Debug)]
 pub struct Slots {
     saves: Saves,
@@ -183,30 +186,32 @@ impl Slots {
         Self { saves: saves.clone(), home: Home::Store(store) }
     }
 
-    /// The slot of a name, to be saved, loaded and deleted. Each of these calls is an error for a name that
-    /// [no slot can have](check_slot_name); [`slot_name`](super::slot_name) makes one of any title.
+    /// Returns a handle of the slot with this name, to save, load and delete it.
+    ///
+    /// Nothing is read yet. The calls of the handle return an error if [no slot can have](check_slot_name) this name;
+    /// [`slot_name`](super::slot_name) converts any title to a valid name.
     pub fn slot(&self, name: &str) -> Slot {
         Slot::of_name(&self.saves, &self.home, name)
     }
 
-    /// The rotation of automatic saves: the slots `auto1`, `auto2` and so on, `keep` of them in turn; 0 counts as 1.
+    /// Returns a handle of the rotation of automatic saves: the slots `auto1` to `auto<keep>`, used in turn.
     ///
-    /// A save takes one that does not exist yet, or else the oldest. The generations in the saves decide which that is, not
-    /// the clock. A load takes the newest.
+    /// A save uses a slot that does not exist yet, or else replaces the oldest. A load reads the newest. Age is decided
+    /// by the generation numbers in the saves, not by the clock. A `keep` of 0 counts as 1.
     pub fn auto(&self, keep: u32) -> Slot {
         Slot::of_rotation(&self.saves, &self.home, keep)
     }
 
     /// Lists the slots by name, without loading them.
     ///
-    /// Of each save the header and the last 29 bytes are read. A folder that does not exist has no slots.
+    /// Only the header and the last 29 bytes of each save are read. The list of a folder that does not exist is empty.
     ///
-    /// A damaged save is listed too, if it begins or ends as a save does, is empty or has backups.
-    /// Hidden files, and files that are no saves, are not.
+    /// A damaged save is listed if it still begins or ends as a save, is empty or zeroed, or has backups. Hidden files
+    /// and other files are not listed.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Io`] if the folder cannot be read.
+    /// Returns [`ErrorKind::Io`] if the folder cannot be read, or the error of the store.
     pub fn list(&self) -> Result<Vec<SlotEntry>> {
         let Output { storage, limits, .. } = self.saves.output();
         match &self.home {
@@ -214,18 +219,18 @@ impl Slots {
                 let shown = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
                 let found = slots::list(&**storage, folder)
                     .map_err(|error| Error::io("list the saves in", shown, error))?;
-                let look = |(name, files): (String, SlotFiles)| {
-                    look(&**storage, folder, name, &files, limits)
+                let entry = |(name, files): (String, SlotFiles)| {
+                    inspect(&**storage, folder, name, &files, limits)
                 };
-                Ok(found.into_iter().filter_map(look).collect())
+                Ok(found.into_iter().filter_map(entry).collect())
             }
             Home::Store(store) => Ok(store.list()?.into_iter().map(SlotEntry::of_store).collect()),
         }
     }
 
-    /// Lists the slots, those that were saved last first, as a menu shows them.
+    /// Lists the slots like [`list`](Self::list), the most recently saved slot first.
     ///
-    /// The time in the [info](SlotEntry::info) decides; slots without one are the last, by name.
+    /// The order is by [`SlotInfo::saved_at`]. Slots without a time come last, by name.
     ///
     /// # Errors
     ///
@@ -237,15 +242,19 @@ impl Slots {
         Ok(list)
     }
 
-    /// Copies a slot, without its backups, to a free name.
+    /// Copies a slot, without its backups, to an unused name.
     ///
-    /// Backups left of an earlier slot of that name do not belong to the copy. They are kept beside it as
-    /// `name.sav.damaged`, as damaged saves are, and no load takes them.
+    /// Backups that remain from an earlier slot of the new name do not belong to the copy. They are renamed to
+    /// `name.sav.damaged`, like damaged saves, so that no load uses them.
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::AlreadyExists`] if there is a slot of that name, [`ErrorKind::NotFound`] if there is
-    /// none to be copied, whatever is wrong with a damaged one, and the errors of [`Slot::path`].
+    /// Returns an error if the slot cannot be copied:
+    ///
+    /// - [`ErrorKind::AlreadyExists`] if a slot of the new name exists;
+    /// - [`ErrorKind::NotFound`] if the slot to copy does not exist;
+    /// - [`ErrorKind::Damaged`] or a similar kind if the slot to copy is damaged;
+    /// - the same errors as [`Slot::path`].
     pub fn copy(&self, from: &str, to: &str) -> Result<()> {
         let Output { storage, options, limits, .. } = self.saves.output();
         match self.settled(from, to)? {
@@ -254,18 +263,27 @@ impl Slots {
         }
     }
 
-    /// Renames a slot, with its backups and the damaged and refused saves that were kept, to a free name.
+    /// Renames a slot to an unused name, with its backups and the damaged and refused saves that were set aside.
     ///
-    /// The journal of a [`Session`](crate::Session) belongs to the old path, and stays: save the session before.
+    /// The journal of a [`Session`](crate::Session) is not renamed with the save: save the session first.
     ///
-    /// After a crash the save has the old name or the new one; some of its backups may have the other.
-    /// Backups left of an earlier slot of the new name are kept as [`copy`](Self::copy) keeps them. A store gets the save
-    /// under the new name, and the old slot is deleted with whatever the store keeps of it.
+    /// After a crash the save has the old name or the new one, and some of its backups may have the other name. Backups
+    /// that remain from an earlier slot of the new name are treated as [`copy`](Self::copy) describes. In a store, the
+    /// save is written under the new name and then the old slot is deleted.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let slots = persist::Saves::new().slots(folder.path());
+    /// slots.slot("Ada").save(&7_u32)?;
+    /// slots.rename("Ada", "Ada's farm")?;
+    /// assert_eq!(*slots.slot("Ada's farm").load::<u32>()?, 7);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::AlreadyExists`] if there is a slot of that name, [`ErrorKind::NotFound`] if there is
-    /// none to be renamed, and the errors of [`Slot::path`].
+    /// Returns [`ErrorKind::AlreadyExists`] if a slot of the new name exists, [`ErrorKind::NotFound`] if the slot to
+    /// rename does not, and the same errors as [`Slot::path`].
     pub fn rename(&self, from: &str, to: &str) -> Result<()> {
         let Output { storage, options, .. } = self.saves.output();
         match self.settled(from, to)? {
@@ -274,9 +292,10 @@ impl Slots {
         }
     }
 
-    /// The slots of a folder as a store, to be brought together with those of other devices.
+    /// Returns the slots of a folder as a [`SlotStore`], to synchronise them with the slots of other devices.
     ///
-    /// It has the storage, the options, the limits and the device of the [`Saves`]. Saves in the background are waited for.
+    /// The store uses the storage, the options, the limits and the device name of the [`Saves`]. The call waits for
+    /// saves in the background.
     ///
     /// ```
     /// use persist::Saves;
@@ -302,7 +321,7 @@ impl Slots {
         Ok(SlotFolder::of_device(storage, folder, device).options(options).limits(limits))
     }
 
-    /// The files of two slots that no save in the background is writing; `None` in a store.
+    /// Waits for background saves, and returns the files of two slots; `None` in a store.
     fn settled(&self, from: &str, to: &str) -> Result<Option<(PathBuf, PathBuf)>> {
         check_slot_name(from)?;
         check_slot_name(to)?;
@@ -311,7 +330,7 @@ impl Slots {
         Ok(Some((slots::path(folder, from), slots::path(folder, to))))
     }
 
-    /// Copies a slot of a store, and deletes the old one if it is moved.
+    /// Copies a slot of a store, and deletes the old slot if `is_moved`.
     fn move_in_store(&self, from: &str, to: &str, is_moved: bool) -> Result<()> {
         let Home::Store(store) = &self.home else { return Ok(()) };
         let Some((save, version)) = store.get(from)? else {
@@ -331,8 +350,8 @@ impl Slots {
     }
 }
 
-/// Looks at the ends of a slot's file; `None` if it is none.
-fn look(
+/// Describes a slot by the header and the last bytes of its file; `None` if the file is not a save.
+fn inspect(
     storage: &dyn Storage,
     folder: &Path,
     name: String,
@@ -352,7 +371,7 @@ fn look(
         name,
         path,
     };
-    if let Err(error) = slot.look_into(storage, files.has_save, limits)? {
+    if let Err(error) = slot.read_ends(storage, files.has_save, limits)? {
         slot.health = Health::of(&error);
         slot.find_backup(storage, limits, error.is_damage());
     }
@@ -361,7 +380,8 @@ fn look(
 }
 
 impl SlotEntry {
-    fn look_into(
+    /// Reads the header and the last bytes of the file; `None` if it is not a save, or was removed meanwhile.
+    fn read_ends(
         &mut self,
         storage: &dyn Storage,
         has_save: bool,
@@ -373,7 +393,7 @@ impl SlotEntry {
             return is_between.then(|| Err(Error::new(ErrorKind::Damaged, why)));
         }
         let mut file = match storage.open(&self.path) {
-            // It has been removed meanwhile.
+            // The file was removed after the folder was listed.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
             Err(error) => return Some(Err(Error::io("read", &self.path, error))),
             Ok(file) => file,
@@ -384,9 +404,9 @@ impl SlotEntry {
         }
         let ends = Ends::read(&mut *file, limits);
         let is_other = ends.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotASave);
-        let kept = [&self.backups, &self.damaged, &self.refused];
-        let is_alone = kept.iter().all(|kept| kept.is_empty());
-        if is_other && is_alone && !was_save(&mut *file) {
+        let related = [&self.backups, &self.damaged, &self.refused];
+        let has_related = related.iter().any(|files| !files.is_empty());
+        if is_other && !has_related && !was_save(&mut *file) {
             return None;
         }
         Some(ends.and_then(|Ends { header, is_whole }| {
@@ -396,20 +416,20 @@ impl SlotEntry {
         }))
     }
 
-    /// Looks for the newest backup, which a load may take.
-    fn find_backup(&mut self, storage: &dyn Storage, limits: &Limits, gives_way: bool) {
+    /// Finds the newest whole backup: a load of a damaged save uses it, and its header stands in for an unreadable one.
+    fn find_backup(&mut self, storage: &dyn Storage, limits: &Limits, is_damaged: bool) {
         let ends = self.backups.iter().filter_map(|path| {
             let ends = Ends::read(&mut *storage.open(path).ok()?, limits).ok()?;
             ends.is_whole.then_some((ends.header, path))
         });
-        // Of equal ones the first is the newest.
+        // Backups are listed newest first, so the first of equal generations is the newest.
         let newest = ends.reduce(
             |best, next| {
                 if next.0.generation > best.0.generation { next } else { best }
             },
         );
         if let Some((header, path)) = newest {
-            self.good_backup = gives_way.then(|| path.clone());
+            self.good_backup = is_damaged.then(|| path.clone());
             if self.header == Header::default() {
                 self.header = header;
             }
@@ -417,8 +437,8 @@ impl SlotEntry {
     }
 }
 
-/// True if a file that does not begin as a save may have been one: it ends as one, or it is empty or begins with zeros,
-/// as a power cut can leave one.
+/// Returns true if a file that does not begin as a save may have been one. It may if it ends as a save, is empty, or
+/// begins with zeros: a power failure can leave such files.
 fn was_save(file: &mut dyn StoredFile) -> bool {
     let mut start = Vec::new();
     let read = file.rewind().and_then(|()| (&mut *file).take(64).read_to_end(&mut start));
@@ -426,7 +446,7 @@ fn was_save(file: &mut dyn StoredFile) -> bool {
     is_zeroed || Ends::is_at_end(file).unwrap_or(false)
 }
 
-/// The folder where the system keeps the saves of a program for this user; feature `directories`.
+/// Returns the folder in which the operating system expects this user's saves of a program; feature `directories`.
 ///
 /// ```no_run
 /// let folder = persist::save::slots_folder("com", "Acorn", "Farm")?;
@@ -435,12 +455,12 @@ fn was_save(file: &mut dyn StoredFile) -> bool {
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// It is `~/.local/share/farm/saves`, `~/Library/Application Support/com.Acorn.Farm/saves` or
-/// `AppData\Roaming\Acorn\Farm\data\saves`, and is not created.
+/// The folder is `~/.local/share/farm/saves` on Linux, `~/Library/Application Support/com.Acorn.Farm/saves` on macOS
+/// and `AppData\Roaming\Acorn\Farm\data\saves` on Windows. It is not created.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::NotFound`] if the user has no home folder.
+/// Returns [`ErrorKind::NotFound`] if the user has no home folder.
 #[cfg(feature = "directories")]
 pub fn slots_folder(qualifier: &str, organization: &str, application: &str) -> Result<PathBuf> {
     match directories::ProjectDirs::from(qualifier, organization, application) {

@@ -1,24 +1,25 @@
-//! Where a load reads: a file, whose backups stand in for it, or memory; of a damaged save what is whole, if asked for.
+//! The sources of a load: a file with its backups, or memory. Damaged saves are salvaged here if the policy asks for
+//! it.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::Salvage;
 use super::output::Output;
-use super::salvage::{is_wreck, salvage};
+use super::salvage::{is_damaged, salvage};
 use crate::options::LoadPolicy;
 use crate::storage::{ReadRequest, Recovery, keep_wreck, wrecks};
 use crate::{Error, Result, storage, trace};
 
-/// A save that is loaded.
+/// The source that a save is loaded from.
 #[derive(Clone, Copy)]
 pub(super) enum SaveSource<'s> {
-    /// A file, and others that stand in for it as its backups do.
+    /// A file, and other files that serve as its backups.
     File(&'s Path, &'s [PathBuf]),
     Memory(&'s [u8]),
 }
 
-/// How a save came back that was damaged.
+/// How a damaged save was recovered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Rescue {
     pub(super) recovery: Option<Recovery>,
@@ -26,7 +27,7 @@ pub(super) struct Rescue {
 }
 
 impl Rescue {
-    /// Reports to a log what was done about a damaged save.
+    /// Sends `tracing` events about the recovery of a damaged save.
     pub(super) fn trace(&self, path: Option<&Path>) {
         if let Some(recovery) = &self.recovery {
             trace::recovered(path, recovery);
@@ -38,7 +39,7 @@ impl Rescue {
 }
 
 impl<'s> SaveSource<'s> {
-    /// The file, if it is one.
+    /// Returns the path if the source is a file.
     pub(super) fn path(self) -> Option<&'s Path> {
         match self {
             Self::File(path, _) => Some(path),
@@ -58,7 +59,7 @@ impl<'s> SaveSource<'s> {
         Ok((value.unwrap_or_else(|| unreachable!("a save was read")), rescue))
     }
 
-    /// Compiled once, for values of any type.
+    /// Reads through a closure without a type parameter, so that this code is compiled once.
     fn read_by(
         self,
         output: &Output,
@@ -69,7 +70,7 @@ impl<'s> SaveSource<'s> {
         match self {
             Self::Memory(save) => {
                 let (mut save, mut rescue) = (Cow::Borrowed(save), Rescue::default());
-                if salvages && is_wreck(&save, &output.limits) {
+                if salvages && is_damaged(&save, &output.limits) {
                     let (whole, found) = salvage(&save, &output.limits)?;
                     (save, rescue.salvage) = (Cow::Owned(whole), Some(found));
                 }
@@ -93,7 +94,7 @@ impl<'s> SaveSource<'s> {
     }
 }
 
-/// Loads what is whole of the save or of a backup, whichever has more.
+/// Salvages the save or a backup, whichever has more intact objects.
 fn salvage_file(
     request: ReadRequest<'_>,
     path: &Path,
@@ -101,23 +102,23 @@ fn salvage_file(
     read: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<Salvage> {
     let (mut found, mut failed) = (Vec::new(), None);
-    for (file, wreck) in wrecks(request, path) {
-        if !is_wreck(&wreck, request.limits) {
+    for (file, bytes) in wrecks(request, path) {
+        if !is_damaged(&bytes, request.limits) {
             continue;
         }
-        match salvage(&wreck, request.limits) {
+        match salvage(&bytes, request.limits) {
             Ok((save, salvage)) => found.push((file, save, salvage)),
             Err(error) => drop(failed.get_or_insert(error)),
         }
     }
-    // Of equal ones the newest is the first.
+    // `found` has the newest first. `max_by_key` returns the last maximum, so the reversed order prefers the newest.
     let objects = |found: &[(_, _, Salvage)], place: usize| found[place].2.objects;
-    while let Some(most) = (0..found.len()).rev().max_by_key(|place| objects(&found, *place)) {
-        let (file, save, salvage) = found.remove(most);
+    while let Some(best) = (0..found.len()).rev().max_by_key(|place| objects(&found, *place)) {
+        let (file, save, salvage) = found.remove(best);
         match read(&save) {
             Ok(()) => {
-                let kept = keep_wreck(request, path, &file);
-                return Ok(Salvage { file: Some(file), kept, ..salvage });
+                let copy = keep_wreck(request, path, &file);
+                return Ok(Salvage { file: Some(file), kept: copy, ..salvage });
             }
             Err(error) => drop(failed.get_or_insert(error)),
         }

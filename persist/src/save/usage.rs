@@ -1,4 +1,4 @@
-//! Where the bytes of a save go.
+//! [`usage`]: the sizes of a save by class, field and block.
 
 use std::io::{Read, Seek};
 
@@ -6,38 +6,39 @@ use crate::format::{BlockReader, Compression, Definitions, Header};
 use crate::schema::{Long, Stored, UsageTree};
 use crate::{Limits, Result};
 
-/// Where the bytes of a save go: what [`usage`] finds.
+/// The sizes of a save by class, field and block; [`usage`] returns it.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SaveUsage {
-    /// What the save says of itself.
+    /// The header of the save.
     pub header: Header,
-    /// The whole save. Its parts are the classes by their records, the largest first, and what is around these, in
-    /// parentheses.
+    /// The whole save. Its parts are the classes, largest first, and then the overhead with names in parentheses:
+    /// `(header)`, `(definitions)`, `(heads)` and `(blocks)`.
     pub whole: Usage,
     /// The longest texts, in bytes.
     pub texts: Vec<Longest>,
     /// The lists, sets and maps with the most elements.
     pub lists: Vec<Longest>,
-    /// The blocks in their order.
+    /// The blocks, in the order of the save.
     pub blocks: Vec<BlockUsage>,
 }
 
-/// Bytes of a part of a save: of a class, or of a field in all objects of a class.
+/// The size of a part of a save: of a class, or of a field in all objects of a class.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Name of the class or the field; `[]` for the elements of lists, sets and arrays.
+    /// The name of the class or field; `[]` for the elements of lists, sets and arrays.
     pub name: String,
-    /// Its kind, as a Rust programmer would write it; empty for the parts that are no values.
+    /// The kind of the field, written like a Rust type; empty for classes and overhead.
     pub kind: String,
-    /// How many values there are.
+    /// The number of values.
     pub count: u64,
-    /// Their bytes, without compression.
+    /// The size of the values in bytes, before compression.
     pub bytes: u64,
-    /// Their share of the save: of a compressed block each byte counts alike.
+    /// The bytes that the values take in the save. A compressed block is shared out in proportion to the sizes before
+    /// compression.
     pub stored: u64,
-    /// The fields in it, the largest first. What is left of the bytes are counts and tags.
+    /// The fields of the class or field, largest first. Bytes that are in no field are element counts and tags.
     pub parts: Vec<Usage>,
 }
 
@@ -45,38 +46,38 @@ pub struct Usage {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Longest {
-    /// Bytes of the text, or elements of the others.
+    /// The bytes of a text, or the elements of a list, set or map.
     pub length: u64,
-    /// Id of the object that it is in.
+    /// The id of the object that holds it.
     pub object: u64,
-    /// Name of its class.
+    /// The name of the class of that object.
     pub class: String,
-    /// Where it is in the object.
+    /// The path of the field in that object.
     pub field: String,
 }
 
-/// The bytes of a block.
+/// The size of a block of a save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BlockUsage {
-    /// Where it begins in the save.
+    /// The offset of the block in the save, in bytes.
     pub offset: u64,
-    /// Its bytes in the save.
+    /// The bytes that the block takes in the save.
     pub stored: u64,
-    /// Bytes of what it holds.
+    /// The bytes of its content, before compression.
     pub content: u64,
-    /// How it is compressed.
+    /// The compression of the block.
     pub compression: Compression,
 }
 
-/// Finds out where the bytes of a save go: by class and by field, and what compresses.
+/// Measures how many bytes of a save each class and field takes, before and after compression.
 ///
-/// The save is read twice, block by block, and is not held. References are not checked, and neither are keys that stand
-/// twice: [`verify`](super::verify) does.
+/// The save is read twice, block by block, and is never held in memory as a whole. References and duplicate keys are
+/// not checked; [`verify`](super::verify) checks them.
 ///
 /// # Errors
 ///
-/// Those of [`verify`](super::verify), but for references and keys.
+/// Returns the same errors as [`verify`](super::verify), except errors about references and duplicate keys.
 ///
 /// # Example
 ///
@@ -112,8 +113,8 @@ pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
     blocks.rewind()?;
     let mut tree = UsageTree::new();
     let (mut sizes, mut again) = (Vec::new(), Definitions::default());
-    let (mut heads, mut frames) = (Around::default(), Around::default());
-    let mut defined = Around::default();
+    let (mut heads, mut frames) = (Overhead::default(), Overhead::default());
+    let mut defined = Overhead::default();
     while let Ok(block) = blocks.next()? {
         let content = block.content.len() as u64;
         let compression = block.compression.unwrap_or(Compression::None);
@@ -125,7 +126,7 @@ pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
             block.stored as f64 / content as f64
         };
         let (mut records, mut payloads) = (0, 0);
-        let before = again.size() as u64;
+        let previous_size = again.size() as u64;
         again.items(&block, limits, |_, record| {
             let payload = record.payload(block.content);
             records += 1;
@@ -141,7 +142,7 @@ pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
         })?;
         let definitions = match block.compression {
             None => content,
-            Some(_) => again.size() as u64 - before,
+            Some(_) => again.size() as u64 - previous_size,
         };
         defined.add(again.len() as u64, definitions, ratio);
         heads.add(records, content - definitions - payloads, ratio);
@@ -155,11 +156,11 @@ pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
     frames.add(0, length.saturating_sub(blocks.at()), 1.0);
     defined.count = stored.len() as u64;
     let mut parts = parts(&tree, &stored);
-    let mut header_size = Around::default();
+    let mut header_size = Overhead::default();
     header_size.add(1, header_bytes, 1.0);
-    let around =
+    let overhead =
         [("header", header_size), ("definitions", defined), ("heads", heads), ("blocks", frames)];
-    parts.extend(around.into_iter().map(|(name, around)| around.usage(name)));
+    parts.extend(overhead.into_iter().map(|(name, overhead)| overhead.usage(name)));
     let sum = |of: fn(&Usage) -> u64| parts.iter().map(of).sum();
     let whole = Usage {
         name: String::from("save"),
@@ -182,15 +183,15 @@ pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
     Ok(SaveUsage { header, whole, texts, lists, blocks: sizes })
 }
 
-/// Bytes that are of no value.
+/// Bytes of a save that belong to no value.
 #[derive(Default)]
-struct Around {
+struct Overhead {
     count: u64,
     bytes: u64,
     stored: f64,
 }
 
-impl Around {
+impl Overhead {
     fn add(&mut self, count: u64, bytes: u64, ratio: f64) {
         self.count += count;
         self.bytes += bytes;
@@ -211,7 +212,7 @@ fn rounded(bytes: f64) -> u64 {
     bytes.round() as u64
 }
 
-/// The classes, with the fields in them.
+/// Returns the classes, with their fields as parts.
 fn parts(tree: &UsageTree, stored: &Stored) -> Vec<Usage> {
     let mut found: Vec<(Usage, f64)> = Vec::new();
     for part in tree.parts() {
@@ -230,17 +231,17 @@ fn parts(tree: &UsageTree, stored: &Stored) -> Vec<Usage> {
         found.push((usage, part.stored));
     }
     let mut classes = Vec::new();
-    // Each is after what it is in.
+    // A part comes after the part that contains it, so the reverse order finishes a part before its container.
     for (place, part) in tree.parts().iter().enumerate().rev() {
         let (mut usage, share) = std::mem::take(&mut found[place]);
         usage.stored = rounded(share);
         sort(&mut usage.parts);
         match part.inside {
             Some(inside) => {
-                let (around, around_share) = &mut found[inside as usize];
-                around.bytes += usage.bytes;
-                *around_share += share;
-                around.parts.push(usage);
+                let (container, container_share) = &mut found[inside as usize];
+                container.bytes += usage.bytes;
+                *container_share += share;
+                container.parts.push(usage);
             }
             None => classes.push(usage),
         }

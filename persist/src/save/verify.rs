@@ -1,4 +1,4 @@
-//! A whole save checked while it is read, without holding it.
+//! [`verify`]: checks a whole save block by block, without holding it in memory.
 
 use std::io::{Read, Seek};
 
@@ -7,46 +7,49 @@ use crate::reflect::Holder;
 use crate::schema::{Checker, LocalValue, Stored};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
-/// What [`verify`] has counted in a whole save.
+/// The counts of an intact save; [`verify`] returns it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Verified {
-    /// What the save says of itself.
+    /// The header of the save.
     pub header: Header,
-    /// Bytes of the save.
+    /// The size of the save in bytes.
     pub bytes: u64,
-    /// Its blocks, without the trailer.
+    /// The number of blocks, without the trailer.
     pub blocks: u64,
-    /// How many of the blocks are compressed.
+    /// The number of compressed blocks.
     pub compressed: u64,
-    /// Bytes of all blocks, decompressed.
+    /// The size of all blocks in bytes, decompressed.
     pub content: u64,
-    /// Classes that it defines.
+    /// The number of classes that the save defines.
     pub classes: u64,
-    /// Objects; a value that was saved on its own is one.
+    /// The number of objects. A value that was saved on its own is one object.
     pub objects: u64,
-    /// Values that programs kept of objects, as they did not know them.
+    /// The number of records with unknown content of objects, which a program kept.
     pub kept: u64,
-    /// References from one object to another, weak ones that lead nowhere too.
+    /// The number of references between objects, including dangling weak ones.
     pub references: u64,
-    /// Bytes of the largest record.
+    /// The size of the largest record in bytes.
     pub largest: u64,
 }
 
-/// Checks all of a save, as [`Document::within`](crate::Document::within) does: every checksum, every value by its class
-/// and every reference. The save is read block by block and not held.
+/// Checks a whole save: every checksum, every value by its class, and every reference.
 ///
-/// Memory is bounded by the largest block, 16 bytes for each object and what the definitions take. The library writes
-/// blocks of 64 KiB, or of one record if that is larger. A second pass reads the save again if the first one was not sure:
-/// when something is wrong with a value or a reference, so that the error says where, and when classes are defined after
-/// records that need them, or references lead to ids far beyond the number of objects.
+/// The checks are those of [`Document::within`](crate::Document::within), but the save is read block by block and is
+/// never held in memory as a whole. The memory in use is the largest block, 16 bytes for each object, and the class
+/// definitions. The library writes blocks of 64 KiB, or of one record if that is larger.
 ///
-/// The limit of memory for each byte ([`Limits::expansion`]) holds for compressed blocks alone, since no values are built.
+/// Most saves are read once. A second pass follows if the first one found a fault, to locate it for the error message.
+/// It also follows if a class is defined after a record that needs it, or if ids are far greater than the number of
+/// objects.
+///
+/// The memory limit for each byte of the save ([`Limits::expansion`]) applies only to compressed blocks, since no
+/// values are built.
 ///
 /// # Errors
 ///
-/// The first fault that is found, with object, class and field if it is in a value; those of
-/// [`Document::within`](crate::Document::within), and [`ErrorKind::Io`].
+/// Returns the first fault that is found, with object, class and field if it is in a value. The kinds are the same as
+/// for [`Document::within`](crate::Document::within), and [`ErrorKind::Io`] if the save cannot be read.
 ///
 /// # Example
 ///
@@ -70,7 +73,7 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
     let mut pass = FirstPass {
         limits: *limits,
         ids: SavedIds::new(blocks.records_hint()?),
-        kept: Vec::new(),
+        unknown: Vec::new(),
         checker: None,
         defined: 0,
         work: 0,
@@ -92,9 +95,9 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
     let classes = definitions.classes(limits)?;
     pass.found.classes = classes.len() as u64;
     if let Err(id) = pass.ids.sort() {
-        return Err(twice(id));
+        return Err(duplicate(id));
     }
-    for (id, class, place) in &pass.kept {
+    for (id, class, place) in &pass.unknown {
         let is_present = pass.ids.get(*id).is_some();
         classes[*class as usize].check_kept(*id, is_present).map_err(|error| error.at(*place))?;
     }
@@ -115,25 +118,26 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
     Ok(found)
 }
 
-/// The first pass over a save: what it does not know yet, the second one finds.
+/// The first pass over a save. It may remain unsure about a record, which a second pass then decides.
 struct FirstPass {
     limits: Limits,
     ids: SavedIds,
-    /// The records that were kept of objects: their ids, classes and places.
-    kept: Vec<(u64, u32, u64)>,
-    /// Of the classes that are defined so far, if they are all that these mention.
+    /// The records of unknown content: the ids of their objects, their classes and their offsets.
+    unknown: Vec<(u64, u32, u64)>,
+    /// The checker for the classes that are defined so far; `None` if they refer to classes that are not defined yet.
     checker: Option<Checker<Stored>>,
-    /// How many those are.
+    /// The number of classes that the checker knows.
     defined: usize,
-    /// Bytes of definitions that were read, each as often as it was.
+    /// Bytes of definitions that were read, counted each time that they were read.
     work: u64,
-    /// True if all records so far are right.
+    /// True if all records so far have been checked and are right.
     is_sure: bool,
     found: Verified,
 }
 
-/// Bytes of definitions that are read again when there are more of them, at least, and for each byte of the save so far: a
-/// hostile save may define one class after the other between records.
+/// The budget for reading definitions: a constant, and an amount for each byte of the save so far. All definitions are
+/// read again when a new one appears, so a hostile save that defines a class between any two records would take
+/// quadratic time.
 const FREE_WORK: u64 = 1 << 20;
 const WORK_PER_BYTE: u64 = 4;
 
@@ -155,11 +159,11 @@ impl FirstPass {
         self.found.largest = self.found.largest.max(payload.len() as u64);
         if record.is_kept() {
             self.found.kept += 1;
-            self.kept.push((record.id, record.class, block.place(record.start as u64)));
+            self.unknown.push((record.id, record.class, block.place(record.start as u64)));
         } else {
             self.found.objects += 1;
             if !self.ids.insert(record.id, record.class, record.holder) {
-                return Err(twice(record.id).at(block.place(record.start as u64)));
+                return Err(duplicate(record.id).at(block.place(record.start as u64)));
             }
         }
         if !self.is_sure {
@@ -169,15 +173,15 @@ impl FirstPass {
             self.define(definitions);
         }
         let ids = &mut self.ids;
-        let mut meet = |met: LocalValue<'_>| {
-            if let LocalValue::Reference { id, weak, class, holder } = met {
+        let mut visit = |value: LocalValue<'_>| {
+            if let LocalValue::Reference { id, weak, class, holder } = value {
                 ids.refer(id, weak, class, holder);
             }
             true
         };
-        // A record that is wrong may be right when all classes are known.
+        // A record that seems wrong now may be right once all classes are known.
         let class = record.class as usize;
-        let found = self.checker.as_mut().map(|checker| checker.check(class, payload, &mut meet));
+        let found = self.checker.as_mut().map(|checker| checker.check(class, payload, &mut visit));
         match found {
             Some(Ok(references)) => self.found.references += references,
             _ => self.is_sure = false,
@@ -185,7 +189,7 @@ impl FirstPass {
         Ok(())
     }
 
-    /// Reads the definitions so far.
+    /// Creates the checker for the definitions so far, unless the budget is used up.
     fn define(&mut self, definitions: &Definitions) {
         self.work += definitions.size() as u64;
         let empty = self.checker.take().map_or(0, |checker| checker.empty_elements());
@@ -200,7 +204,7 @@ impl FirstPass {
     }
 }
 
-/// Checks a record when all classes and objects are known; returns how many references are in it.
+/// Checks a record in the second pass, when all classes and objects are known. Returns the number of its references.
 fn check(
     record: &RecordLocation,
     block: &StreamBlock<'_>,
@@ -209,8 +213,8 @@ fn check(
 ) -> Result<u64> {
     let mut wrong = None;
     let class = record.class as usize;
-    let mut meet = |met: LocalValue<'_>| {
-        let LocalValue::Reference { id, weak, class, holder } = met else { return true };
+    let mut visit = |value: LocalValue<'_>| {
+        let LocalValue::Reference { id, weak, class, holder } = value else { return true };
         let is_right = match ids.get(id) {
             Some((found, in_holder)) => {
                 in_holder == holder && class.is_none_or(|class| class == found as usize)
@@ -222,7 +226,7 @@ fn check(
         }
         is_right
     };
-    let result = checker.check(class, record.payload(block.content), &mut meet);
+    let result = checker.check(class, record.payload(block.content), &mut visit);
     let mut error = match result {
         Ok(references) => return Ok(references),
         Err(error) => error,
@@ -241,46 +245,48 @@ fn check(
 }
 
 #[cold]
-fn twice(id: u64) -> Error {
+fn duplicate(id: u64) -> Error {
     error!(ErrorKind::DuplicateId, "two records have this id; restore a backup").in_object(id)
 }
 
-/// The classes and holders of the objects of a save, by their ids: 4 bytes for each id from 1 to the number of objects,
-/// and 12 for each object with another id.
+/// The classes and holders of the objects of a save, by id.
+///
+/// It takes 4 bytes for each id from 1 to the number of objects, and 12 bytes for each object with a greater id.
 struct SavedIds {
-    /// The bits of an [`KnownObject`] by id, from 1 on: as numbers, so that what is not used takes no memory.
+    /// The bits of a [`KnownObject`] for each id from 1 on. They are plain numbers, so that `vec![0; n]` gets zeroed
+    /// pages from the system and unused ids take no memory.
     near: Vec<u32>,
-    /// SavedIds beyond those, in two halves.
+    /// Objects with greater ids, each id in two halves.
     far: Vec<([u32; 2], KnownObject)>,
-    /// True if the far ids are in ascending order, as they are if the objects of a world were written.
+    /// True if the far ids are in ascending order, which is the order that a world is written in.
     is_sorted: bool,
-    /// True if a reference was met that is wrong, or may be.
+    /// True if some reference is wrong, or may be.
     has_doubt: bool,
-    /// References that are not checked yet: a few at a time, as each is a miss of the cache in a large save, and the
-    /// processor waits for several at once. It was 70 % of the time.
+    /// References that are not checked yet. They are checked in batches: in a large save each check is a cache miss,
+    /// and the processor can wait for several misses at once. Single checks took 70 % of the time.
     waiting: Vec<(u64, KnownObject)>,
-    /// So that nothing is optimized away.
+    /// Combines the words that a batch loads ahead, so that the compiler does not remove the loads.
     touched: u32,
 }
 
-/// References that are checked together.
+/// The number of references that are checked in a batch.
 const TOGETHER: usize = 64;
 
-/// The class and the holder of an object; or, if it is not known yet, those that references to it say. All bits 0 if
-/// nothing is known.
+/// The class and the holder of an object. For an object that has not been read yet, they are taken from the references
+/// to it. All bits are 0 if nothing is known.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct KnownObject(u32);
 
 impl KnownObject {
     const KNOWN: u32 = 1 << 31;
-    /// A strong reference leads to it.
-    const WANTED: u32 = 1 << 30;
+    /// A strong reference leads to the object, so it must exist.
+    const REQUIRED: u32 = 1 << 30;
     const HOLDER: u32 = 26;
-    /// Any class; there are fewer classes.
+    /// The class number for any class, greater than the number of classes.
     const ANY: u32 = (1 << Self::HOLDER) - 1;
 
     fn new(flag: u32, class: u32, holder: Holder) -> Self {
-        // The pointer is 0 to 2, the cell 0 to 6. Never 0, so that no object is as if nothing was known.
+        // The pointer is 0 to 2 and the cell 0 to 6, packed into 4 bits. The result is never 0, which means unknown.
         let (pointer, cell) = (u32::from(holder.code() >> 4), u32::from(holder.code() & 7));
         let holder = if pointer == 0 { 15 } else { (pointer - 1) * 7 + cell + 1 };
         Self(flag | holder << Self::HOLDER | class)
@@ -300,7 +306,7 @@ impl KnownObject {
         u8::try_from(code).ok().and_then(Holder::from_code).unwrap_or(Holder::VALUE)
     }
 
-    /// True if what this says of an object and what a reference says is the same, as far as both say something.
+    /// Returns true if both agree on the holder and, where both know it, the class.
     fn agrees(self, other: Self) -> bool {
         let (class, other_class) = (self.class(), other.class());
         self.holder() == other.holder()
@@ -309,7 +315,7 @@ impl KnownObject {
 }
 
 impl SavedIds {
-    /// For about this many objects.
+    /// Creates a table for about this many objects.
     fn new(objects: u64) -> Self {
         let near = usize::try_from(objects).unwrap_or(0);
         Self {
@@ -322,41 +328,41 @@ impl SavedIds {
         }
     }
 
-    /// Takes an object; false if it is known that another has its id.
+    /// Adds an object. Returns false if another object is known to have its id; [`sort`](Self::sort) finds the others.
     fn insert(&mut self, id: u64, class: u32, holder: Holder) -> bool {
         let object = KnownObject::new(KnownObject::KNOWN, class, holder);
         match self.near_mut(id) {
             Some(place) => {
-                let before = KnownObject(std::mem::replace(place, object.0));
-                self.has_doubt |= before.0 != 0 && !before.agrees(object);
-                !before.is_known()
+                let previous = KnownObject(std::mem::replace(place, object.0));
+                self.has_doubt |= previous.0 != 0 && !previous.agrees(object);
+                !previous.is_known()
             }
             None => {
                 let id = halves(id);
                 self.is_sorted &= self.far.last().is_none_or(|(last, _)| *last < id);
-                let is_twice = self.far.last().is_some_and(|(last, _)| *last == id);
+                let is_duplicate = self.far.last().is_some_and(|(last, _)| *last == id);
                 self.far.push((id, object));
-                !is_twice
+                !is_duplicate
             }
         }
     }
 
-    /// Takes a reference, which is checked now or when its object is known.
+    /// Adds a reference. It is checked against its object, or the object against it once that is added.
     #[inline]
     fn refer(&mut self, id: u64, weak: bool, class: Option<usize>, holder: Holder) {
         let class = class.map_or(Some(KnownObject::ANY), |class| u32::try_from(class).ok());
-        // Of classes beyond the most there are no records.
+        // A class number above the maximum has no records.
         let class = class.filter(|class| *class <= KnownObject::ANY).unwrap_or(KnownObject::ANY);
         self.waiting.push((
             id,
-            KnownObject::new(if weak { 0 } else { KnownObject::WANTED }, class, holder),
+            KnownObject::new(if weak { 0 } else { KnownObject::REQUIRED }, class, holder),
         ));
         if self.waiting.len() == TOGETHER {
             self.check();
         }
     }
 
-    /// Checks the references that wait.
+    /// Checks the waiting references. The first loop loads all their words, so that the cache misses overlap.
     fn check(&mut self) {
         let mut waiting = std::mem::take(&mut self.waiting);
         for (id, _) in &waiting {
@@ -370,21 +376,21 @@ impl SavedIds {
         let Some(place) = self.near_mut(id) else {
             let is_right = match self.get(id) {
                 Some((class, holder)) => KnownObject::new(0, class, holder).agrees(said),
-                // A weak one may lead nowhere; others may be to objects that come later.
-                None => id == 0 && said.0 & KnownObject::WANTED == 0,
+                // A null weak reference is right. A reference to another id may lead to an object that comes later.
+                None => id == 0 && said.0 & KnownObject::REQUIRED == 0,
             };
             self.has_doubt |= !is_right;
             return;
         };
-        let before = KnownObject(*place);
-        if before.0 == 0 {
+        let known = KnownObject(*place);
+        if known.0 == 0 {
             *place = said.0;
-        } else if !before.agrees(said) {
+        } else if !known.agrees(said) {
             self.has_doubt = true;
-        } else if !before.is_known() {
-            let class = before.class().min(said.class());
-            let wanted = (before.0 | said.0) & KnownObject::WANTED;
-            *place = KnownObject::new(wanted, class, said.holder()).0;
+        } else if !known.is_known() {
+            let class = known.class().min(said.class());
+            let required = (known.0 | said.0) & KnownObject::REQUIRED;
+            *place = KnownObject::new(required, class, said.holder()).0;
         }
     }
 
@@ -393,7 +399,7 @@ impl SavedIds {
         self.near.get_mut(usize::try_from(id.wrapping_sub(1)).unwrap_or(usize::MAX))
     }
 
-    /// The class and the holder of an object.
+    /// Returns the class and the holder of an object.
     fn get(&self, id: u64) -> Option<(u32, Holder)> {
         let place = usize::try_from(id.wrapping_sub(1)).unwrap_or(usize::MAX);
         let object = match self.near.get(place) {
@@ -407,31 +413,31 @@ impl SavedIds {
         object.filter(|object| object.is_known()).map(|object| (object.class(), object.holder()))
     }
 
-    /// Sorts the objects when all are known; an id that two have is an error.
+    /// Sorts the far objects once all are known. The error is an id that two objects have.
     fn sort(&mut self) -> Result<(), u64> {
         self.check();
         if !self.is_sorted {
             self.far.sort_unstable_by_key(|(id, _)| *id);
             self.is_sorted = true;
-            if let Some(twice) = self.far.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                let [high, low] = twice[0].0;
+            if let Some(pair) = self.far.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+                let [high, low] = pair[0].0;
                 return Err(u64::from(high) << 32 | u64::from(low));
             }
         }
         Ok(())
     }
 
-    /// True if every reference that was taken leads to an object of its class and holder, when all are known.
+    /// Returns true if every reference leads to an object of its class and holder. Call it once all objects are known.
     fn are_sure(&mut self) -> bool {
         self.check();
         let is_missing = |object: &u32| {
-            object & (KnownObject::KNOWN | KnownObject::WANTED) == KnownObject::WANTED
+            object & (KnownObject::KNOWN | KnownObject::REQUIRED) == KnownObject::REQUIRED
         };
         !self.has_doubt && !self.near.iter().any(is_missing)
     }
 }
 
-/// So that 12 bytes are enough.
+/// Splits an id into two halves, so that a far entry has an alignment of 4 and takes 12 bytes instead of 16.
 #[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
 fn halves(id: u64) -> [u32; 2] {
     [(id >> 32) as u32, id as u32]

@@ -1,29 +1,30 @@
-//! Components that objects are spawned with.
+//! [`Bundle`]: the components that an object is spawned with.
 
 use super::directory::Location;
 use super::world::{ColumnEntry, Component, DeferredChange, World};
 use crate::{ObjectId, Result};
 
-/// Components that an object is [spawned with](World::spawn_with): a tuple of up to twelve, each of another type.
+/// The components that an object is [spawned with](World::spawn_with): a tuple of up to twelve components of different
+/// types.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no tuple of components",
     note = "write `(component,)` for one, and derive `Persist` and implement `Component` for each"
 )]
 pub trait Bundle: 'static {
-    /// The columns of the components, in their order.
+    /// Returns the columns of the components, in order.
     #[doc(hidden)]
     fn __columns(world: &mut World) -> Result<Vec<usize>>;
 
-    /// Puts the components into their columns.
+    /// Inserts the components into their columns.
     #[doc(hidden)]
     fn __put(self, columns: BundleColumns<'_>);
 
-    /// Attaches the components at the end of the phase.
+    /// Defers attaching the components to the end of the phase.
     #[doc(hidden)]
     fn __wait(self, world: &mut World, object: ObjectId, columns: &[usize]);
 }
 
-/// Where the components of a bundle go.
+/// The columns and the place of the components of a bundle.
 #[doc(hidden)]
 pub struct BundleColumns<'w> {
     pub(super) all: &'w mut [ColumnEntry],

@@ -1,4 +1,4 @@
-//! What was done to a world, or to any other target, as data.
+//! [`Change`]: a change of a world, or of any other target, as data.
 
 use std::slice;
 
@@ -12,9 +12,10 @@ use crate::fields::{AsText, Direction, FieldChange, Merge};
 use crate::schema::Stored;
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Result};
 
+/// The error of a change that could not be applied.
 pub(crate) struct ChangeFailure {
     pub(crate) error: Error,
-    /// What could not be put back then.
+    /// The error of restoring the fields that were changed before, if that failed too.
     pub(crate) left: Option<Error>,
 }
 
@@ -24,9 +25,9 @@ impl From<Error> for ChangeFailure {
     }
 }
 
-/// Something that was done to a target: what an edit records, what an undo reverts, and what a journal keeps.
+/// One change of a target. An edit records it, an undo reverts it, and a journal stores it.
 ///
-/// A target that is no world has changes of fields alone.
+/// A target that is not a world has only changes of fields.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.Change")]
 pub(crate) struct Change {
@@ -35,7 +36,7 @@ pub(crate) struct Change {
     #[persist(with = "Option<AsText>")]
     pub(crate) name: Option<ObjectName>,
     pub(crate) what: ChangeKind,
-    /// Whether the component is to be asked if it may be as it was made last.
+    /// True if the `validate` functions of the component must run at the end of the entry, for the last undo or redo.
     #[persist(skip)]
     is_asked: bool,
 }
@@ -44,13 +45,15 @@ pub(crate) struct Change {
 #[persist(crate = crate, class = "persist.What")]
 pub(crate) enum ChangeKind {
     Field(FieldChange),
-    /// Several fields of a component, perhaps none: what a change is on the types of a later program.
+    /// Several fields of a component, or none: a change of a field, migrated to the types of a later program.
     Fields(Box<Migrated>),
-    /// An object was made, with all below it. While it is undone, the world has it parked; a journal gets it as it is.
+    /// An object was spawned, with descendants. While this is undone, the object is parked in the world; a journal
+    /// stores it as a fragment.
     Spawn(Option<Fragment>),
-    /// An object was removed, with all below it. While it is, the world has it parked; a journal gets it as it is.
+    /// An object was removed, with its descendants. While this is applied, the object is parked in the world; a journal
+    /// stores it as a fragment.
     Delete(Option<Fragment>),
-    /// A component was put into its object, or a resource into the world.
+    /// A component was attached to an object, or a resource inserted into the world.
     Attach(Box<Detached>),
     Detach(Box<Detached>),
     Rename {
@@ -83,7 +86,7 @@ impl Change {
         Self::new(world, Owner::Object(object), what)
     }
 
-    /// A change of a field of a target that is no world.
+    /// Creates a change of a field of a target that is not a world.
     pub(crate) fn of_target(change: FieldChange) -> Self {
         Self {
             owner: Owner::Resource,
@@ -93,19 +96,19 @@ impl Change {
         }
     }
 
-    /// A change of a field that was made.
+    /// Creates the record of a change of a field that has been made.
     #[inline]
     pub(crate) fn found(world: &World, owner: Owner, change: FieldChange) -> Self {
         Self::new(world, owner, ChangeKind::Field(change))
     }
 
-    /// An object that has just been made.
+    /// Creates the record of an object that was just spawned without components.
     pub(crate) fn spawned(world: &World, object: ObjectId) -> Self {
         let bare = Fragment::bare(world.parent(object));
         Self::of_object(world, object, ChangeKind::Spawn(Some(bare)))
     }
 
-    /// A copy of a prefab that has just been placed.
+    /// Creates the record of a copy of a prefab that was just placed.
     pub(crate) fn copied(world: &World, object: ObjectId, is_journaled: bool) -> Result<Self> {
         let fragment = is_journaled.then(|| parked::fragment(world, object)).transpose()?;
         Ok(Self::of_object(world, object, ChangeKind::Spawn(fragment)))
@@ -117,7 +120,8 @@ impl Change {
         Ok(change)
     }
 
-    /// Puts in a component or a resource. One that is refused was never there, and is not released.
+    /// Attaches a component or a resource, and returns the record. If this fails, the component was never attached, and
+    /// is dropped without `on_release`.
     pub(crate) fn attach(
         world: &mut World,
         owner: Owner,
@@ -125,14 +129,14 @@ impl Change {
         is_journaled: bool,
     ) -> Result<Self> {
         if is_journaled {
-            detached.keep_content(world)?;
+            detached.store_content(world)?;
         }
         detached.put(world, owner)?;
         Ok(Self::new(world, owner, ChangeKind::Attach(Box::new(detached))))
     }
 
     pub(crate) fn detach(world: &mut World, owner: Owner, class: String) -> Result<Self> {
-        let mut detached = Detached::there(class);
+        let mut detached = Detached::attached(class);
         detached.take(world, owner)?;
         Ok(Self::new(world, owner, ChangeKind::Detach(Box::new(detached))))
     }
@@ -141,7 +145,7 @@ impl Change {
         self.owner.object().ok_or_else(|| wrong("a step of an object without one"))
     }
 
-    /// Redoes the change, or undoes it.
+    /// Redoes or undoes the change.
     pub(crate) fn apply(
         &mut self,
         world: &mut World,
@@ -160,8 +164,8 @@ impl Change {
             ChangeKind::Spawn(_) => {
                 let object = self.object()?;
                 parked::park(world, object)?;
-                // One that is made in its place is called as it was: it cannot come back behind that.
-                parked::give_names_away(world, object);
+                // After an undo, a new object may get the same name: the next edit removes this redo.
+                parked::unreserve_names(world, object);
             }
             ChangeKind::Delete(_) if is_redo => parked::park(world, self.object()?)?,
             ChangeKind::Delete(_) => parked::unpark(world, self.object()?)?,
@@ -189,7 +193,7 @@ impl Change {
         Ok(())
     }
 
-    /// Redoes a change of fields, or undoes it, in whatever has them.
+    /// Redoes or undoes a change of fields. `make` changes one field. If one fails, the fields before it are restored.
     pub(crate) fn apply_fields(
         &mut self,
         direction: Direction,
@@ -222,7 +226,7 @@ impl Change {
         }
     }
 
-    /// Whether the world may stay as it is after an undo or a redo of the whole entry.
+    /// Runs the `validate` functions that the change requires, after an undo or a redo of the whole entry.
     pub(crate) fn check(&self, world: &mut World) -> Result<()> {
         match self.class().filter(|_| self.is_asked) {
             Some(class) => world.check_valid(self.owner, class),
@@ -230,7 +234,8 @@ impl Change {
         }
     }
 
-    /// Undoes or redoes the change of a number, without code of the program's; false if it is another change.
+    /// Undoes or redoes a change of a number in place, without running code of the program. Returns false for other
+    /// changes.
     pub(crate) fn put_number(&mut self, world: &mut World, direction: Direction) -> bool {
         let is_put = match (&self.what, self.owner) {
             (ChangeKind::Field(change), Owner::Object(object)) if world.is_still() => {
@@ -238,12 +243,12 @@ impl Change {
             }
             _ => false,
         };
-        // It is of a component that nobody is to be asked about.
+        // A component whose numbers are set in place has no `validate` function.
         self.is_asked &= !is_put;
         is_put
     }
 
-    /// The field that was set, and the name of its object at that time.
+    /// Returns the field that was set, and the name of its object at that time.
     pub(crate) fn set_field(&self) -> Option<(&FieldPath, Option<&ObjectName>)> {
         match &self.what {
             ChangeKind::Field(change) if change.is_setting() => {
@@ -253,12 +258,12 @@ impl Change {
         }
     }
 
-    /// True if [`check`](Self::check) may refuse.
+    /// Returns true if [`check`](Self::check) may return an error.
     pub(crate) fn is_asked(&self) -> bool {
         self.is_asked
     }
 
-    /// Takes in a change that followed this one.
+    /// Merges the change that immediately followed this one.
     pub(crate) fn merge(&mut self, next: &mut Self) -> Merge {
         match (&mut self.what, &mut next.what) {
             _ if self.owner != next.owner => Merge::No,
@@ -268,7 +273,8 @@ impl Change {
         }
     }
 
-    /// True if it sets fields, which are independent of others but those that it [meets](Self::meets).
+    /// Returns true if the change sets fields. Such changes are independent of each other unless they
+    /// [overlap](Self::meets).
     pub(crate) fn is_setting(&self) -> bool {
         match &self.what {
             ChangeKind::Field(change) => change.is_setting(),
@@ -277,20 +283,20 @@ impl Change {
         }
     }
 
-    /// True if it may change something that another one changes.
+    /// Returns true if both changes may affect the same data.
     pub(crate) fn meets(&self, other: &Self) -> bool {
         match (&self.what, &other.what) {
             (ChangeKind::Field(one), ChangeKind::Field(other_field)) if other.is_setting() => {
-                self.owner == other.owner && one.path.meets(&other_field.path)
+                self.owner == other.owner && one.path.overlaps(&other_field.path)
             }
             (ChangeKind::Fields(one), ChangeKind::Fields(other_fields)) => {
-                self.owner == other.owner && one.meets(other_fields)
+                self.owner == other.owner && one.is_overlapping(other_fields)
             }
             _ => true,
         }
     }
 
-    /// Releases what it holds out of the world, which does not come back.
+    /// Releases the objects and components that the change keeps out of the world, since they do not come back.
     pub(crate) fn discard(&mut self, world: &mut World, is_applied: bool) {
         if let Some(object) = self.parked(is_applied).filter(|object| world.is_parked(*object)) {
             world.remove(object);
@@ -301,7 +307,7 @@ impl Change {
         }
     }
 
-    /// The object that it keeps out of the world while it is applied, or undone.
+    /// Returns the object that the change keeps parked, while it is applied or undone.
     fn parked(&self, is_applied: bool) -> Option<ObjectId> {
         match self.what {
             ChangeKind::Spawn(_) if !is_applied => self.owner.object(),
@@ -310,7 +316,7 @@ impl Change {
         }
     }
 
-    /// Whether something may be released when it is dropped for good.
+    /// Returns true if [`discard`](Self::discard) may release something.
     pub(crate) fn has_end(&self) -> bool {
         matches!(
             self.what,
@@ -321,7 +327,7 @@ impl Change {
         )
     }
 
-    /// Bytes of memory that it takes besides its own size, roughly.
+    /// Returns roughly the bytes of heap memory in use.
     pub(crate) fn size(&self) -> usize {
         match &self.what {
             ChangeKind::Field(change) => change.how.held(),
@@ -331,40 +337,40 @@ impl Change {
         }
     }
 
-    /// Bytes of what it keeps out of the world.
+    /// Returns roughly the bytes of the objects and components that the change keeps out of the world.
     pub(crate) fn held(&self, world: &World, is_applied: bool) -> usize {
         match &self.what {
             ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => detached.held(world),
-            // Else another change has parked it, which counts it.
+            // If this change did not park the object, the change that did counts it.
             _ => self.parked(is_applied).map_or(0, |object| parked::parked_size(world, object)),
         }
     }
 
-    /// The class that it is about.
+    /// Returns the class of the component or resource that is changed.
     pub(crate) fn class(&self) -> Option<&str> {
         match &self.what {
             ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => Some(detached.class()),
-            // One without fields is about none any more.
+            // A migrated change without fields has no class.
             _ => self.fields().first().map(|field| field.path.class()),
         }
     }
 
-    /// What it is about: an object's component or a resource, by its class where it was recorded.
+    /// Returns the component or resource that is changed: its owner, and its class at the time of the recording.
     pub(crate) fn key(&self) -> Option<(Owner, String)> {
         Some((self.owner, self.class()?.to_owned()))
     }
 
-    /// True if it changes a field, and was recorded by this program.
+    /// Returns true for a change of a field that was not migrated.
     pub(crate) fn is_as_recorded(&self) -> bool {
         matches!(self.what, ChangeKind::Field(_))
     }
 
-    /// True if it changes fields of a component or a resource that stays.
+    /// Returns true if the change only sets or changes fields.
     pub(crate) fn is_of_fields(&self) -> bool {
         matches!(self.what, ChangeKind::Field(_) | ChangeKind::Fields(_))
     }
 
-    /// What a journal keeps of it, or a file.
+    /// Converts the change to the form that a journal or a spill file stores.
     pub(crate) fn stored(
         &mut self,
         world: Option<&World>,
@@ -392,7 +398,7 @@ impl Change {
             ChangeKind::Attach(detached) => {
                 ChangeKind::Attach(detached.stored(world.ok_or_else(no_world)?, change_state)?)
             }
-            // What was detached a program needs that has its class in another form.
+            // The content of a detached component is stored, so that a later program can migrate it.
             ChangeKind::Detach(detached) => {
                 ChangeKind::Detach(detached.stored(world.ok_or_else(no_world)?, change_state)?)
             }
@@ -405,10 +411,11 @@ impl Change {
         Ok(Self { owner: self.owner, name: self.name.clone(), what, is_asked: false })
     }
 
-    /// Makes it what it was when it was [stored](Self::stored), also of a target that is no world; its bytes are of the
-    /// program's own classes. One that was [done](ChangeState::Done) is ready to be redone.
+    /// Restores the state that the change had when it was [stored](Self::stored). Its bytes must have been converted to
+    /// the classes of this program. A change that was just [done](ChangeState::Done) is then ready to be redone. The
+    /// target may be one that is not a world.
     ///
-    /// If this fails, the world may have parked objects more.
+    /// If this fails, the world may have additional parked objects.
     pub(crate) fn restore(
         &mut self,
         world: Option<&mut World>,
@@ -428,7 +435,7 @@ impl Change {
                     let is_bare = content.as_ref().is_some_and(|it| it.save().is_none());
                     self.park(world, content)?;
                     if !is_bare {
-                        parked::give_names_away(world, self.object()?);
+                        parked::unreserve_names(world, self.object()?);
                     }
                 }
             }
@@ -439,13 +446,13 @@ impl Change {
                 }
             }
             ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => {
-                // What has just been done is to be redone: what it took out is still there.
+                // A change that was just done is going to be redone, so a detached component is still in the world.
                 let is_whole = detached.restore(world, owner, is_out)?;
                 is_whole.then_some(()).ok_or_else(|| wrong("a component without its content"))?;
             }
             _ => {}
         }
-        // A resource has none to be called by.
+        // Only changes of resources have no object.
         match &self.what {
             ChangeKind::Attach(_) | ChangeKind::Detach(_) => Ok(()),
             _ => self.object().map(drop),
@@ -458,7 +465,7 @@ impl Change {
         parked::park_fragment(world, self.object()?, &name.text(), &content)
     }
 
-    /// The changes that the program recorded, if it was migrated since and they are known.
+    /// Returns the changes as they were recorded, if the change was migrated since and they are known.
     pub(crate) fn recorded(&self) -> Option<&[FieldChange]> {
         match &self.what {
             ChangeKind::Fields(migrated) => Some(migrated.recorded()).filter(|it| !it.is_empty()),
@@ -466,7 +473,7 @@ impl Change {
         }
     }
 
-    /// Replaces a change of fields by what it is on today's types.
+    /// Replaces a change of fields by its equivalent for the current types.
     pub(crate) fn migrate(&mut self, fields: Vec<FieldChange>) {
         let migrated = match &self.what {
             ChangeKind::Field(change) => Migrated::of(change, fields),
@@ -476,7 +483,7 @@ impl Change {
         self.what = ChangeKind::Fields(Box::new(migrated));
     }
 
-    /// Makes it a change that does nothing, since the program does not have the class that it is about.
+    /// Replaces the change by one that does nothing, since the program does not have its class.
     pub(crate) fn skip(&mut self) {
         match &self.what {
             ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => {
@@ -486,7 +493,7 @@ impl Change {
         }
     }
 
-    /// True if, on this way, a component or a resource comes into the world.
+    /// Returns true if the change puts a component or a resource into the world in this direction.
     pub(crate) fn puts(&self, direction: Direction) -> bool {
         match &self.what {
             ChangeKind::Attach(_) => direction == Direction::Redo,
@@ -495,7 +502,7 @@ impl Change {
         }
     }
 
-    /// The component or resource that comes or goes.
+    /// Returns the component or resource that is attached or detached.
     pub(crate) fn detached_mut(&mut self) -> Option<&mut Detached> {
         match &mut self.what {
             ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => Some(detached),
@@ -513,14 +520,14 @@ fn name_of(world: &World, owner: Owner) -> Option<ObjectName> {
     }
 }
 
-/// Changes in the order in which they are made.
+/// Iterates over changes in the order in which they are applied: reversed for an undo.
 fn ordered(fields: &[FieldChange], direction: Direction) -> impl Iterator<Item = &FieldChange> {
     let count = fields.len();
     let place = move |at| if direction == Direction::Undo { count - 1 - at } else { at };
     (0..count).map(move |at| &fields[place(at)])
 }
 
-/// The bytes of a component or a resource, of a class of a layout, with the changes of its fields made in them.
+/// Applies changes of fields to the encoded bytes of a component or a resource.
 pub(crate) fn all_in_bytes(
     fields: &[FieldChange],
     class: (&Stored, usize),

@@ -1,4 +1,4 @@
-//! The objects right below an object.
+//! [`Children`]: the children of an object, in order.
 
 use std::cell::{Cell, OnceCell};
 
@@ -6,22 +6,22 @@ use hashbrown::HashMap;
 
 use crate::ObjectId;
 
-/// Objects in an order, which are read as one list.
+/// An ordered list of objects.
 ///
-/// To put one in or take one out somewhere in a list costs a pass over it. Of many that are moved one after the other
-/// blocks are made, in which that costs far less; when they are read next, the list is made anew, which costs one pass.
+/// Inserting or removing in the middle of a list moves the rest of it. If many children are moved in a row, the list is
+/// converted to blocks, in which a move costs far less. The next read converts the blocks back to a list, in one pass.
 #[derive(Default)]
 pub(super) struct Children {
     list: OnceCell<Vec<ObjectId>>,
-    /// Is there if the list is not.
+    /// The blocks, if there is no list.
     blocks: Option<Box<Blocks>>,
-    /// How many passes over the list there were since it was read.
+    /// The number of passes over the list since it was last read.
     passes: Cell<u32>,
 }
 
-/// A pass over so few costs about what a search in blocks does.
+/// Lists of at most this length are never converted: a pass over one takes about as long as a search in blocks.
 const FEW: usize = 128;
-/// The number of passes that cost about as much as making blocks, and the list again.
+/// The list is converted after this many passes, which cost about as much as the conversions to blocks and back.
 const PASSES: u32 = 64;
 
 impl From<Vec<ObjectId>> for Children {
@@ -50,7 +50,7 @@ impl Children {
         }
     }
 
-    /// Puts a child in at an index; one that is too large is the end.
+    /// Inserts a child at an index; an index that is too large means the end.
     pub(super) fn insert(&mut self, index: usize, child: ObjectId) {
         match self.shape() {
             ChildList::List(list) if index >= list.len() => list.push(child),
@@ -64,7 +64,7 @@ impl Children {
 
     pub(super) fn remove(&mut self, child: ObjectId) {
         match self.shape() {
-            // The last one is what a removal of the parent asks for.
+            // Removing a parent removes its children from the last to the first.
             ChildList::List(list) if list.last() == Some(&child) => drop(list.pop()),
             ChildList::List(list) => {
                 if let Some(index) = list.iter().position(|other| *other == child) {
@@ -83,7 +83,7 @@ impl Children {
         }
     }
 
-    /// What they are in: a list, unless it has not been read since there are blocks.
+    /// Returns the current representation. Blocks are dropped if the children have been read as a list since.
     fn shape(&mut self) -> ChildList<'_> {
         if self.list.get().is_some() {
             self.blocks = None;
@@ -97,7 +97,7 @@ impl Children {
         }
     }
 
-    /// Switches to blocks after many passes.
+    /// Counts a pass over the list, and converts the list to blocks after many passes.
     fn note_pass(&mut self) {
         let passes = self.passes.get() + 1;
         self.passes.set(passes);
@@ -115,15 +115,15 @@ enum ChildList<'c> {
     Blocks(&'c mut Blocks),
 }
 
-/// Objects in blocks of some hundred: to find one, or the place of an index, is to pass the blocks before it.
+/// Objects in blocks of some hundred. A search passes over the lengths of the blocks before, and then one block.
 struct Blocks {
     blocks: Vec<Vec<ObjectId>>,
-    /// The blocks in their order, at least one.
+    /// The indices of the blocks in order; there is at least one block.
     order: Vec<usize>,
     by_id: HashMap<ObjectId, usize>,
 }
 
-/// Objects of a block; one of twice as many is cut in two.
+/// The number of objects in a new block. A block with twice as many is split.
 const BLOCK: usize = 512;
 
 impl Blocks {
@@ -141,9 +141,9 @@ impl Blocks {
 
     fn position(&self, id: ObjectId) -> Option<usize> {
         let block = *self.by_id.get(&id)?;
-        let before = self.order.iter().take_while(|at| **at != block);
-        let before: usize = before.map(|at| self.blocks[*at].len()).sum();
-        Some(before + self.blocks[block].iter().position(|other| *other == id)?)
+        let previous = self.order.iter().take_while(|at| **at != block);
+        let offset: usize = previous.map(|at| self.blocks[*at].len()).sum();
+        Some(offset + self.blocks[block].iter().position(|other| *other == id)?)
     }
 
     fn insert(&mut self, mut index: usize, id: ObjectId) {
@@ -181,7 +181,7 @@ mod tests {
         ObjectId::new(number).expect("it is more than 0")
     }
 
-    /// Random moves, and a list beside them, which is read now and then.
+    /// Compares random moves with those of a plain list, with reads in between.
     #[test]
     fn children_are_in_the_order_of_a_list_however_they_are_moved() {
         for (count, reads) in [(5, 7), (FEW as u64 * 3, 1), (FEW as u64 * 3, 10), (2_500, 2_000)] {

@@ -1,43 +1,47 @@
-//! Values in the order of their objects: the objects themselves, and the components of one type.
+//! Columns: values in the order of their objects' ids. A world has a column of objects and one for each component type.
 
 use std::{iter, slice};
 
 use super::directory::{Location, WIDTH, WORDS, first_bit};
 
-/// Values by place. Each page has the values of neighbouring ids, close together and in their order, and says by a bit for
-/// each whether it is there: a column takes the memory of what is in it, and is gone through as memory is read best.
+/// Values by place, in pages.
+///
+/// A page stores the values of neighbouring ids contiguously and in order, and has a bit for each id that says whether
+/// it has a value. So a column takes memory only for its values, and iterating over it reads memory sequentially.
 pub(super) struct Column<T> {
     pages: Vec<Option<Box<Page<T>>>>,
-    /// Memory for the values of the next pages. It was asked for at once, so that neighbouring pages mostly lie next to
-    /// each other: where the memory jumps, a query waits for about a microsecond.
+    /// Memory for the values of the next pages. Several are allocated at once, so that neighbouring pages are mostly
+    /// adjacent in memory: at a jump in memory a query waits for about a microsecond.
     spare: Vec<Vec<T>>,
 }
 
-/// Bytes that a column asks for at once, at most.
-const MOST_SPARE: usize = 4 << 20;
+/// The maximum number of bytes that a column allocates for spare pages at once.
+const MAX_SPARE: usize = 4 << 20;
 
 /// The values of neighbouring ids.
 pub struct Page<T> {
-    /// One value for each bit, in order, except for those that are out.
+    /// One value for each bit, in order, without the one that is out.
     items: Vec<T>,
+    /// The value that was taken out for a while, if any.
     out: Option<Displaced>,
     index: Occupancy,
 }
 
-/// Which ids have values.
+/// The ids of a page that have values.
 struct Occupancy {
     /// A bit for each id that has a value.
     mask: [u64; WORDS],
-    /// How many bits the words before each have; counts only where the word has bits itself. So a value that comes after
-    /// all others changes no count of the words after it.
-    before: [u16; WORDS],
-    /// No bit before this one has a value: of the first page bit 0 never has one, since no id is 0.
+    /// The rank of each word: the number of bits in all words before it. An entry is valid only if its word has bits
+    /// itself, so that appending a value updates no entries of later words.
+    ranks: [u16; WORDS],
+    /// No bit below this one has a value. Bit 0 of the first page never has one, since no id is 0.
     first: u32,
     /// No bit from this one on has a value.
     end: u32,
 }
 
-/// A value that is out of its place for a while. The last of the page is in its place.
+/// A value that is out of its place for a while: the component whose method is running. The last value of the page has
+/// been swapped into its place.
 #[derive(Clone, Copy)]
 pub(super) struct Displaced {
     pub(super) bit: u32,
@@ -45,7 +49,7 @@ pub(super) struct Displaced {
 }
 
 impl Displaced {
-    /// The values of its page in the order of their bits.
+    /// Returns the values of its page in the order of their bits.
     pub(super) fn in_order<R>(self, items: impl Iterator<Item = R>) -> Vec<R> {
         let mut items: Vec<R> = items.collect();
         if (self.rank as usize) < items.len() {
@@ -56,7 +60,7 @@ impl Displaced {
     }
 }
 
-/// A page that is gone through: the words of its mask, and its values, in the order of their bits if none is out.
+/// A page during iteration: the words of its mask, and its values, which are in the order of their bits if none is out.
 pub struct Opened<'p, I> {
     pub(super) words: &'p [u64; WORDS],
     pub(super) out: Option<Displaced>,
@@ -71,7 +75,7 @@ impl<T> Default for Page<T> {
 
 impl Default for Occupancy {
     fn default() -> Self {
-        Self { mask: [0; WORDS], before: [0; WORDS], first: 0, end: 0 }
+        Self { mask: [0; WORDS], ranks: [0; WORDS], first: 0, end: 0 }
     }
 }
 
@@ -91,46 +95,47 @@ impl Occupancy {
         self.mask[word] & one != 0
     }
 
-    /// How many values are before that of a bit that has one.
+    /// Returns the number of values before the value of a bit, which must have one.
     fn rank(&self, bit: u32) -> usize {
         let (word, one) = split(bit);
-        usize::from(self.before[word]) + (self.mask[word] & (one - 1)).count_ones() as usize
+        usize::from(self.ranks[word]) + (self.mask[word] & (one - 1)).count_ones() as usize
     }
 
-    /// Sets a bit after all `len` others: nothing is to be counted.
+    /// Sets a bit after all `len` other bits, which needs no counting.
     #[expect(clippy::cast_possible_truncation, reason = "a page has few bits")]
     fn append(&mut self, bit: u32, len: usize) {
         let (word, one) = split(bit);
         if self.mask[word] == 0 {
-            self.before[word] = len as u16;
+            self.ranks[word] = len as u16;
         }
         self.mask[word] |= one;
         self.end = bit + 1;
     }
 
-    /// Sets a bit; returns its rank.
+    /// Sets a bit, and returns the number of values before it.
     #[expect(clippy::cast_possible_truncation, reason = "a page has few bits")]
     fn insert(&mut self, bit: u32) -> usize {
         let (word, one) = split(bit);
         if self.mask[word] == 0 {
-            self.before[word] = self.mask[..word].iter().map(|word| word.count_ones() as u16).sum();
+            self.ranks[word] = self.mask[..word].iter().map(|word| word.count_ones() as u16).sum();
         }
         self.mask[word] |= one;
         self.first = self.first.min(bit);
         self.end = self.end.max(bit + 1);
-        self.before[word + 1..].iter_mut().for_each(|before| *before = before.wrapping_add(1));
+        // Entries of words without bits are invalid, and may wrap.
+        self.ranks[word + 1..].iter_mut().for_each(|count| *count = count.wrapping_add(1));
         self.rank(bit)
     }
 
     fn clear(&mut self, bit: u32) {
         let (word, one) = split(bit);
         self.mask[word] &= !one;
-        self.before[word + 1..].iter_mut().for_each(|before| *before = before.wrapping_sub(1));
+        self.ranks[word + 1..].iter_mut().for_each(|count| *count = count.wrapping_sub(1));
     }
 }
 
 impl<T> Page<T> {
-    /// The bits of a word that have values.
+    /// Returns the bits of a word that have values in their place.
     #[inline]
     pub(super) fn word(&self, word: usize) -> u64 {
         let mask = self.index.mask[word];
@@ -140,7 +145,7 @@ impl<T> Page<T> {
         }
     }
 
-    /// How many values there are, with one that is out of its place.
+    /// Returns the number of values, including one that is out.
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.items.len() + usize::from(self.out.is_some())
@@ -150,7 +155,7 @@ impl<T> Page<T> {
         self.len() == 0
     }
 
-    /// The bit of the value that is out of its place; if there is one, the values are not in the order of their bits.
+    /// Returns the bit of the value that is out. While there is one, the values are not in the order of their bits.
     #[inline]
     pub(super) fn out(&self) -> Option<u32> {
         self.out.map(|out| out.bit)
@@ -169,7 +174,7 @@ impl<T> Page<T> {
         })
     }
 
-    /// The values, by the order of their bits if none is out.
+    /// Returns the values, which are in the order of their bits if none is out.
     #[inline]
     pub(super) fn items(&self) -> &[T] {
         &self.items
@@ -185,12 +190,12 @@ impl<T> Page<T> {
         Opened { words: &self.index.mask, out: self.out, items: self.items.iter_mut() }
     }
 
-    /// Where the value of a bit is.
+    /// Returns the index of the value of a bit.
     #[inline]
     fn place(&self, bit: u32) -> Option<usize> {
         let Occupancy { first, end, .. } = self.index;
         if self.items.len() == (end - first) as usize {
-            // None is missing between the first and the last, and none is out.
+            // Every bit from the first to the last has a value, and none is out.
             return (first..end).contains(&bit).then(|| (bit - first) as usize);
         }
         if !self.index.has(bit) {
@@ -200,7 +205,7 @@ impl<T> Page<T> {
         match self.out {
             None => Some(rank),
             Some(out) if out.bit == bit => None,
-            // The last one has moved.
+            // This is the last value, which was swapped into the place of the value that is out.
             Some(out) if rank == self.items.len() => Some(out.rank as usize),
             Some(_) => Some(rank),
         }
@@ -222,7 +227,7 @@ impl<T> Page<T> {
         if bit < self.index.end || self.out.is_some() {
             return self.insert_between(bit, value);
         }
-        // After all others, as objects are mostly made: nothing is to be moved.
+        // Ids ascend, so new values mostly come after all others, and nothing has to move.
         self.index.append(bit, self.items.len());
         self.items.push(value);
         None
@@ -233,7 +238,7 @@ impl<T> Page<T> {
             return Some(std::mem::replace(here, value));
         }
         match self.out {
-            // It was swapped with the last one.
+            // The value comes back: it is swapped with the last value, which had its place.
             Some(out) if out.bit == bit => {
                 self.out = None;
                 let last = self.items.len();
@@ -259,7 +264,7 @@ impl<T> Page<T> {
         Some(self.items.remove(rank))
     }
 
-    /// What is out stays away for good: the others come into order.
+    /// Removes the entry of the value that is out, which does not come back, and restores the order of the others.
     fn forget_out(&mut self) {
         let Some(Displaced { bit, rank }) = self.out.take() else { return };
         let rank = rank as usize;
@@ -270,7 +275,8 @@ impl<T> Page<T> {
         self.index.clear(bit);
     }
 
-    /// Takes a value out for a while, in constant time; [`insert`](Self::insert) puts it back.
+    /// Takes a value out for a while, in constant time; [`insert`](Self::insert) puts it back. A page has room for one
+    /// such value, so a second one is removed.
     #[expect(clippy::cast_possible_truncation, reason = "a page has few values")]
     fn take(&mut self, bit: u32) -> Option<T> {
         if self.out.is_some() {
@@ -283,7 +289,7 @@ impl<T> Page<T> {
 }
 
 impl<T> Column<T> {
-    /// The pages; none where no id has a value.
+    /// Returns the pages; `None` for a page without values that was never used.
     pub(super) fn pages(&self) -> &[Option<Box<Page<T>>>] {
         &self.pages
     }
@@ -316,7 +322,7 @@ impl<T> Column<T> {
         self.get(location).is_some()
     }
 
-    /// Puts a value in, and returns the one that was there.
+    /// Inserts a value, and returns the previous one.
     #[inline]
     pub(super) fn insert(&mut self, location: Location, value: T) -> Option<T> {
         match self.page_mut(location.page) {
@@ -325,7 +331,7 @@ impl<T> Column<T> {
         }
     }
 
-    /// Puts the first value into a page.
+    /// Inserts the first value of a page.
     #[cold]
     fn insert_first(&mut self, location: Location, value: T) -> Option<T> {
         if self.pages.len() <= location.page {
@@ -333,13 +339,14 @@ impl<T> Column<T> {
         }
         let mut page = Box::<Page<T>>::default();
         page.index.first = location.bit;
-        // Where neighbours are full this one will be, and takes its memory at once.
-        let before = location.page.checked_sub(1).and_then(|before| self.page(before));
-        if before.is_some_and(|before| before.len() >= WIDTH / 2) {
+        // If the previous page is at least half full, this one probably will be, and its memory is allocated at once.
+        let previous = location.page.checked_sub(1).and_then(|previous| self.page(previous));
+        if previous.is_some_and(|previous| previous.len() >= WIDTH / 2) {
             page.items = self.spare.pop().unwrap_or_else(|| {
-                let most = MOST_SPARE / (WIDTH * size_of::<T>().max(1));
-                let count = most.min(location.page / 4);
-                // The first one that was asked for is the first to be filled.
+                let max = MAX_SPARE / (WIDTH * size_of::<T>().max(1));
+                // A quarter of the pages so far, so that the spare memory grows with the column.
+                let count = max.min(location.page / 4);
+                // Allocations mostly have ascending addresses, so the first one is used first.
                 let first = Vec::with_capacity(WIDTH);
                 self.spare.extend(iter::repeat_with(|| Vec::with_capacity(WIDTH)).take(count));
                 self.spare.reverse();
@@ -353,20 +360,19 @@ impl<T> Column<T> {
         self.page_mut(location.page)?.remove(location.bit)
     }
 
-    /// Takes a value out for a while: it is not there until [`insert`](Self::insert) puts it back, which costs
-    /// nothing in between.
+    /// Takes a value out for a while, until [`insert`](Self::insert) puts it back. Neither moves the other values.
     pub(super) fn take(&mut self, location: Location) -> Option<T> {
         self.page_mut(location.page)?.take(location.bit)
     }
 
-    /// Makes room for a page that came into the directory.
+    /// Inserts an entry for a page that was added to the directory.
     pub(super) fn insert_page(&mut self, page: usize) {
         if page < self.pages.len() {
             self.pages.insert(page, None);
         }
     }
 
-    /// Drops the pages that left the directory.
+    /// Drops the pages that were removed from the directory.
     pub(super) fn retain_pages(&mut self, keep: &[bool]) {
         let mut keep = keep.iter();
         self.pages.retain(|_| keep.next().is_none_or(|keep| *keep));

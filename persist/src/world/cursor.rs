@@ -1,4 +1,8 @@
-//! How a query goes through a column: by pages, by the words of their masks, and by runs of values.
+//! Cursors: how a query iterates over a column, by pages, by the words of their masks, and by runs of values.
+//!
+//! The aim is an inner loop like that over a slice. If all objects of a page have the queried components, the page is
+//! one run. Otherwise each word of the mask whose objects all have them is a run. Only in other words is each bit
+//! tested.
 
 use std::{mem, slice, vec};
 
@@ -6,50 +10,52 @@ use super::column::{Opened, Page};
 use super::directory::WORDS;
 use crate::ObjectId;
 
-/// Goes through the pages of columns, the words of their masks, and the values of a page.
+/// Iterates over the pages of columns, the words of their masks, and the values of a page.
 pub trait QueryCursor {
     type Item;
 
-    /// Items of a page or a word that are asked for together: in a loop over them nothing else is left to be done.
+    /// The items of a page or a word, as an iterator that does nothing but yield them.
     type Run: Iterator<Item = Self::Item>;
 
-    /// A run without items.
+    /// Returns a run without items.
     fn empty() -> Self::Run;
 
-    /// Goes to the next page.
+    /// Moves to the next page.
     #[inline]
     fn page(&mut self) {}
 
-    /// True if all objects of the page, which are that many, have an item, and these can be had as one run.
+    /// Returns true if all objects of the page have an item, and the items can be returned as one run. The argument is
+    /// the number of objects of the page.
     #[inline]
     fn has_page(&self, _: usize) -> bool {
         false
     }
 
-    /// Goes to the next word of the page, whose first id is `first`; the bits of objects that have what is asked for.
+    /// Moves to the next word of the page, whose first id is `first`, and returns the bits of objects that have an
+    /// item.
     fn word(&mut self, word: usize, first: u64) -> u64;
 
-    /// True if these bits are all that this has in the word, and their values are in order.
-    fn is_all(&self, wanted: u64) -> bool;
+    /// Returns true if these bits are all bits of the word that have an item, and the items are in order.
+    fn is_all(&self, bits: u64) -> bool;
 
-    /// The next items: of these bits, which are [all](Self::is_all) of the word, or of a page that [has](Self::has_page) them
-    /// all, which are that many.
-    fn run(&mut self, wanted: u64, count: usize) -> Self::Run;
+    /// Returns the next `count` items: those of these bits, which are [all](Self::is_all) of the word, or those of a
+    /// page that [has](Self::has_page) all.
+    fn run(&mut self, bits: u64, count: usize) -> Self::Run;
 
-    /// The item of a bit; bits are asked for in ascending order, none twice.
+    /// Returns the item of a bit. Bits must be passed in ascending order, each at most once.
     fn item(&mut self, bit: u32) -> Option<Self::Item>;
 }
 
-/// The pages of a column, to be read or to be changed.
+/// The pages of a column, by shared or exclusive reference.
 pub trait Pages<'w> {
     type Item;
 
     type Items: Iterator<Item = Self::Item> + ExactSizeIterator + Default;
 
-    /// The next page; `None` if it has no values.
+    /// Moves to the next page; `None` if it has no values.
     fn next_page(&mut self) -> Option<Opened<'w, Self::Items>>;
 
-    /// Takes that many values from the front, or all.
+    /// Takes `count` values from the front, or all if there are fewer.
     fn split(items: &mut Self::Items, count: usize) -> Self::Items;
 }
 
@@ -89,16 +95,16 @@ impl<'w, T> Pages<'w> for slice::IterMut<'w, Option<Box<Page<T>>>> {
     }
 }
 
-/// The values of a column.
+/// A cursor over the values of a column.
 pub struct InColumn<'w, P: Pages<'w>> {
     pages: P,
     words: &'w [u64; WORDS],
-    /// The bit among them whose value is out of its place.
+    /// The bit of the page whose value is out.
     out: Option<u32>,
     items: P::Items,
-    /// In place of `items` where a value is out of its place.
+    /// The values in order, in place of `items`, if a value of the page is out.
     ordered: Option<vec::IntoIter<P::Item>>,
-    /// Bits of the word whose values are still to come.
+    /// The bits of the word whose values have not been returned yet.
     mask: u64,
 }
 
@@ -116,11 +122,12 @@ impl<'w, P: Pages<'w>> InColumn<'w, P> {
         }
     }
 
+    /// Skips some values, and returns the next one.
     #[inline]
-    fn nth(&mut self, passed: usize) -> Option<P::Item> {
+    fn next_after(&mut self, skipped: usize) -> Option<P::Item> {
         match &mut self.ordered {
-            None => self.items.nth(passed),
-            Some(ordered) => ordered.nth(passed),
+            None => self.items.nth(skipped),
+            Some(ordered) => ordered.nth(skipped),
         }
     }
 }
@@ -154,9 +161,9 @@ impl<'w, P: Pages<'w>> QueryCursor for InColumn<'w, P> {
 
     #[inline]
     fn word(&mut self, word: usize, _: u64) -> u64 {
-        // What was not asked for is passed.
+        // Skip the values of the previous word that the query did not request.
         if self.mask != 0 {
-            self.nth(self.mask.count_ones() as usize - 1);
+            self.next_after(self.mask.count_ones() as usize - 1);
         }
         self.mask = self.words[word];
         if let Some(out) = self.out
@@ -168,8 +175,8 @@ impl<'w, P: Pages<'w>> QueryCursor for InColumn<'w, P> {
     }
 
     #[inline]
-    fn is_all(&self, wanted: u64) -> bool {
-        self.mask == wanted && self.ordered.is_none()
+    fn is_all(&self, bits: u64) -> bool {
+        self.mask == bits && self.ordered.is_none()
     }
 
     #[inline]
@@ -180,14 +187,14 @@ impl<'w, P: Pages<'w>> QueryCursor for InColumn<'w, P> {
 
     #[inline]
     fn item(&mut self, bit: u32) -> Option<P::Item> {
-        // What stands before it is passed.
-        let before = self.mask & ((1 << bit) - 1);
-        self.mask &= !before & !(1 << bit);
-        self.nth(before.count_ones() as usize)
+        // Skip the values of lower bits that the query did not request.
+        let skipped = self.mask & ((1 << bit) - 1);
+        self.mask &= !skipped & !(1 << bit);
+        self.next_after(skipped.count_ones() as usize)
     }
 }
 
-/// A component that an object may have.
+/// A cursor for a component that an object may have or not.
 pub struct Maybe<C> {
     cursor: C,
     mask: u64,
@@ -199,11 +206,11 @@ impl<C> Maybe<C> {
     }
 }
 
-/// The items of [`Maybe`]: those of the bits that the column has, and none for the others.
+/// A run of [`Maybe`]: `Some` for the bits that the column has, and `None` for the others.
 pub struct MaybeRun<R> {
     run: R,
     mask: u64,
-    wanted: u64,
+    bits: u64,
 }
 
 impl<R: Iterator> Iterator for MaybeRun<R> {
@@ -211,11 +218,11 @@ impl<R: Iterator> Iterator for MaybeRun<R> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        if self.wanted == 0 {
+        if self.bits == 0 {
             return None;
         }
-        let one = self.wanted & self.wanted.wrapping_neg();
-        self.wanted &= !one;
+        let one = self.bits & self.bits.wrapping_neg();
+        self.bits &= !one;
         Some(if self.mask & one == 0 { None } else { self.run.next() })
     }
 }
@@ -226,7 +233,7 @@ impl<C: QueryCursor> QueryCursor for Maybe<C> {
 
     #[inline]
     fn empty() -> Self::Run {
-        MaybeRun { run: C::empty(), mask: 0, wanted: 0 }
+        MaybeRun { run: C::empty(), mask: 0, bits: 0 }
     }
 
     #[inline]
@@ -241,15 +248,15 @@ impl<C: QueryCursor> QueryCursor for Maybe<C> {
     }
 
     #[inline]
-    fn is_all(&self, wanted: u64) -> bool {
-        self.cursor.is_all(wanted & self.mask)
+    fn is_all(&self, bits: u64) -> bool {
+        self.cursor.is_all(bits & self.mask)
     }
 
     #[inline]
-    fn run(&mut self, wanted: u64, _: usize) -> Self::Run {
-        let inner = wanted & self.mask;
+    fn run(&mut self, bits: u64, _: usize) -> Self::Run {
+        let inner = bits & self.mask;
         let run = self.cursor.run(inner, inner.count_ones() as usize);
-        MaybeRun { run, mask: self.mask, wanted }
+        MaybeRun { run, mask: self.mask, bits }
     }
 
     #[inline]
@@ -258,16 +265,16 @@ impl<C: QueryCursor> QueryCursor for Maybe<C> {
     }
 }
 
-/// The objects themselves.
+/// A cursor for the ids of objects.
 #[derive(Default)]
 pub struct Ids {
     first: u64,
 }
 
-/// The ids of the bits of a word.
+/// A run of the ids of a word's bits.
 pub struct IdRun {
     first: u64,
-    wanted: u64,
+    bits: u64,
 }
 
 impl Iterator for IdRun {
@@ -275,11 +282,11 @@ impl Iterator for IdRun {
 
     #[inline]
     fn next(&mut self) -> Option<ObjectId> {
-        if self.wanted == 0 {
+        if self.bits == 0 {
             return None;
         }
-        let bit = self.wanted.trailing_zeros();
-        self.wanted &= self.wanted - 1;
+        let bit = self.bits.trailing_zeros();
+        self.bits &= self.bits - 1;
         ObjectId::new(self.first + u64::from(bit))
     }
 }
@@ -290,7 +297,7 @@ impl QueryCursor for Ids {
 
     #[inline]
     fn empty() -> IdRun {
-        IdRun { first: 0, wanted: 0 }
+        IdRun { first: 0, bits: 0 }
     }
 
     #[inline]
@@ -305,8 +312,8 @@ impl QueryCursor for Ids {
     }
 
     #[inline]
-    fn run(&mut self, wanted: u64, _: usize) -> IdRun {
-        IdRun { first: self.first, wanted }
+    fn run(&mut self, bits: u64, _: usize) -> IdRun {
+        IdRun { first: self.first, bits }
     }
 
     #[inline]

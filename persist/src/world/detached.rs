@@ -1,8 +1,8 @@
-//! Components and resources that are detached, and may come back as they were.
+//! [`Detached`]: components and resources that are detached, and that an undo may attach again.
 
 use std::mem;
 
-use super::object::{KeptComponent, Owner};
+use super::object::{Owner, UnknownEntry};
 use super::recorded::{content_size, decode_boxed};
 use super::resources::{AnyResource, Movable};
 use super::world::{AnyComponent, Component, World};
@@ -13,43 +13,47 @@ use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 /// The index of a component among those of its object, and whether it was started.
 pub(crate) type ComponentPlace = (u64, bool);
 
-/// When a change is stored, which says what of it is in the world.
+/// The state of a change when it is stored, which decides what of it is in the world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ChangeState {
-    /// It has just been done, and must be redone where it has not been.
+    /// The change was just made. A replay of the journal redoes it.
     Done,
+    /// The change is applied.
     Applied,
+    /// The change is undone.
     Undone,
-    /// It is one or the other, and what is out of the world stays where it is, in this process.
+    /// The change is applied or undone, and is moved to a spill file of this process. Its detached parts stay in
+    /// memory.
     Spilled,
 }
 
-/// A component or a resource that comes into a world or leaves it: alive while it is out, and as data for a journal.
+/// A component or a resource that is attached or detached: a live value while it is detached, and bytes in a journal.
 ///
-/// It may come back into another world, whose columns are others.
+/// It may be attached in another world, with other columns.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.Detached")]
 pub(crate) struct Detached {
     class: String,
-    /// Its content for a journal: where it is out of the world, or has just come into it.
+    /// The encoded content for a journal, if it is detached or was just attached.
     content: Option<Vec<u8>>,
     slot: ComponentSlot,
-    /// While it is out of the world.
+    /// The value, while it is detached.
     #[persist(skip)]
     live: Option<Live>,
-    /// What of its class the program did not have when the world was loaded: out, with its indexes, while this is there.
+    /// Unknown components of the same class, with their indices, which this one replaces while it is attached. They
+    /// were loaded before the class was registered.
     #[persist(skip)]
-    replaced: Vec<(usize, KeptComponent)>,
+    replaced: Vec<(usize, UnknownEntry)>,
 }
 
-/// Where a component is among those of its object.
+/// The place of a component among those of its object.
 #[derive(crate::Persist, Clone, Default)]
 #[persist(crate = crate, class = "persist.Slot")]
 struct ComponentSlot {
-    /// How many are before it; none if it is to be the last.
+    /// The number of known components before it; `None` to put it at the end.
     position: Option<u64>,
     is_started: bool,
-    /// How many are before each one that the program does not know.
+    /// The number of known components before each unknown component of the object.
     before_unknown: Vec<u64>,
 }
 
@@ -79,7 +83,7 @@ impl Detached {
         Self { class, content: None, slot: ComponentSlot::default(), live, replaced: Vec::new() }
     }
 
-    /// A component that has not been in an object.
+    /// Creates a new component.
     pub(crate) fn component<T: Component>(component: T) -> Self {
         Self::new(T::persist_name(), Some(Live::Component(Box::new(component))))
     }
@@ -89,13 +93,13 @@ impl Detached {
         Ok(Self::new((of.name)(), Some(Live::Component((of.make)(&world.registry)?))))
     }
 
-    /// A resource that has not been in a world.
+    /// Creates a new resource.
     pub(crate) fn resource<T: Persist + Pointee + Movable>(value: T) -> Self {
         Self::new(T::persist_name(), Some(Live::Resource(Box::new(value))))
     }
 
-    /// What is in the world, to be taken out by [`take`](Self::take).
-    pub(super) fn there(class: String) -> Self {
+    /// Creates the record of a component or resource that is attached; [`take`](Self::take) detaches it.
+    pub(super) fn attached(class: String) -> Self {
         Self::new(class, None)
     }
 
@@ -103,21 +107,21 @@ impl Detached {
         &self.class
     }
 
-    /// Gives its class the name that it has in the program.
+    /// Sets the class name, to the one that the class has in this program.
     pub(crate) fn set_class(&mut self, class: &str) {
         class.clone_into(&mut self.class);
     }
 
-    /// Its content, in the bytes of the program that recorded it.
+    /// Returns the content, encoded by the program that recorded it.
     pub(crate) fn content(&self) -> Option<&[u8]> {
         self.content.as_deref()
     }
 
-    /// Its place among all components of its object, if it was there.
+    /// Returns the place among all components of the object, including unknown ones; `None` if it was never attached.
     pub(crate) fn place(&self) -> Option<ComponentPlace> {
         let ComponentSlot { position, is_started, before_unknown } = &self.slot;
         let position = (*position)?;
-        let unknown = before_unknown.iter().filter(|before| **before <= position).count();
+        let unknown = before_unknown.iter().filter(|preceding| **preceding <= position).count();
         Some((position.saturating_add(unknown as u64), *is_started))
     }
 
@@ -133,8 +137,8 @@ impl Detached {
         }
     }
 
-    /// Keeps its content for a journal, before it comes into the world.
-    pub(super) fn keep_content(&mut self, world: &World) -> Result<()> {
+    /// Encodes the content for a journal, before the component is attached.
+    pub(super) fn store_content(&mut self, world: &World) -> Result<()> {
         self.content = self.encoded(world)?;
         Ok(())
     }
@@ -143,8 +147,8 @@ impl Detached {
         self.live.as_ref().map(|live| content_of(&world.registry, live.portable())).transpose()
     }
 
-    /// Puts it into its place, where none of its class may be, but what the program did not have when it was loaded:
-    /// this is replaced.
+    /// Attaches the component or inserts the resource. Returns an error if there is one of the same class already. An
+    /// unknown one of the class, which was loaded before the class was registered, is replaced.
     pub(super) fn put(&mut self, world: &mut World, owner: Owner) -> Result<()> {
         world.check_idle()?;
         let class = &self.class;
@@ -165,13 +169,13 @@ impl Detached {
                 self.slot.put(world, object, component, class)
             }
             (_, Some(Live::Resource(resource))) => {
-                let kept = |content| KeptComponent { before: 0, is_started: false, content };
+                let entry = |content| UnknownEntry { preceding: 0, is_started: false, content };
                 let World { registry, resources, .. } = world;
-                let replaced = taken_out(&mut resources.unknown, |kept| {
-                    registry.is_called(class, kept.class())
+                let replaced = extract(&mut resources.unknown, |unknown| {
+                    registry.is_called(class, unknown.class())
                 });
                 resources.insert(resource);
-                replaced.into_iter().map(|(at, content)| (at, kept(content))).collect()
+                replaced.into_iter().map(|(at, content)| (at, entry(content))).collect()
             }
             _ => {
                 let message = format!("{class} is in its place already");
@@ -181,7 +185,7 @@ impl Detached {
         Ok(())
     }
 
-    /// Takes it out without releasing it, and puts back what it had replaced.
+    /// Detaches the component or resource without releasing it, and restores the unknown ones that it had replaced.
     pub(super) fn take(&mut self, world: &mut World, owner: Owner) -> Result<()> {
         world.check_idle()?;
         match owner {
@@ -202,13 +206,13 @@ impl Detached {
                 self.live = Some(Live::Resource(world.resources.values.remove(at).2));
                 let replaced = mem::take(&mut self.replaced).into_iter();
                 let unknown = &mut world.resources.unknown;
-                put_in(unknown, replaced.map(|(at, kept)| (at, kept.content)));
+                put_in(unknown, replaced.map(|(at, entry)| (at, entry.content)));
             }
         }
         Ok(())
     }
 
-    /// Releases it if it is out, since it does not come back.
+    /// Releases the component if it is detached, since it does not come back.
     pub(super) fn discard(&mut self, world: &mut World, owner: Owner) {
         if let (Owner::Object(object), Some(Live::Component(component))) = (owner, self.live.take())
         {
@@ -217,14 +221,15 @@ impl Detached {
         }
     }
 
-    /// Bytes that it takes while it is out, roughly.
+    /// Returns roughly the bytes that the value takes while it is detached.
     pub(super) fn held(&self, world: &World) -> usize {
         self.live
             .as_ref()
             .map_or(0, |live| size_of::<Self>() + content_size(&world.registry, live.portable()))
     }
 
-    /// What a journal keeps of it; one that has just come into the world has its content from before that.
+    /// Converts it to the form that a journal stores. A component that was just attached has the content from before
+    /// that.
     pub(super) fn stored(&mut self, world: &World, change_state: ChangeState) -> Result<Box<Self>> {
         if change_state == ChangeState::Spilled {
             bail!(
@@ -237,10 +242,11 @@ impl Detached {
             None => self.encoded(world)?,
         };
         let slot = self.slot.clone();
-        Ok(Box::new(Self { content, slot, ..Self::there(self.class.clone()) }))
+        Ok(Box::new(Self { content, slot, ..Self::attached(self.class.clone()) }))
     }
 
-    /// Makes it alive if it is out; its content is of the program's own class. False if it should be, and has none.
+    /// Decodes the value if it is detached, from content of this program's class. Returns false if the content is
+    /// missing.
     pub(super) fn restore(&mut self, world: &World, owner: Owner, is_out: bool) -> Result<bool> {
         let Some(content) = self.content.take().filter(|_| is_out) else { return Ok(!is_out) };
         let class = &self.class;
@@ -255,7 +261,7 @@ impl Detached {
 }
 
 impl ComponentSlot {
-    /// Takes a component out of its object, with its place there.
+    /// Takes a component out of its object, and records its place.
     fn take(
         world: &mut World,
         object: ObjectId,
@@ -265,7 +271,7 @@ impl ComponentSlot {
         let column = world.column_of_class(class)?;
         let columns = world.shapes.columns(found.shape);
         let position = columns.iter().position(|other| *other == column);
-        let before_unknown = found.unknown().iter().map(|kept| kept.before as u64).collect();
+        let before_unknown = found.unknown().iter().map(|entry| entry.preceding as u64).collect();
         let is_started = position.is_some_and(|position| position < usize::from(found.started));
         let component = position.and_then(|_| world.take_out(object, column));
         let component = component.ok_or_else(|| {
@@ -276,14 +282,14 @@ impl ComponentSlot {
         Ok((component, Self { position, is_started, before_unknown }))
     }
 
-    /// Puts a component into its place among those of an object; returns what it has replaced.
+    /// Puts a component into its place among those of an object; returns the unknown components that it replaces.
     fn put(
         &self,
         world: &mut World,
         object: ObjectId,
         component: Box<dyn AnyComponent>,
         class: &str,
-    ) -> Vec<(usize, KeptComponent)> {
+    ) -> Vec<(usize, UnknownEntry)> {
         let column = world.new_column((*component).__component_type());
         let (shapes, registry) = (&mut world.shapes, &world.registry);
         let mut replaced = Vec::new();
@@ -292,7 +298,7 @@ impl ComponentSlot {
             let mut columns = shapes.columns(found.shape).to_vec();
             let position = self.position.and_then(|position| usize::try_from(position).ok());
             let position = position.unwrap_or(usize::MAX);
-            // What has been started is before what has not, also if others were while it was away.
+            // Started components come first. The number of started ones may have changed while this one was detached.
             let position = match self.is_started {
                 true => position.min(found.started.into()),
                 false => position.clamp(found.started.into(), columns.len()),
@@ -301,15 +307,15 @@ impl ComponentSlot {
             found.shape = shapes.of(&columns);
             found.started += u16::from(self.is_started);
             if !found.unknown().is_empty() {
-                replaced = taken_out(found.unknown_list(), |kept| {
-                    registry.is_called(class, kept.content.class())
+                replaced = extract(found.unknown_list(), |entry| {
+                    registry.is_called(class, entry.content.class())
                 });
             }
-            let kept = found.unknown_mut().iter_mut();
-            if kept.len() == self.before_unknown.len() {
-                let before = self.before_unknown.iter();
-                let before = before.map(|before| usize::try_from(*before).unwrap_or(usize::MAX));
-                kept.zip(before).for_each(|(kept, before)| kept.before = before);
+            let entries = found.unknown_mut().iter_mut();
+            if entries.len() == self.before_unknown.len() {
+                let counts = self.before_unknown.iter();
+                let counts = counts.map(|count| usize::try_from(*count).unwrap_or(usize::MAX));
+                entries.zip(counts).for_each(|(entry, count)| entry.preceding = count);
             }
             world.waiting.push(object);
         }
@@ -318,15 +324,15 @@ impl ComponentSlot {
     }
 }
 
-/// Takes out some values, with their indexes.
-fn taken_out<T>(values: &mut Vec<T>, is_it: impl Fn(&T) -> bool) -> Vec<(usize, T)> {
-    let (out, kept): (Vec<_>, Vec<_>) =
-        mem::take(values).into_iter().enumerate().partition(|(_, value)| is_it(value));
-    values.extend(kept.into_iter().map(|(_, value)| value));
+/// Removes the values that match, and returns them with their indices.
+fn extract<T>(values: &mut Vec<T>, is_match: impl Fn(&T) -> bool) -> Vec<(usize, T)> {
+    let (out, rest): (Vec<_>, Vec<_>) =
+        mem::take(values).into_iter().enumerate().partition(|(_, value)| is_match(value));
+    values.extend(rest.into_iter().map(|(_, value)| value));
     out
 }
 
-/// Puts values back to their indexes.
+/// Inserts values at their former indices.
 fn put_in<T>(values: &mut Vec<T>, out: impl Iterator<Item = (usize, T)>) {
     for (index, value) in out {
         values.insert(index.min(values.len()), value);

@@ -1,13 +1,18 @@
-//! Where in the columns an id has its place.
+//! The places of ids in the columns.
+//!
+//! All columns are divided into pages of neighbouring ids. The directory lists the pages that exist; a column has
+//! either a page of values or nothing for each of them.
 
 use crate::ObjectId;
 
-/// 64-bit words in the mask of a page. At the start of a page a query waits for memory: `for_each` over two components of a million
-/// objects takes it 1.1 times as long as one array each with 32 words, and 1.05 times with 64. To take an object out from between
-/// others moves those of its page: 5 us with 32 words, 8 with 64 and 14 with 128.
+/// The number of 64-bit words in the mask of a page.
+///
+/// Larger pages make queries faster, which wait for memory at the start of each page. `for_each` over two components of
+/// a million objects takes 1.1 times as long as over two arrays with 32 words, and 1.05 times with 64. Smaller pages
+/// make removals faster, which move the other values of the page: 5 us with 32 words, 8 us with 64 and 14 us with 128.
 pub(super) const WORDS: usize = 64;
 
-/// Ids of a page.
+/// The number of ids of a page.
 pub(super) const WIDTH: usize = WORDS * 64;
 
 #[expect(clippy::cast_possible_truncation, reason = "there are few words")]
@@ -15,29 +20,29 @@ pub(super) fn first_bit(word: usize) -> u32 {
     word as u32 * u64::BITS
 }
 
-/// Which pages there are, in the order of their ids; all columns have the same ones, so that the order of
-/// every column is that of the ids, which is the order of creation.
+/// The pages of a world, in ascending order of their ids. All columns have the same pages, so that every column is in
+/// the order of the ids, which is the order of creation.
 #[derive(Default)]
 pub(super) struct Directory {
-    /// The first id of each page, divided by how many are on it.
+    /// The first id of each page, divided by [`WIDTH`].
     keys: Vec<u64>,
 }
 
-/// A place in every column.
+/// The place of an id: the same in every column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Location {
     pub(super) page: usize,
     pub(super) bit: u32,
 }
 
-/// The number of the page of an id, and its bit there.
+/// Returns the key of the page of an id, and the bit of the id in that page.
 #[expect(clippy::cast_possible_truncation, reason = "a remainder of a page's width")]
 fn split(id: ObjectId) -> (u64, u32) {
     (id.get() / WIDTH as u64, (id.get() % WIDTH as u64) as u32)
 }
 
 impl Directory {
-    /// The place of an id, if there is its page.
+    /// Returns the place of an id; `None` if its page does not exist.
     #[inline]
     pub(super) fn location(&self, id: ObjectId) -> Option<Location> {
         let (key, bit) = split(id);
@@ -46,7 +51,7 @@ impl Directory {
 
     #[inline]
     fn find(&self, key: u64) -> Result<usize, usize> {
-        // Mostly no page has been dropped, and the number says where it is.
+        // If no page was dropped, the keys are consecutive, and the index follows from the key.
         let first = self.keys.first().copied().unwrap_or(0);
         let guess = usize::try_from(key.wrapping_sub(first)).unwrap_or(usize::MAX);
         match self.keys.get(guess) {
@@ -55,7 +60,8 @@ impl Directory {
         }
     }
 
-    /// The place of an id, and whether its page is new and other columns need it too.
+    /// Returns the place of an id, whose page is added if it does not exist. The second value is true if the page is
+    /// new: the columns then need it, too.
     pub(super) fn enter(&mut self, id: ObjectId) -> (Location, bool) {
         let (key, bit) = split(id);
         match self.find(key) {
@@ -71,7 +77,7 @@ impl Directory {
         ObjectId::new(self.keys.get(page)? * WIDTH as u64 + u64::from(bit))
     }
 
-    /// The number of the first id of a page.
+    /// Returns the first id of a page, as a number.
     pub(super) fn first(&self, page: usize) -> u64 {
         self.keys.get(page).map_or(0, |key| key * WIDTH as u64)
     }

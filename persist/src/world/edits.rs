@@ -1,7 +1,8 @@
-//! What edits and histories ask of a world: fields of components and resources, read and changed by their paths.
+//! Operations of edits and histories on a world: reading and changing fields of components and resources by their
+//! paths.
 //!
-//! Structs and enums are gone through where they lie; only the innermost field that is reached so is
-//! encoded, and what a path asks for further in is found in its bytes.
+//! A path is followed through structs, enums, lists and maps in memory. Only the innermost part that can be borrowed is
+//! encoded, and the rest of the path is followed in its bytes.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -23,13 +24,14 @@ use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, Value, names};
 
-/// What is met later is found in the bytes of its field.
-const MOST_NUMBERS: usize = 1 << 16;
+/// The maximum number of cached paths to numbers. Further paths take the general way, which is only slower.
+const MAX_NUMBERS: usize = 1 << 16;
 
-/// Of a path that leads to something else.
+/// The number of a path that does not lead to a plain number. `FieldPath::know_in` adds 1, so `u32::MAX` would
+/// overflow.
 const NO_NUMBER: u32 = u32::MAX - 1;
 
-/// What a history knows of a world.
+/// These methods are for edits and histories.
 impl World {
     pub(crate) fn identity(&self) -> u64 {
         self.identity.0
@@ -39,7 +41,7 @@ impl World {
         self.last_id
     }
 
-    /// Gives no id up to this one any more; false if there are none after it.
+    /// Continues the assignment of ids after this one. Returns false if the id is too large.
     pub(crate) fn give_behind(&mut self, id: u64) -> bool {
         let is_possible = id <= LAST_ID / 2;
         if is_possible {
@@ -48,7 +50,7 @@ impl World {
         is_possible
     }
 
-    /// Gives an object the name of just this text.
+    /// Gives an object the name with exactly this text. Returns an error if another object has it.
     pub(crate) fn rename_to(&mut self, object: ObjectId, text: &str) -> Result<()> {
         self.check(object)?;
         match self.names.find_written(text) {
@@ -64,7 +66,8 @@ impl World {
         Ok(())
     }
 
-    /// The name of an object that is there, for labels and changes; empty if it has none.
+    /// Returns the name of an object, for labels and changes. It is empty for an object without a name, and `None` if
+    /// the object is not in the world.
     #[expect(
         clippy::inline_always,
         reason = "a change is made where it stays; a copy of it waits for its parts"
@@ -81,7 +84,7 @@ impl World {
         TreePosition { parent, index: index.unwrap_or(0) as u64 }
     }
 
-    /// True if an object has a component of a class, or the world a resource.
+    /// Returns true if the object has a component of a class, or the world a resource of it.
     pub(crate) fn has(&self, owner: Owner, class: &str) -> bool {
         match owner {
             Owner::Object(object) => {
@@ -92,7 +95,7 @@ impl World {
         }
     }
 
-    /// Refuses an object if one of its classes, or of those of the objects below it, is refused.
+    /// Checks the classes of an object's components, and of those of its descendants.
     pub(crate) fn check_classes(
         &self,
         object: ObjectId,
@@ -107,7 +110,7 @@ impl World {
         Ok(())
     }
 
-    /// Refuses a class whose content is not all in it, since it holds shared pointers.
+    /// Returns an error for a class that holds shared pointers: the objects that they point to would not be recorded.
     pub(crate) fn check_recordable(&self, class: &str) -> Result<()> {
         let Some(index) = self.registry.named(class) else { return Ok(()) };
         let Some((_, holder)) = self.registry.shared_field(index) else { return Ok(()) };
@@ -119,22 +122,22 @@ impl World {
         Err(Error::new(ErrorKind::Unsupported, message).in_class(class))
     }
 
-    /// The contents of components of parked objects.
+    /// Encodes the requested components of parked objects.
     pub(crate) fn parked_contents(
         &self,
-        wanted: Vec<(ObjectId, String)>,
+        requested: Vec<(ObjectId, String)>,
     ) -> Result<Vec<(ObjectId, String, Vec<u8>)>> {
-        // Of many that are parked together, each is not looked for among all.
+        // Grouped by the topmost object, so that each group of parked objects is passed over once.
         let top = |(id, class)| Some((*self.parked_below.get(&id)?, (id, class)));
-        let mut by_top: Vec<_> = wanted.into_iter().filter_map(top).collect();
+        let mut by_top: Vec<_> = requested.into_iter().filter_map(top).collect();
         sort(&mut by_top);
         let mut found = Vec::new();
-        for wanted in by_top.chunk_by(|(a, _), (b, _)| a == b) {
-            let top = wanted[0].0;
+        for requested in by_top.chunk_by(|(a, _), (b, _)| a == b) {
+            let top = requested[0].0;
             for object in self.parked.get(&top).into_iter().flat_map(|parked| &parked.objects) {
                 for (column, component) in &object.components {
                     let key = (object.id, (self.columns[*column].of.name)());
-                    if wanted.binary_search_by(|(_, wanted)| wanted.cmp(&key)).is_ok() {
+                    if requested.binary_search_by(|(_, other)| other.cmp(&key)).is_ok() {
                         let content = content_of(&self.registry, (**component).portable())?;
                         found.push((key.0, key.1, content));
                     }
@@ -144,19 +147,20 @@ impl World {
         Ok(found)
     }
 
-    /// Appends what an object is; nothing if it is not there. Components whose content cannot be told, since they hold shared pointers, are left out.
+    /// Appends the hashes of an object's parts; nothing if it is not in the world. Components that hold shared pointers
+    /// are left out, since their content cannot be encoded.
     pub(crate) fn print_object(&self, id: ObjectId, prints: &mut Vec<Print>) {
         let Some(object) = self.object(id) else { return };
         let mut add = |what: &str, hash| {
             prints.push(Print { object: Some(id), what: what.to_owned(), hash });
         };
         add("its name", hash_of(&*self.names.object_name(object.name).text()));
-        // Its index is its parent's.
+        // The index of the object is part of the hash of its parent's children.
         add("its parent", hash_of(&object.parent));
         add("its children", hash_of(object.children()));
         add("its activity", object.activity as u64);
         let columns = self.shapes.columns(object.shape);
-        // Their order may be another one if some have been started meanwhile.
+        // The order is not compared: components that were started meanwhile come before others after an undo.
         let name = |column: &usize| (self.columns[*column].of.name)();
         let mut classes: Vec<String> = columns.iter().map(name).collect();
         sort(&mut classes);
@@ -164,7 +168,7 @@ impl World {
         for column in columns {
             let class = (self.columns[*column].of.name)();
             if let Ok(root) = self.root(Owner::Object(id), &class) {
-                // What cannot be told is not compared.
+                // A component that cannot be encoded is not compared.
                 let _ = print_value(&self.registry, root, &class, Some(id), prints);
             }
         }
@@ -177,19 +181,22 @@ impl World {
     }
 }
 
-/// Fields.
+/// These methods read and set fields by their paths.
 impl World {
-    /// The value of a field of a component, of the field's own kind; see [`FieldPath`](crate::FieldPath). `None` in place of
-    /// an object is for a resource.
+    /// Returns the value of a field of a component or resource; see [`FieldPath`](crate::FieldPath).
     ///
-    /// The path of a class alone gives the whole component. Fields that are `skip`ped are not there.
+    /// `None` in place of an object reads a resource. A path with only a class returns the whole component. Fields
+    /// marked `skip` are not included.
     ///
     /// # Errors
     ///
-    /// - [`ErrorKind::NotFound`] with object, class and the part of the path that is missing at the time;
-    /// - [`ErrorKind::InvalidValue`] if a text is no path;
-    /// - [`ErrorKind::Unsupported`] if a shared pointer lies in the field, or an [`Unknown`](crate::Unknown) that is not empty;
-    /// - [`ErrorKind::Borrowed`] while a method of the component runs.
+    /// Returns an error if the field cannot be read:
+    ///
+    /// - [`ErrorKind::NotFound`] if an object, a component or a part of the path does not exist;
+    /// - [`ErrorKind::InvalidValue`] if the text is not a valid path;
+    /// - [`ErrorKind::Unsupported`] if the field holds a shared pointer, or an [`Unknown`](crate::Unknown) that is not
+    ///   empty;
+    /// - [`ErrorKind::Borrowed`] while a method of the component is running.
     ///
     /// # Example
     ///
@@ -230,24 +237,29 @@ impl World {
         read().map_err(|error| owner.name(error, path.class()))
     }
 
-    /// Sets a field of a component, or of a resource if there is `None` in place of an object, and returns what it was.
+    /// Sets a field of a component or resource, and returns its old value.
     ///
-    /// The value is checked against the kind of the field before anything changes. An integer of any width must fit. A float
-    /// is rounded to the width of the field, as an editor has its numbers in `f64`; one too large for it is refused. What
-    /// is not an option becomes the `Some` of one; a struct needs all its fields, an enum without fields is given by the name of the variant. An
-    /// [`ObjectId`] must be of this world.
+    /// `None` in place of an object sets a field of a resource. The value is checked against the kind of the field
+    /// before anything changes:
     ///
-    /// Then the `validate` functions of the component run, if it has some; no other hook does. If they or the type refuse, the field is put
-    /// back. What is `skip`ped in the values of options and maps inside of the field is as after a load then, and after a set.
+    /// - An integer may have any width, and must fit.
+    /// - A float is rounded to the width of the field. A float that is too large for the field is an error.
+    /// - For an option, a value that is not an option is wrapped in `Some`.
+    /// - A struct needs all its fields. A variant without fields can be given by its name.
+    /// - An [`ObjectId`] must belong to an object of this world.
+    ///
+    /// Then the `validate` functions of the component run, and no other hooks. If they or the type refuse the value,
+    /// the field is restored. After a set and after a refusal, skipped fields inside options and maps of the field have
+    /// the values that they have after a load.
     ///
     /// # Errors
     ///
-    /// Those of [`get_field`](Self::get_field), and the field then is as it was:
+    /// Returns the same errors as [`get_field`](Self::get_field), and these. The field is then unchanged:
     ///
-    /// - [`ErrorKind::KindMismatch`] if the value is not one of the kind of the field, or does not fit;
-    /// - [`ErrorKind::NotFound`] if it leads to an object that is not in the world;
-    /// - [`ErrorKind::InvalidValue`] if the type does not have it, such as 0 for a `NonZeroU8`;
-    /// - [`ErrorKind::Refused`] if a `validate` function or a `with` module refuses it.
+    /// - [`ErrorKind::KindMismatch`] if the value has another kind than the field, or does not fit;
+    /// - [`ErrorKind::NotFound`] if the value is the id of an object that is not in the world;
+    /// - [`ErrorKind::InvalidValue`] if the type does not allow the value, such as 0 for a `NonZeroU8`;
+    /// - [`ErrorKind::Refused`] if a `validate` function or a `with` module refuses the value.
     pub fn set_field(
         &mut self,
         object: impl Into<Option<ObjectId>>,
@@ -260,8 +272,8 @@ impl World {
         Ok(old.unwrap_or(Value::Unit))
     }
 
-    /// Does something to a field; if it or the component refuses, it is put back. No change if that leaves it as it was;
-    /// also what a field was that was set.
+    /// Applies a request to a field, and returns the change; `None` if the field has the same value as before. For a
+    /// set, also returns the old value. If the field or the component refuses, the field is restored.
     pub(crate) fn change_field(
         &mut self,
         owner: Owner,
@@ -275,14 +287,15 @@ impl World {
             return Ok((how.map(|how| FieldChange { path, how }), Some(replaced.old())));
         }
         let class = path.clone();
-        let made = self
+        let result = self
             .root_mut(owner, class.class())
             .and_then(|(mut root, objects)| root.record(path, request, &objects));
-        let (change, old) = made.map_err(|error| owner.name(error, class.class()))?;
+        let (change, old) = result.map_err(|error| owner.name(error, class.class()))?;
         Ok((Some(change).filter(|change| !change.does_nothing()), old))
     }
 
-    /// Makes the change of a number again, or takes it back, without code of the program's; false if it is another change.
+    /// Redoes or undoes a change of a number in place, without running code of the program. Returns false for other
+    /// changes.
     pub(crate) fn put_number(
         &mut self,
         object: ObjectId,
@@ -295,8 +308,8 @@ impl World {
         put.is_some_and(|(root, field)| field.put(root, bytes).is_some())
     }
 
-    /// Sets a field that is a number without code of the program's in between; `None` if it is another field, or refuses
-    /// the value.
+    /// Sets a number in place, without running code of the program. Returns `None` if the field is not a plain number,
+    /// or the value does not fit.
     pub(crate) fn set_number(
         &mut self,
         object: ObjectId,
@@ -307,7 +320,7 @@ impl World {
         field.set(root, value)
     }
 
-    /// All fields of the components of a column, if they are plain numbers, and those of an object's component.
+    /// Returns the fields of a component that consists of plain numbers, and their current bits.
     pub(crate) fn snapshot_numbers(
         &mut self,
         column: usize,
@@ -335,7 +348,7 @@ impl World {
         Some(self.columns.get_mut(column)?.column.get_mut(location)?.portable_mut())
     }
 
-    /// The component of an object whose field a path leads to, and the field, if it is a number.
+    /// Returns the component and the number that a path leads to; `None` if it does not lead to a plain number.
     fn number_field(
         &mut self,
         object: ObjectId,
@@ -352,7 +365,7 @@ impl World {
         Some((component.portable_mut(), field))
     }
 
-    /// Gives a path a number: one that leads to a plain number in a component its index among these.
+    /// Looks up a path, and caches the result in it: the index of its number field, or [`NO_NUMBER`].
     #[cold]
     fn resolve(&mut self, object: ObjectId, path: &FieldPath, world: u32) -> Option<u32> {
         let number = match self.numbers.by_path.get(path) {
@@ -361,7 +374,7 @@ impl World {
                 let (column, location) = self.component_location(object, path.class()).ok()?;
                 let root: &dyn Any = self.columns[column].column.get(location)?.portable();
                 let field = NumberField::find(&self.registry, root, path.steps());
-                match field.filter(|_| self.numbers.known.len() < MOST_NUMBERS) {
+                match field.filter(|_| self.numbers.known.len() < MAX_NUMBERS) {
                     Some(field) => {
                         let number = u32::try_from(self.numbers.known.len()).ok()?;
                         self.numbers.known.push((column, field));
@@ -381,28 +394,28 @@ impl World {
         content.map_err(|error| owner.name(error, class))
     }
 
-    /// Lets the `validate` functions of a component or resource run.
+    /// Runs the `validate` functions of a component or resource.
     pub(crate) fn validate(&mut self, owner: Owner, class: &str) -> Result<()> {
         self.with_root(owner, class, |root| root.check_valid())
     }
 
-    /// Like [`validate`](Self::validate); what does not exist is valid.
+    /// Runs the `validate` functions of a component or resource, if it exists.
     pub(crate) fn check_valid(&mut self, owner: Owner, class: &str) -> Result<()> {
         if self.root(owner, class).is_err() { Ok(()) } else { self.validate(owner, class) }
     }
 
-    /// Does something with the fields of a component or resource.
+    /// Calls a function with access to the fields of a component or resource.
     pub(crate) fn with_root<R>(
         &mut self,
         owner: Owner,
         class: &str,
         run: impl FnOnce(&mut Root<'_>) -> Result<R>,
     ) -> Result<R> {
-        let made = self.root_mut(owner, class).and_then(|(mut root, _)| run(&mut root));
-        made.map_err(|error| owner.name(error, class))
+        let result = self.root_mut(owner, class).and_then(|(mut root, _)| run(&mut root));
+        result.map_err(|error| owner.name(error, class))
     }
 
-    /// What has the fields of a path: a component of an object, or a resource.
+    /// Returns the component of an object or the resource with a class.
     pub(super) fn root(&self, owner: Owner, class: &str) -> Result<&dyn Portable> {
         match owner {
             Owner::Object(object) => {
@@ -417,7 +430,8 @@ impl World {
         }
     }
 
-    /// Like [`root`](Self::root), to be changed; also what refuses the ids of objects that are not there.
+    /// Returns a component or resource like [`root`](Self::root), to change it. The second value is a function that
+    /// refuses ids of objects that are not in the world.
     fn root_mut(
         &mut self,
         owner: Owner,
@@ -449,7 +463,7 @@ impl World {
         Ok((Root { registry: &self.registry, value, buffers: &mut self.buffers }, check))
     }
 
-    /// The column of a class, and the place there of an object that has such a component.
+    /// Returns the column of a class, and the place of the object's component in it.
     fn component_location(&self, object: ObjectId, class: &str) -> Result<(usize, Location)> {
         let (column, location) = (self.column_of_class(class), self.directory.location(object));
         if let (Ok(column), Some(location)) = (&column, location)
@@ -460,7 +474,7 @@ impl World {
         let found = self.check(object)?;
         let column = column
             .map_err(|error| with_colon(class, error, |class| self.by_class.contains_key(class)))?;
-        // One that runs is out of its place.
+        // A component whose method is running is not in its column, but in the shape.
         match location.filter(|_| self.shapes.columns(found.shape).contains(&column)) {
             Some(location) => Ok((column, location)),
             None => Err(Error::new(
@@ -486,7 +500,7 @@ impl World {
     }
 }
 
-/// Says what is to be written where a class is followed by a dot, as menus have it, in place of the colon.
+/// Improves the error for a path such as `Transform.position.x`, which has a dot in place of the colon after the class.
 #[cold]
 fn with_colon(class: &str, error: Error, is_class: impl Fn(&str) -> bool) -> Error {
     let mut dots = class.rmatch_indices('.').map(|(at, _)| (&class[..at], &class[at + 1..]));

@@ -1,29 +1,35 @@
-//! What a save has of an object before its components, for those that are as most are.
+//! A fast path for the head of an object in a save: id, name, children, activity and counts, before its components.
+//!
+//! Most objects of a large world are active, have no children and a short numbered name. Their heads are written with
+//! copies of fixed lengths.
 
 use super::names::{Name, Names};
 use crate::codec::count;
 
-/// The most digits of the number of a name.
+/// The maximum number of digits in a `u32`, so that any number of a name fits.
 const DIGITS: usize = 10;
 
-/// The longest base of a name that is written here.
+/// The maximum length of the base of a name on this path, in bytes. Longer names take the general path.
 const SHORT_BASE: usize = 40;
 
-/// Bytes of the longest name.
+/// The maximum length of a name on this path, in bytes.
 const TEXT: usize = SHORT_BASE + DIGITS;
 
-/// Bytes of the longest head: id, name, and what follows that.
+/// The maximum length of a head in bytes. The id takes up to 9, the length of the name 1, and the children, the
+/// activity and the two counts 1 each.
 pub(super) const PLAIN: usize = 9 + 1 + TEXT + 4;
 
-/// The head of a plain object: active, without children, with a short name. It keeps the text of the last name, since the
-/// next one mostly is its successor.
+/// Writes the heads of plain objects: active, without children, with a short name.
+///
+/// It keeps the text of the last name. Objects are often spawned in a row, as `Orc1`, `Orc2` and so on, so the next
+/// text is often made by adding 1 to the digits.
 pub(super) struct PlainHead {
     name: Option<Name>,
     text: [u8; TEXT],
-    /// Where the number begins in the text, and where it ends.
+    /// The offsets in the text at which the number begins and ends.
     base: usize,
     end: usize,
-    /// False for a name that is too long.
+    /// False if the name is too long for this path.
     fits: bool,
 }
 
@@ -34,20 +40,20 @@ impl Default for PlainHead {
 }
 
 impl PlainHead {
-    /// Takes the name of the next object; false if it is too long.
+    /// Sets the name of the next object. Returns false if it is too long for this path.
     #[inline]
     pub(super) fn set_name(&mut self, name: Option<Name>, names: &Names) -> bool {
         if name != self.name {
             let follows = self.name.zip(name).is_some_and(|(last, name)| name.follows(last));
             if !(follows && self.count_up()) {
-                self.enter(name, names);
+                self.format_name(name, names);
             }
             self.name = name;
         }
         self.fits
     }
 
-    /// Adds one to the number; false if it gets more digits.
+    /// Adds 1 to the digits in place. Returns false if the number needs another digit.
     #[inline]
     fn count_up(&mut self) -> bool {
         let Some(digits) = self.text.get_mut(self.base..self.end) else { return false };
@@ -61,8 +67,9 @@ impl PlainHead {
         false
     }
 
+    /// Formats a name from its base and number. It is not inlined, so that the common path stays small.
     #[inline(never)]
-    fn enter(&mut self, name: Option<Name>, names: &Names) {
+    fn format_name(&mut self, name: Option<Name>, names: &Names) {
         let (base, number) = name.map_or(("", 0), |name| names.parts(name));
         let (mut digits, mut at, mut rest) = ([0; DIGITS], DIGITS, number);
         while rest > 0 {
@@ -80,13 +87,14 @@ impl PlainHead {
         }
     }
 
-    /// Writes the head of the object with that name, which ends with two counts: how many components wait to be started,
-    /// and how many there are. Returns its length; bytes after it change, too.
+    /// Writes the head of the object with the name that was set, and returns its length. `counts` are the number of
+    /// components that wait to be started, and the number of all components. Bytes of `out` after the head change, too.
     #[inline]
     pub(super) fn store(&self, id: u64, counts: [u8; 2], out: &mut [u8; PLAIN]) -> usize {
         let at = count::store(id, out) + 1;
         out[at - 1] = u8::try_from(self.end).unwrap_or(u8::MAX);
-        // All of the memory: a copy of a length that is known is a few instructions.
+        // The whole array is copied: a copy of a constant length is a few instructions, and the next write overwrites
+        // the bytes after the name.
         out[at..][..TEXT].copy_from_slice(&self.text);
         let at = at + self.end;
         // No children, and active.

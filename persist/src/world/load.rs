@@ -1,10 +1,10 @@
-//! How a world is read from a save.
+//! Decoding of a world from a save, directly into its columns.
 
 use std::any::{Any, TypeId};
 
 use super::column::Column;
 use super::directory::Location;
-use super::object::{Activity, KeptComponent, Object, Shape};
+use super::object::{Activity, Object, Shape, UnknownEntry};
 use super::resources::{AnyResource, UnknownComponent, UnknownResource};
 use super::stored::{EncodeScope, ObjectSelection, StoredObject, StoredWorld, encode_objects};
 use super::visit;
@@ -23,15 +23,15 @@ use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 struct WorldReader<'w> {
     world: &'w mut World,
-    /// The columns of class numbers, as they are met.
+    /// The column of each class number that was decoded so far.
     by_number: Vec<Option<usize>>,
-    /// The object before.
+    /// The previous object.
     last: Option<ObjectId>,
-    /// The columns of the components of this object so far.
+    /// The columns of the current object's components so far.
     columns: Vec<usize>,
-    /// How many of them have been started.
+    /// The number of these components that have been started.
     started: u16,
-    /// The shape of the object before.
+    /// The shape of the previous object.
     shape: Shape,
     /// Objects that are not active.
     held: Vec<ObjectId>,
@@ -46,12 +46,12 @@ impl WorldReader<'_> {
 
     fn decode_object(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
         let stored = count::decode(input)?;
-        // The load may give it a new one by now.
+        // The id is decoded as a handle, so that the remap of the load can replace it.
         let mut head = [1; ObjectId::__HEAD];
         head[1..].copy_from_slice(&stored.to_le_bytes());
         let id = ObjectId::__decode(&head, input)?;
         let name = decode_text_bytes(input)?;
-        // Most objects have none.
+        // Most objects have no children, and the count 0 is one byte.
         let children = match input.rest() {
             [0, ..] => input.take(1).map(|_| Vec::new())?,
             _ => input.value::<Vec<ObjectId>>()?,
@@ -62,7 +62,7 @@ impl WorldReader<'_> {
         if id.is_dead() || stored > self.world.last_id {
             return Err(input.refuse(wrong(format!("object {id} has an id that was never given"))));
         }
-        // References are visited in the order of the ids.
+        // References are connected later in the order of the ids, so that must be the order of the save.
         if let Some(last) = self.last.replace(id)
             && last >= id
         {
@@ -75,7 +75,7 @@ impl WorldReader<'_> {
             name => Some(self.world.names.hold_bytes(name).map_err(|_| Fail::Text)?),
         };
         if let Some(name) = name
-            && self.world.names.give(name, id).is_some()
+            && self.world.names.assign(name, id).is_some()
         {
             let name = self.world.names.name(name);
             return Err(input.refuse(wrong(format!("two objects have the name `{name}`"))));
@@ -99,7 +99,7 @@ impl WorldReader<'_> {
             Ok(())
         })?;
         if let Some(object) = self.world.objects.get_mut(location) {
-            // Many objects that are read one after the other have one shape.
+            // Neighbouring objects mostly have the same shape.
             if *self.world.shapes.columns(self.shape) != *self.columns {
                 self.shape = self.world.shapes.of(&self.columns);
             }
@@ -125,17 +125,17 @@ impl WorldReader<'_> {
         is_started: bool,
         input: &mut Decoder<'_>,
     ) -> Result<(), Fail> {
-        let before = input.rest();
-        // A number of a class is no more than the records before.
+        let start = input.rest();
+        // The number of the component's class in this save.
         let number = usize::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
         if let Some(column) = self.by_number.get(number).copied().flatten() {
             self.enter(column, is_started);
             return match self.world.columns[column].column.decode(location, input)? {
                 true => Ok(()),
-                false => Err(input.refuse(self.twice(id, column))),
+                false => Err(input.refuse(self.duplicate_component(id, column))),
             };
         }
-        input.go_back(before);
+        input.go_back(start);
         let component = <AsTrait as BoxOf<dyn AnyComponent>>::decode(input)?;
         let of = (*component).__component_type();
         if of.id == TypeId::of::<UnknownComponent>() {
@@ -144,8 +144,8 @@ impl WorldReader<'_> {
             let Some(object) = self.world.objects.get_mut(location) else {
                 return Err(Fail::Value);
             };
-            let before = self.columns.len();
-            object.unknown_list().push(KeptComponent { before, is_started, content });
+            let preceding = self.columns.len();
+            object.unknown_list().push(UnknownEntry { preceding, is_started, content });
             self.world.has_unknown = true;
             return Ok(());
         }
@@ -158,7 +158,7 @@ impl WorldReader<'_> {
                 self.world.new_column(of)
             }
         };
-        // Numbers are given one after the other; a large one is that of a record made to harm.
+        // Class numbers are consecutive, so a large one is from a malicious save. It must not allocate a large table.
         let by_number = &mut self.by_number;
         if number < 1 << 16 {
             by_number.resize(by_number.len().max(number + 1), None);
@@ -166,7 +166,7 @@ impl WorldReader<'_> {
         }
         let entry = &self.world.columns[column];
         if entry.column.get(location).is_some() {
-            return Err(input.refuse(self.twice(id, column)));
+            return Err(input.refuse(self.duplicate_component(id, column)));
         }
         charge_pages(entry.column.pages(), location, input)?;
         self.enter(column, is_started);
@@ -175,18 +175,18 @@ impl WorldReader<'_> {
     }
 
     #[cold]
-    fn twice(&self, id: ObjectId, column: usize) -> Error {
+    fn duplicate_component(&self, id: ObjectId, column: usize) -> Error {
         let name = (self.world.columns[column].of.name)();
         wrong(format!("object {id} has two components {name}"))
     }
 }
 
-/// After that many objects, the one who watches a load hears of it.
+/// The progress of a load is reported after each group of this many objects.
 const REPORTED: usize = 1024;
 
 fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
     world.last_id = input.value::<u64>()?;
-    // So many cannot have been given; and from here on `spawn` does not run out of them.
+    // No program can have assigned so large an id. The limit also ensures that `spawn` does not run out of ids later.
     if world.last_id > LAST_ID / 2 {
         let message = format!("the world has given {} ids, more than there are", world.last_id);
         return Err(input.refuse(wrong(message)));
@@ -231,14 +231,15 @@ fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
         }
         Ok(())
     })?;
-    // They are visited in another order, if a class has another name by now or is known again.
+    // References are visited in the order in which the resources are now: by name, and then the unknown ones. It
+    // differs from the order of the save if a class was renamed, or is registered again.
     sort_by(&mut places, |(a, _), (b, _)| (a.is_none(), a).cmp(&(b.is_none(), b)));
     let ranges: Vec<_> = places.into_iter().map(|(_, range)| range).collect();
     input.links().reorder(start, &ranges);
     Ok(())
 }
 
-/// Puts in what was loaded; returns its name, if the program has it.
+/// Inserts a loaded resource; returns its class name, or `None` if the class is unknown.
 fn insert_loaded(world: &mut World, value: Box<dyn AnyResource>) -> Result<Option<String>> {
     if (&*value as &dyn Any).is::<UnknownResource>() {
         if let Ok(unknown) = (value as Box<dyn Any>).downcast::<UnknownResource>() {
@@ -257,12 +258,12 @@ fn insert_loaded(world: &mut World, value: Box<dyn AnyResource>) -> Result<Optio
     }
 }
 
-/// Lets go of what a failed load has made; nobody has seen it, and none of it is released.
+/// Removes the objects of a world that the program has never seen, so that dropping it runs no `on_release` methods.
 pub(super) fn forget(world: &mut World) {
     world.objects = Column::default();
 }
 
-/// Connects children to their parents, once all objects are there.
+/// Sets the parents of all children, and checks that the objects form a tree.
 fn connect_children(world: &mut World) -> Result<()> {
     let objects: Vec<ObjectId> = world.objects().collect();
     for parent in &objects {
@@ -278,15 +279,15 @@ fn connect_children(world: &mut World) -> Result<()> {
             }
         }
     }
-    // What no object at the top leads to is in a cycle.
+    // Each object has at most one parent now, so an object that no root reaches is in a cycle or below one.
     let mut rest: Vec<ObjectId> = world.roots().collect();
-    let mut met = 0;
+    let mut visited = 0;
     while let Some(object) = rest.pop() {
-        met += 1;
+        visited += 1;
         rest.extend(world.children(object));
     }
-    if met < objects.len() {
-        return Err(wrong(format!("{} objects are below each other", objects.len() - met)));
+    if visited < objects.len() {
+        return Err(wrong(format!("{} objects are below each other", objects.len() - visited)));
     }
     Ok(())
 }
@@ -297,7 +298,7 @@ fn wrong(mut message: String) -> Error {
     Error::new(ErrorKind::InvalidValue, message)
 }
 
-/// Loads a save of objects of a world.
+/// Loads a save of some objects as a world of their own.
 pub(super) fn load_part(
     save: &[u8],
     registry: &mut Registry,
@@ -383,7 +384,7 @@ mod tests {
     impl Component for Health {}
     impl Component for Target {}
 
-    /// Objects of several shapes, with children, without a name, and with names of all lengths.
+    /// Creates objects of several shapes, with children, without names, and with names of all lengths.
     fn filled(objects: usize) -> Result<World> {
         let mut world = World::new();
         let long = "x".repeat(60);

@@ -1,4 +1,4 @@
-//! What a recorded change of a field is on the types of a later program.
+//! [`Migrated`]: a recorded change of a field, converted to the types of a later program.
 
 use std::mem;
 
@@ -8,21 +8,21 @@ use hashbrown::hash_map::Entry;
 use crate::FieldPath;
 use crate::fields::{AsText, Bytes, FieldChange, FieldEdit, Merge};
 
-/// Fields of one component or resource that are set at once.
+/// A change of a field that was migrated. On the current types it may be a change of several fields, or of none.
 #[derive(crate::Persist, Clone)]
 #[persist(crate = crate, class = "persist.Migrated")]
 pub(crate) struct Migrated {
-    /// What was changed where it was recorded, and how, without the bytes of elements: so it is called and merged.
+    /// The path and the kind of the recorded change, without the bytes of elements. Labels and merges use them.
     #[persist(with = AsText, empty = FieldPath::new(""))]
     path: FieldPath,
     how: FieldEdit,
     fields: Vec<FieldChange>,
-    /// What was recorded, while its journal is replayed: an undo there is one of these.
+    /// The recorded changes, while the journal is replayed: an undo in the journal refers to one of them.
     recorded: Vec<FieldChange>,
 }
 
 impl Migrated {
-    /// What a change is on today's types.
+    /// Creates the migrated form of a change.
     pub(super) fn of(change: &FieldChange, fields: Vec<FieldChange>) -> Self {
         let recorded = vec![change.clone()];
         let how = match &change.how {
@@ -37,21 +37,21 @@ impl Migrated {
         Self { path: change.path.clone(), how, fields, recorded }
     }
 
-    /// A change of a component or a resource whose class the program does not have: it does nothing.
+    /// Creates a change that does nothing, for a component or a resource whose class the program does not have.
     pub(super) fn skipped(class: &str) -> Self {
-        // The two differ, so that two of them do not annul each other.
+        // The old and new bytes differ, so that a merge of two such changes does not annul them.
         let how = FieldEdit::Set { old: Bytes::from(&[0][..]), new: Bytes::from(&[1][..]) };
         let (path, fields, recorded) = (FieldPath::new(class.to_owned()), Vec::new(), Vec::new());
         Self { path, how, fields, recorded }
     }
 
-    /// What it is on the types of a program that is later again.
+    /// Migrates it again, to the types of a still later program.
     pub(super) fn with(&self, fields: Vec<FieldChange>) -> Self {
         let (path, how, recorded) = (self.path.clone(), self.how.clone(), self.fields.clone());
         Self { path, how, fields, recorded }
     }
 
-    /// What a journal keeps of it, which begins with it.
+    /// Converts it to the form that a new journal stores, without the recorded changes.
     pub(super) fn stored(&self) -> Self {
         Self { recorded: Vec::new(), ..self.with(self.fields.clone()) }
     }
@@ -60,12 +60,12 @@ impl Migrated {
         &self.fields
     }
 
-    /// What was changed where it was recorded, and how.
+    /// Returns the path and the kind of the recorded change.
     pub(crate) fn named(&self) -> (&FieldPath, &FieldEdit) {
         (&self.path, &self.how)
     }
 
-    /// What was recorded, by the program that did, if that is known.
+    /// Returns the recorded changes, if they are known.
     pub(super) fn recorded(&self) -> &[FieldChange] {
         &self.recorded
     }
@@ -74,7 +74,7 @@ impl Migrated {
         matches!(self.how, FieldEdit::Set { .. })
     }
 
-    /// As the changes where they were recorded.
+    /// Merges the next change if the recorded changes would merge.
     pub(super) fn merge(&mut self, next: &mut Self) -> Merge {
         let (FieldEdit::Set { old, new }, FieldEdit::Set { new: last, .. }) =
             (&mut self.how, &mut next.how)
@@ -86,7 +86,7 @@ impl Migrated {
         }
         *new = mem::take(last);
         let is_annulled = old == new;
-        // Of two of a path it is the first.
+        // `rev` makes the first of two changes with the same path win.
         let paths = self.fields.iter().enumerate().rev();
         let mut places: HashMap<FieldPath, usize> =
             paths.map(|(at, field)| (field.path.clone(), at)).collect();
@@ -103,10 +103,10 @@ impl Migrated {
         if is_annulled { Merge::Annul } else { Merge::Yes }
     }
 
-    pub(super) fn meets(&self, other: &Self) -> bool {
+    pub(super) fn is_overlapping(&self, other: &Self) -> bool {
         let paths = || other.fields.iter().map(|field| &field.path);
-        let meets = |field: &FieldChange| paths().any(|path| path.meets(&field.path));
-        self.path.meets(&other.path) || self.fields.iter().any(meets)
+        let overlaps = |field: &FieldChange| paths().any(|path| path.overlaps(&field.path));
+        self.path.overlaps(&other.path) || self.fields.iter().any(overlaps)
     }
 
     pub(super) fn size(&self) -> usize {

@@ -1,7 +1,7 @@
 //! Objects made of components, with names, a tree and a life cycle.
 //!
-//! A [`World`] keeps its objects by [`ObjectId`](crate::ObjectId) and each type of component in a column of its own.
-//! Queries and updates go through the objects in the order in which they were spawned.
+//! A [`World`] stores its objects by [`ObjectId`](crate::ObjectId), and each type of component in a column of its own.
+//! Queries and updates visit the objects in the order in which they were spawned.
 //!
 //! ```
 //! use persist::{Component, ObjectId, Persist, World};
@@ -22,13 +22,13 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | [`World`], [`Activity`] | the objects: spawned, attached to, suspended, removed |
+//! | [`World`], [`Activity`] | spawns, changes, pauses and removes objects |
 //! | [`Bundle`] | components that an object is spawned with |
 //! | [`Component`], [`Context`] | a type that objects have, its `on_start`, `on_update` and other hooks |
-//! | [`Query`] | all objects that have some components |
-//! | [`Reference`] | a place that holds the id of an object |
+//! | [`Query`] | iterates over the objects that have certain components |
+//! | [`Reference`] | a field that holds the id of an object |
 //! | [`FieldPath`](crate::FieldPath) | a field by its name: `Transform:position.x` |
-//! | [`Prefab`], [`Outside`], [`Placed`] | objects that are copied, saved and placed as one |
+//! | [`Prefab`], [`Outside`], [`Placed`] | an object with its descendants, copied and placed any number of times |
 
 mod bundle;
 mod change;
@@ -78,7 +78,7 @@ pub(crate) use recorded::decoded;
 #[cfg(feature = "tools")]
 pub(crate) use untyped::{UntypedTree, UntypedWorld};
 
-// The root shows these.
+// The crate root re-exports these, and documents them there.
 #[doc(hidden)]
 pub use {
     references::Reference,

@@ -1,8 +1,13 @@
-//! The names of objects: each once, with the lowest free number as suffix.
+//! The names of objects. Each name belongs to at most one object; a new object gets the lowest free number as suffix.
 //!
-//! Here a text is that of [`shared_name`](super::shared_name), as saves and journals have it; programs know the name
-//! alone. A text is a base and a number: objects of one base share its text, and are found by their numbers. So a name costs
-//! no table entry and no text of its own.
+//! A *text* is the form of a name in saves and journals, as [`shared_name`](super::shared_name) defines it; a program
+//! sees only the *name*. A text consists of a *base* and a *number*: `Orc12` is the base `Orc` and the number 12.
+//! Objects with the same base share its text, and are found by their numbers. So the names of a million orcs take
+//! neither a million strings nor a million entries of a hash table.
+//!
+//! A base is *held* by each object whose name has it, also by parked ones. It is removed when nobody holds it. A name
+//! is *owned* by the object in the world that has it. A parked object does not own its name, but may *reserve* it, so
+//! that no new object gets it.
 
 use std::borrow::{Borrow, Cow};
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,12 +25,12 @@ use crate::ObjectId;
 use crate::codec::with::With;
 use crate::fields::AsText;
 
-/// A name in [`Names`]. It stays what it is while somebody [holds](Names::hold) it.
+/// A name in [`Names`]. It is valid while somebody [holds](Names::hold) it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Name {
-    /// The index of the base, and 1 more.
+    /// The index of the base plus 1, so that an `Option<Name>` takes 8 bytes.
     base: NonZeroU32,
-    /// The number after it, or 0 for none.
+    /// The number after the base, or 0 for none.
     number: u32,
 }
 
@@ -39,16 +44,16 @@ impl Name {
         self.base.get() as usize - 1
     }
 
-    /// True if both have one base, and this the number after the other's.
+    /// Returns true if both names have the same base, and this one has the next number.
     #[inline]
     pub(super) fn follows(self, other: Self) -> bool {
         self.base == other.base && self.number == other.number.wrapping_add(1)
     }
 }
 
-/// The name of an object at some time, which entries of histories keep: its text is made when it is asked for.
+/// The name of an object at the time of a change, for an entry of a history. Its text is formatted when it is needed.
 ///
-/// The text of a name of its own for each of a million objects took more time and memory than the rest of an entry.
+/// A separate text for each of a million objects took more time and memory than the rest of the entry.
 #[derive(PartialEq)]
 pub(crate) struct ObjectName {
     number: u32,
@@ -60,12 +65,12 @@ impl ObjectName {
         self.base.is_empty()
     }
 
-    /// The text, as journals have it.
+    /// Returns the text, as it is stored in journals.
     pub(crate) fn text(&self) -> Arc<str> {
         if self.number == 0 { Arc::clone(&self.base) } else { self.to_string().into() }
     }
 
-    /// The name, for labels.
+    /// Returns the name, for labels of menus.
     pub(crate) fn name(&self) -> Arc<str> {
         let text = self.text();
         match read_name(&text) {
@@ -87,7 +92,8 @@ impl Clone for ObjectName {
         Self { number: self.number, base: Arc::clone(&self.base) }
     }
 
-    /// Most objects share their base with the one before, whose owners then are not counted anew.
+    /// Reuses the base if it is the same, as it is for most objects that are changed in a row. This saves two atomic
+    /// operations.
     fn clone_from(&mut self, other: &Self) {
         self.number = other.number;
         if !Arc::ptr_eq(&self.base, &other.base) {
@@ -116,33 +122,34 @@ impl With<ObjectName> for AsText {
     }
 }
 
-/// Which names are taken, by whom.
+/// The names of a world's objects: which are in use, and by which objects.
 #[derive(Default)]
 pub(super) struct Names {
     hasher: DefaultHashBuilder,
-    /// Hashes and indexes of the bases.
+    /// The hashes and indices of the bases, to find a base by its text.
     table: HashTable<(u64, usize)>,
     bases: Vec<Base>,
-    /// Bases that are not in use.
+    /// Indices of `bases` that are free.
     unused: Vec<usize>,
-    /// The base that was looked for last: many objects of one base are made one after the other.
+    /// The base that was used last. Many objects with the same base are spawned in a row.
     last: usize,
-    /// How many parked objects keep a name from others.
+    /// The reserved names, each with the number of parked objects that reserve it.
     reserved: HashMap<Name, u32>,
-    /// Of names with a number that got another number after it, such as `Door1` and `Door11`: no number below this is free.
+    /// For names that end with a number and got another one appended, such as `Door1` and `Door11`: no number below
+    /// this one is free. Without it, each spawn would try all numbers from 1 on.
     numbered: HashMap<Box<str>, u64>,
 }
 
 struct Base {
     hash: u64,
-    /// Empty if the base is not in use.
+    /// The text; empty if the base is not in use.
     text: Arc<str>,
-    /// How many objects have a name of this base, the parked ones among them.
+    /// The number of objects with a name of this base, including parked ones.
     holders: usize,
     owners: Owners,
 }
 
-/// The objects in the world that have the names of a base.
+/// The objects in the world that own the names of a base. Most bases have one owner, which takes no allocation.
 enum Owners {
     None,
     One(u32, ObjectId),
@@ -150,16 +157,17 @@ enum Owners {
 }
 
 struct Many {
-    /// By their numbers, 0 for the base alone.
+    /// The owners by number; index 0 is for the base without a number.
     dense: Vec<Option<ObjectId>>,
-    /// The owners of larger numbers than `dense` has.
+    /// The owners of numbers beyond the end of `dense`.
     sparse: BTreeMap<u32, ObjectId>,
-    /// Numbers from this one on have not been looked at; of those below only the free ones may be free.
+    /// The first number that has never been tried for a new object. A lower number is in use unless it is in `free`.
     next: u64,
+    /// Numbers below `next` that became free. Some may have been taken again.
     free: BTreeSet<u64>,
 }
 
-/// The number of digits that do not begin with a zero.
+/// Parses the digits of a number; `None` if it begins with a zero, or has too many digits for a number.
 fn number(digits: &[u8]) -> Option<u32> {
     if digits.len() > DIGITS || matches!(digits, [] | [b'0', ..]) {
         return None;
@@ -170,17 +178,17 @@ fn number(digits: &[u8]) -> Option<u32> {
 }
 
 impl Names {
-    /// The index of a base that is in use.
+    /// Returns the index of a base that is in use.
     fn find_text(&self, text: &str) -> Option<usize> {
         if self.bases.get(self.last).is_some_and(|base| *base.text == *text) {
             return Some(self.last);
         }
         let hash = self.hasher.hash_one(text);
-        let is_it = |(other, at): &(u64, usize)| *other == hash && *self.bases[*at].text == *text;
-        self.table.find(hash, is_it).map(|(_, at)| *at)
+        let is_same = |(other, at): &(u64, usize)| *other == hash && *self.bases[*at].text == *text;
+        self.table.find(hash, is_same).map(|(_, at)| *at)
     }
 
-    /// The index of a base, which may be new.
+    /// Returns the index of a base, which is added if it is new.
     fn enter_base(&mut self, text: &str) -> usize {
         let at = self.find_text(text).unwrap_or_else(|| {
             let hash = self.hasher.hash_one(text);
@@ -216,7 +224,7 @@ impl Names {
         self.find_text(base).is_none_or(|base| self.is_free(Name::new(base, number)))
     }
 
-    /// The object of a name that it does not share.
+    /// Returns the object that owns a name. For a shared name, this is the object that has it without a mark.
     pub(super) fn find(&self, name: &str) -> Option<ObjectId> {
         self.find_written(&write_name(name, 0))
     }
@@ -226,18 +234,18 @@ impl Names {
         self.owner(Name::new(self.find_text(base)?, number))
     }
 
-    /// The base of a name, and the number after it, or 0 for none.
+    /// Returns the base of a name, and the number after it, or 0 for none.
     pub(super) fn parts(&self, name: Name) -> (&str, u32) {
         (self.bases.get(name.index()).map_or("", |base| &base.text), name.number)
     }
 
-    /// The text of a name that is a base alone.
+    /// Returns the text of a name that has no number; `None` if it has one.
     pub(super) fn base(&self, name: Name) -> Option<&Arc<str>> {
         let base = self.bases.get(name.index()).filter(|_| name.number == 0);
         base.map(|base| &base.text)
     }
 
-    /// A name by itself, or no text if there is none.
+    /// Returns a name that is independent of this table; empty for `None`.
     #[expect(
         clippy::inline_always,
         reason = "a change is made where it stays; a copy of it waits for its parts"
@@ -258,12 +266,12 @@ impl Names {
         }
     }
 
-    /// The name that a program knows.
+    /// Returns the name that a program sees.
     pub(super) fn name(&self, name: Name) -> String {
         read_name(&self.text(name)).0.into_owned()
     }
 
-    /// A name by its text, which is held from here on.
+    /// Finds or adds a name by its text, and holds it.
     pub(super) fn hold(&mut self, text: &str) -> Name {
         let (base, number) = split(text);
         let base = self.enter_base(base);
@@ -271,9 +279,10 @@ impl Names {
         Name::new(base, number)
     }
 
-    /// A name by the bytes of its text, if they are one, which is held from here on.
+    /// Finds or adds a name by the bytes of its text, and holds it.
     pub(super) fn hold_bytes(&mut self, bytes: &[u8]) -> Result<Name, Utf8Error> {
-        // The base of the object before, and a number: a text for sure.
+        // A load reads many objects with one base in a row. A known base with digits after it is valid UTF-8, and needs
+        // no hash. The base must not end with a digit: `split` would assign the digits differently.
         let at = self.last;
         if let Some(base) = self.bases.get_mut(at)
             && base.holders > 0
@@ -287,7 +296,7 @@ impl Names {
         Ok(self.hold(std::str::from_utf8(bytes)?))
     }
 
-    /// Lets go of a name that is held, and that no object has any more.
+    /// Releases a held name, which no object owns any more. An unused base is removed.
     pub(super) fn drop(&mut self, name: Name) {
         let at = name.index();
         let Some(base) = self.bases.get_mut(at) else { return };
@@ -303,8 +312,7 @@ impl Names {
         }
     }
 
-    /// The text that a newcomer gets who asks for a name, which is held from here on: this name, or this name with the
-    /// lowest free number.
+    /// Chooses and holds the name of a new object: the requested name, or that name with the lowest free number.
     pub(super) fn hold_free(&mut self, name: &str) -> Name {
         let text = write_name(name, 0);
         let (base, number) = split(&text);
@@ -317,19 +325,21 @@ impl Names {
         {
             numbered
         } else {
+            // A number after a number, or after a mark, changes how the text splits: `Door1` becomes `Door11`, which is
+            // the base `Door` and the number 11.
             return self.hold_numbered(name);
         };
         self.bases[at].holders += 1;
         entered
     }
 
-    /// The text that an object gets which may share its name, which is held from here on.
+    /// Chooses and holds the text of an object that may share its name: the name, or the name with a mark and a number.
     pub(super) fn hold_shared(&mut self, name: &str) -> Name {
         let text = write_name(name, 0);
         if self.is_text_free(&text) { self.hold(&text) } else { self.hold_marked(name) }
     }
 
-    /// A name with a mark and the lowest free number after it.
+    /// Holds a name with a mark and the lowest free number.
     fn hold_marked(&mut self, name: &str) -> Name {
         let first = write_name(name, 1);
         let at = self.enter_base(split(&first).0);
@@ -338,7 +348,7 @@ impl Names {
         marked
     }
 
-    /// Another text for the name of a text that is taken, which is held from here on.
+    /// Chooses and holds a replacement for a text that another object has taken.
     pub(super) fn hold_other(&mut self, text: &str) -> Name {
         match read_name(text) {
             (name, 0) => self.hold_free(&name),
@@ -346,7 +356,8 @@ impl Names {
         }
     }
 
-    /// A base with its lowest free number; `None` if it ends with a number itself, or has too many.
+    /// Returns a base with its lowest free number. Returns `None` if the name has a number already, or if the numbers
+    /// of the base are used up.
     fn next_number(&mut self, base: Name) -> Option<Name> {
         if base.number > 0 {
             return None;
@@ -368,18 +379,20 @@ impl Names {
         }
     }
 
-    /// A name whose base and number are others with each number that is put after it.
-    fn hold_numbered(&mut self, before: &str) -> Name {
-        let first = self.numbered.get(before).copied().unwrap_or(1);
-        let text = |number: &u64| write_name(&format!("{before}{number}"), 0).into_owned();
+    /// Holds a name with the lowest free number appended, for a name that ends with a number or a mark. Each number may
+    /// give another base, so the texts are tried one by one.
+    fn hold_numbered(&mut self, name: &str) -> Name {
+        let first = self.numbered.get(name).copied().unwrap_or(1);
+        let text = |number: &u64| write_name(&format!("{name}{number}"), 0).into_owned();
         let mut free = (first..).map(|number| (text(&number), number));
         let (text, number) =
             free.find(|(text, _)| self.is_text_free(text)).expect("some number is free");
-        self.numbered.insert(before.into(), number + 1);
+        self.numbered.insert(name.into(), number + 1);
         self.hold(&text)
     }
 
-    /// The text that a copy gets, which is held from here on: its own if that is free, else its base with the lowest free number.
+    /// Chooses and holds the text of a copy: its own text if that is free, or else its base with the lowest free
+    /// number.
     pub(super) fn hold_for_copy(&mut self, text: &str) -> Name {
         if self.is_text_free(text) {
             return self.hold(text);
@@ -389,11 +402,12 @@ impl Names {
         self.hold_free(if base.is_empty() { &name } else { base })
     }
 
-    /// Gives a name to an object; returns the one that had it.
-    pub(super) fn give(&mut self, name: Name, id: ObjectId) -> Option<ObjectId> {
+    /// Makes an object the owner of a held name; returns the previous owner.
+    pub(super) fn assign(&mut self, name: Name, id: ObjectId) -> Option<ObjectId> {
         self.bases.get_mut(name.index())?.owners.set(name.number, id)
     }
 
+    /// Removes the owner of a name, which is still held.
     pub(super) fn leave(&mut self, name: Name) {
         if let Some(base) = self.bases.get_mut(name.index()) {
             base.owners.clear(name.number);
@@ -401,12 +415,12 @@ impl Names {
         self.note_free(name);
     }
 
-    /// Keeps a name from newcomers.
+    /// Reserves the name of a parked object, so that no new object gets it.
     pub(super) fn reserve(&mut self, name: Name) {
         *self.reserved.entry(name).or_default() += 1;
     }
 
-    /// Undoes a [`reserve`](Self::reserve).
+    /// Ends one reservation by [`reserve`](Self::reserve).
     pub(super) fn unreserve(&mut self, name: Name) {
         let Some(count) = self.reserved.get_mut(&name) else { return };
         *count -= 1;
@@ -416,7 +430,7 @@ impl Names {
         }
     }
 
-    /// Notes that a name may be given, if it is free.
+    /// Makes the number of a name available to new objects, if the name is free.
     fn note_free(&mut self, name: Name) {
         if !self.is_free(name) {
             return;
@@ -427,6 +441,7 @@ impl Names {
         {
             many.free.insert(u64::from(name.number));
         }
+        // The freed text may be one of a lower number for any of these names.
         self.numbered.clear();
     }
 }
@@ -485,7 +500,7 @@ impl Default for Many {
 
 impl Many {
     fn set(&mut self, number: u32, id: ObjectId) -> Option<ObjectId> {
-        // Nobody looks for a number below those that were looked at.
+        // Numbers are assigned in order, so the next one is not tried again.
         if u64::from(number) == self.next {
             self.next += 1;
         }
@@ -493,7 +508,8 @@ impl Many {
         if let Some(owner) = self.dense.get_mut(at) {
             return owner.replace(id);
         }
-        // A large number after a gap would take memory without an end.
+        // The dense list at most about doubles. Without this, a hostile save with the name `Orc999999999` would take
+        // gigabytes.
         if at > self.dense.len() * 2 + 16 {
             return self.sparse.insert(number, id);
         }

@@ -1,4 +1,4 @@
-//! What a world knows of each object besides its components.
+//! [`Object`]: the name, parent, activity and shape of an object, without its components.
 
 use std::any::TypeId;
 use std::cell::OnceCell;
@@ -11,39 +11,39 @@ use super::names::Name;
 use crate::codec::Unknown;
 use crate::{Error, ObjectId};
 
-/// An object without its components. A world has one for each, so it is small.
+/// An object without its components. A world has one of these for each object, so it is small.
 #[derive(Default)]
 pub(super) struct Object {
     pub(super) name: Option<Name>,
     pub(super) parent: Option<ObjectId>,
     rare: OnceCell<Box<ObjectExtras>>,
-    /// Which components it has, in which order.
+    /// The components of the object, in the order in which they were attached.
     pub(super) shape: Shape,
-    /// How many of them, from the first on, have been started; the others follow these.
+    /// The number of components that have been started. They come before the others.
     pub(super) started: u16,
     pub(super) activity: Activity,
-    /// True if it or an object above it is not active.
+    /// True if the object or an ancestor is not active, so that it is not updated.
     pub(super) is_held: bool,
 }
 
-/// What most objects do not have.
+/// Parts that most objects do not have.
 #[derive(Default)]
 struct ObjectExtras {
     children: Children,
-    unknown: Vec<KeptComponent>,
-    /// Its name, once it was asked for, unless this is its base.
+    unknown: Vec<UnknownEntry>,
+    /// The text of the name, if it was requested and is not the base of the name.
     text: OnceCell<Arc<str>>,
 }
 
 /// A component of a class that the program does not have.
-pub(super) struct KeptComponent {
-    /// How many components that it has are before it.
-    pub(super) before: usize,
+pub(super) struct UnknownEntry {
+    /// The number of known components before it.
+    pub(super) preceding: usize,
     pub(super) is_started: bool,
     pub(super) content: Unknown,
 }
 
-/// A component of an object: its column, or its index among those whose class the program does not have.
+/// A component of an object: its column, or its index among the components of unknown classes.
 #[derive(Clone, Copy)]
 pub(super) enum ComponentIndex {
     Known(usize),
@@ -55,7 +55,7 @@ impl Object {
         Self { name, ..Self::default() }
     }
 
-    /// The objects right below it, in order.
+    /// Returns the children, in order.
     pub(super) fn children(&self) -> &Vec<ObjectId> {
         static NONE: Vec<ObjectId> = Vec::new();
         self.rare.get().map_or(&NONE, |rare| rare.children.list())
@@ -65,7 +65,7 @@ impl Object {
         self.rare.get().is_some_and(|rare| !rare.children.is_empty())
     }
 
-    /// True if it is active, and has no children and no components of classes that the program does not have.
+    /// Returns true if the object is active, and has no children and no components of unknown classes.
     #[inline]
     pub(super) fn is_plain(&self) -> bool {
         self.activity == Activity::Active
@@ -89,26 +89,26 @@ impl Object {
         }
     }
 
-    /// Components of classes that the program does not have.
-    pub(super) fn unknown(&self) -> &[KeptComponent] {
+    /// Returns the components of classes that the program does not have.
+    pub(super) fn unknown(&self) -> &[UnknownEntry] {
         self.rare.get().map_or(&[], |rare| &rare.unknown)
     }
 
-    pub(super) fn unknown_mut(&mut self) -> &mut [KeptComponent] {
+    pub(super) fn unknown_mut(&mut self) -> &mut [UnknownEntry] {
         self.rare.get_mut().map_or(&mut [], |rare| &mut rare.unknown)
     }
 
-    pub(super) fn unknown_list(&mut self) -> &mut Vec<KeptComponent> {
+    pub(super) fn unknown_list(&mut self) -> &mut Vec<UnknownEntry> {
         &mut self.rare_mut().unknown
     }
 
-    /// The text of its name, which is kept.
+    /// Returns the cached text of the name.
     pub(super) fn text(&self, make: impl FnOnce() -> String) -> &Arc<str> {
         let rare = self.rare.get_or_init(Box::default);
         rare.text.get_or_init(|| make().into())
     }
 
-    /// Gives it another name, or none.
+    /// Sets or removes the name.
     pub(super) fn set_name(&mut self, name: Option<Name>) {
         self.name = name;
         if let Some(rare) = self.rare.get_mut() {
@@ -121,13 +121,13 @@ impl Object {
         self.rare.get_mut().expect("it was made just now")
     }
 
-    /// Notes that the component of a column is gone.
+    /// Removes a column from the shape, after its component was taken out.
     pub(super) fn lose(&mut self, column: usize, shapes: &mut Shapes) {
         let position = shapes.columns(self.shape).iter().position(|at| *at == column);
         let Some(position) = position else { return };
         self.started -= u16::from(position < usize::from(self.started));
         let unknown = self.unknown_mut().iter_mut();
-        unknown.for_each(|kept| kept.before -= usize::from(position < kept.before));
+        unknown.for_each(|entry| entry.preceding -= usize::from(position < entry.preceding));
         self.shape = shapes.without(self.shape, column);
     }
 }
@@ -136,25 +136,26 @@ impl Object {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::Persist)]
 #[persist(crate = crate, class = "persist.Activity")]
 pub enum Activity {
-    /// It is.
+    /// The object is updated in each frame, unless an ancestor is not active.
     #[default]
     #[persist(empty)]
     Active,
-    /// It is not, nor are the objects below it, until it is resumed.
+    /// Neither the object nor its descendants are updated, until it is active again.
     Paused,
-    /// It is not, and is removed at the end of the frame.
+    /// Neither the object nor its descendants are updated, and they are removed at the end of the frame.
     Expired,
 }
 
-/// The columns of an object, in the order in which its components were attached; most objects share theirs with many.
+/// The columns of an object's components, in the order in which they were attached. Objects with the same components
+/// share a shape, which is the index of the list of columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Shape(u32);
 
-/// All shapes that were met; the first is that without a component.
+/// All shapes of a world. The first is the shape without components.
 pub(super) struct Shapes {
     shapes: Vec<Arc<[usize]>>,
     by_columns: HashMap<Arc<[usize]>, Shape>,
-    /// The shape with one more column at the end.
+    /// The shape with one more column at the end, so that attaching a component needs one lookup.
     wider: HashMap<(Shape, usize), Shape>,
 }
 
@@ -187,7 +188,7 @@ impl Shapes {
         self.shapes.get(Self::index(shape)).map_or(&[], |columns| columns)
     }
 
-    /// The components of an object in their order.
+    /// Iterates over the components of an object, including unknown ones, in the order in which they were attached.
     pub(super) fn parts<'o>(
         &'o self,
         object: &'o Object,
@@ -195,8 +196,8 @@ impl Shapes {
         let mut columns = self.columns(object.shape).iter();
         let (all, mut unknown) = (columns.len(), object.unknown().iter().enumerate().peekable());
         std::iter::from_fn(move || {
-            let before = all - columns.len();
-            let is_next = |(_, kept): &(usize, &KeptComponent)| kept.before <= before;
+            let passed = all - columns.len();
+            let is_next = |(_, entry): &(usize, &UnknownEntry)| entry.preceding <= passed;
             match unknown.next_if(is_next) {
                 Some((index, _)) => Some(ComponentIndex::Unknown(index)),
                 None => match columns.next() {
@@ -207,12 +208,12 @@ impl Shapes {
         })
     }
 
-    /// The columns of a shape, to be held while objects change.
+    /// Returns the columns of a shape, shared so that objects can change meanwhile.
     pub(super) fn share(&self, shape: Shape) -> Arc<[usize]> {
         self.shapes.get(Self::index(shape)).cloned().unwrap_or_default()
     }
 
-    /// The shape with one more column at the end.
+    /// Returns the shape with one more column at the end.
     pub(super) fn with(&mut self, shape: Shape, column: usize) -> Shape {
         if let Some(wider) = self.wider.get(&(shape, column)) {
             return *wider;
@@ -229,9 +230,9 @@ impl Shapes {
         self.of(&columns)
     }
 
-    /// For each shape, whether one of its columns is among these.
-    pub(super) fn any(&self, wanted: impl Fn(usize) -> bool) -> Vec<bool> {
-        self.shapes.iter().map(|columns| columns.iter().any(|column| wanted(*column))).collect()
+    /// Returns for each shape whether one of its columns fulfils a condition.
+    pub(super) fn any(&self, test: impl Fn(usize) -> bool) -> Vec<bool> {
+        self.shapes.iter().map(|columns| columns.iter().any(|column| test(*column))).collect()
     }
 
     pub(super) fn index(shape: Shape) -> usize {
@@ -239,12 +240,12 @@ impl Shapes {
     }
 }
 
-/// The shapes of bundles that were met.
+/// The shapes of the bundles that objects were spawned with.
 #[derive(Default)]
 pub(super) struct Bundles {
     pub(super) known: Vec<BundleShape>,
     pub(super) by_type: HashMap<TypeId, usize>,
-    /// The one that was asked for last: many objects of one bundle are made one after the other.
+    /// The bundle that was used last. Many objects with the same bundle are spawned in a row.
     pub(super) last: usize,
 }
 
@@ -254,13 +255,13 @@ pub(super) struct BundleShape {
     pub(super) columns: Arc<[usize]>,
 }
 
-/// Whose field a path leads to.
+/// The owner of the component or resource that a path leads to.
 #[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[persist(crate = crate, class = "persist.Owner")]
 pub(crate) enum Owner {
-    /// The object's component of the path's class.
+    /// A component of this object, of the path's class.
     Object(ObjectId),
-    /// The resource of the path's class, or the target itself if it is no world.
+    /// The resource of the path's class, or the target itself if it is not a world.
     Resource,
 }
 
@@ -271,7 +272,7 @@ impl From<Option<ObjectId>> for Owner {
 }
 
 impl Owner {
-    /// The object, unless it is a resource or another target.
+    /// Returns the object; `None` for a resource or another target.
     #[inline]
     pub(crate) fn object(self) -> Option<ObjectId> {
         match self {

@@ -1,4 +1,4 @@
-//! How objects and components come into a world, hang together and leave it.
+//! The private operations of a world: adding, connecting and removing objects and components.
 
 use std::any::TypeId;
 use std::sync::Arc;
@@ -21,11 +21,11 @@ use crate::{Error, ErrorKind, ObjectId, Result, names};
 impl World {
     pub(crate) const CLASS: &str = "persist.World";
 
-    /// The names of the traits of what it holds: components and resources.
+    /// The names of the traits of components and resources in saves.
     pub(crate) const TRAITS: [&str; 2] = ["persist.Component", "persist.Resource"];
 }
 
-/// Objects.
+/// These methods add, connect and remove objects.
 impl World {
     pub(super) fn new_id(&mut self) -> ObjectId {
         self.last_id += 1;
@@ -41,18 +41,18 @@ impl World {
         self.objects.get_mut(self.directory.location(id)?)
     }
 
-    /// The object, or an error that says that it is not there.
+    /// Returns the object, or an error if it is not in the world.
     pub(super) fn check(&self, id: ObjectId) -> Result<&Object> {
         self.object(id).ok_or_else(|| missing(id))
     }
 
-    /// An object that is there, or is about to be at the end of the phase.
+    /// Returns an error unless the object is in the world, or a deferred change adds it.
     pub(super) fn check_or_expect(&self, id: ObjectId) -> Result<()> {
         if self.is_dropped {
             bail!(ErrorKind::NotFound, "the world is being dropped");
         }
-        // Mostly it is one of the last.
-        let is_expected = || self.commands.iter().rev().any(|command| command.brings(id));
+        // The object was mostly spawned just before, so the search starts at the end.
+        let is_expected = || self.commands.iter().rev().any(|command| command.adds(id));
         if self.contains(id) || is_expected() { Ok(()) } else { Err(missing(id)) }
     }
 
@@ -61,17 +61,18 @@ impl World {
         self.enter(id, Object::new(name))
     }
 
-    /// Gives an object without a name this one, or this one with the lowest free number; an empty one is none.
+    /// Assigns a name to a new object: the requested name, or that name with the lowest free number. An empty name is
+    /// no name.
     pub(super) fn name_newcomer(&mut self, id: ObjectId, name: &str) -> Option<Name> {
         if name.is_empty() {
             return None;
         }
         let name = self.names.hold_free(name);
-        self.names.give(name, id);
+        self.names.assign(name, id);
         Some(name)
     }
 
-    /// Gives an object another name, for which its own is free.
+    /// Changes the name of an object. Its old name is free while `hold` chooses the new one.
     pub(super) fn set_name(
         &mut self,
         object: ObjectId,
@@ -82,7 +83,7 @@ impl World {
         let new = hold(&mut self.names);
         old.into_iter().for_each(|old| self.names.drop(old));
         if let Some(new) = new {
-            self.names.give(new, object);
+            self.names.assign(new, object);
         }
         if let Some(found) = self.object_mut(object) {
             found.set_name(new);
@@ -101,7 +102,7 @@ impl World {
         location
     }
 
-    /// Puts in an object that has its name.
+    /// Adds an object with its components. Its name must be assigned already.
     pub(super) fn put_in(&mut self, parked: ParkedObject) {
         let ParkedObject { id, object, components } = parked;
         if object.shape != Default::default() || object.activity == Activity::Expired {
@@ -116,16 +117,16 @@ impl World {
         }
     }
 
-    /// Puts objects of a prefab in, under free names.
+    /// Adds the objects of a prefab under free names, with no component started.
     pub(super) fn place_now(&mut self, objects: Vec<ParkedObject>) {
         for mut found in objects {
             found.object.started = 0;
-            found.object.unknown_mut().iter_mut().for_each(|kept| kept.is_started = false);
-            if let Some(wanted) = found.object.name {
-                let text = self.names.text(wanted);
+            found.object.unknown_mut().iter_mut().for_each(|unknown| unknown.is_started = false);
+            if let Some(requested) = found.object.name {
+                let text = self.names.text(requested);
                 let name = self.names.hold_for_copy(&text);
-                self.names.drop(wanted);
-                self.names.give(name, found.id);
+                self.names.drop(requested);
+                self.names.assign(name, found.id);
                 found.object.set_name(Some(name));
             }
             self.has_unknown |= !found.object.unknown().is_empty();
@@ -133,7 +134,7 @@ impl World {
         }
     }
 
-    /// Takes an object out, without its components.
+    /// Takes an object out of its column, without its components.
     pub(super) fn take_object(&mut self, location: Location) -> Option<Object> {
         let object = self.objects.remove(location)?;
         self.count -= 1;
@@ -141,7 +142,7 @@ impl World {
         Some(object)
     }
 
-    /// Takes an object out, with its components.
+    /// Takes an object out of the world, with its components.
     pub(super) fn take_whole(&mut self, id: ObjectId) -> Option<ParkedObject> {
         let location = self.directory.location(id)?;
         let mut components = Vec::new();
@@ -155,7 +156,7 @@ impl World {
     pub(super) fn remove_now(&mut self, object: ObjectId) {
         self.discard(object);
         let subtree = self.subtree(object);
-        // If a component panics, those that are left still make a tree.
+        // Descendants are removed first, so that the remaining objects still form a tree if a component panics.
         for object in subtree.into_iter().rev() {
             for column in self.shape_of(object).iter().copied() {
                 self.detach_now(object, column);
@@ -166,7 +167,7 @@ impl World {
         self.compact();
     }
 
-    /// Takes an object without components out.
+    /// Removes an object that has no components.
     fn leave(&mut self, object: ObjectId) {
         let Some(location) = self.directory.location(object) else { return };
         if let Some(name) = self.take_object(location).and_then(|found| found.name) {
@@ -175,7 +176,8 @@ impl World {
         }
     }
 
-    /// Removes a parked object for good, the lowest first; what is left if a component panics stays parked.
+    /// Releases a parked object and its descendants, descendants first. If a component panics, the remaining ones stay
+    /// parked.
     pub(super) fn discard(&mut self, object: ObjectId) {
         while let Some(parked) = self.parked.get_mut(&object) {
             let Some(ParkedObject { id, object: last, components }) = parked.objects.last_mut()
@@ -201,7 +203,7 @@ impl World {
         }
     }
 
-    /// Drops pages without objects, when they have become many.
+    /// Drops the pages without objects, once they are more than half of all pages.
     pub(super) fn compact(&mut self) {
         if self.emptied < 16 || self.emptied * 2 < self.directory.len() {
             return;
@@ -209,7 +211,7 @@ impl World {
         let keep: Vec<bool> = (0..self.directory.len())
             .map(|page| self.objects.page(page).is_some_and(|page| !page.is_empty()))
             .collect();
-        // Some may have been filled again since.
+        // `emptied` is an upper bound: some pages may have been filled again.
         self.emptied = keep.iter().filter(|keep| !**keep).count();
         if self.emptied * 2 < keep.len() {
             return;
@@ -240,11 +242,12 @@ impl World {
         Ok(())
     }
 
-    /// Refuses a parent that is the object or below it.
+    /// Returns an error if the new parent is the object itself or a descendant.
     pub(super) fn check_above(&self, object: ObjectId, parent: Option<ObjectId>) -> Result<()> {
-        // Nothing is below an object without children; so a chain that grows at its end is not walked.
-        let is_alone = self.object(object).is_none_or(|found| !found.has_children());
-        let mut above = parent.filter(|parent| !is_alone || *parent == object);
+        // An object without children has no descendants. This keeps it linear to build a chain from the top, which
+        // would otherwise be walked up for each new object.
+        let is_leaf = self.object(object).is_none_or(|found| !found.has_children());
+        let mut above = parent.filter(|parent| !is_leaf || *parent == object);
         while let Some(found) = above {
             if found == object {
                 let message = match parent == Some(object) {
@@ -265,7 +268,7 @@ impl World {
         }
     }
 
-    /// Works out anew whether an object and those below it are updated.
+    /// Updates whether an object and its descendants are held, after its activity or parent has changed.
     pub(super) fn hold(&mut self, object: ObjectId) {
         let is_held =
             |world: &Self, object| world.object(object).is_some_and(|found| found.is_held);
@@ -285,14 +288,14 @@ impl World {
     }
 }
 
-/// Components.
+/// These methods register component types, and attach and detach components.
 impl World {
-    /// Registers a component class where a world will be loaded.
+    /// Registers a component class in a registry that worlds are loaded with.
     pub(crate) fn register_component<T: Component>(registry: &mut Registry) -> Result<()> {
         registry.register_as::<T, dyn AnyComponent>()
     }
 
-    /// Registers the classes that are in the world.
+    /// Registers the classes of the world's components and resources.
     pub(crate) fn register_in(&self, registry: &mut Registry) -> Result<()> {
         let used = self.columns.iter().filter(|entry| entry.column.pages() > 0);
         used.into_iter().try_for_each(|entry| (entry.of.register)(registry))?;
@@ -300,8 +303,8 @@ impl World {
         resources.try_for_each(|(.., value)| (**value).__register(registry))
     }
 
-    /// True if a registry has the components of the world, so that nothing is to be registered in it. A resource is
-    /// registered anew each time, since only its value knows its type.
+    /// Returns true if a registry has all classes of the world. It is false for a world with resources, which are
+    /// registered each time: the registry cannot be asked for them, since only the value knows its type.
     pub(crate) fn is_registered_in(&self, registry: &Registry) -> bool {
         let mut used = self.columns.iter().filter(|entry| entry.column.pages() > 0);
         let of = TypeId::of::<dyn AnyComponent>();
@@ -309,13 +312,13 @@ impl World {
             && used.all(|entry| registry.is_registered_as(entry.of.id, of))
     }
 
-    /// Makes the classes of a registry known, for what is loaded with it, and the context.
+    /// Takes over the classes of a registry, and the context, after a load.
     pub(crate) fn know(&mut self, registry: &Registry, context: Option<SharedContext>) {
         self.registry = registry.clone();
         self.registry.context = context.or_else(|| registry.context.clone());
         for caster in registry.implementors().casters(TypeId::of::<dyn AnyComponent>()) {
             let caster = caster.downcast_ref::<Caster<dyn AnyComponent>>();
-            // One without an empty value cannot be made by its class's name either.
+            // The type of a class is found by an empty value. A class without one cannot be attached by name either.
             if let Some(Ok(empty)) = caster.map(|caster| caster.empty(&registry.prototypes())) {
                 let of = (*empty).__component_type();
                 if of.id != TypeId::of::<UnknownComponent>() {
@@ -325,7 +328,7 @@ impl World {
         }
     }
 
-    /// Index of the column of a type, made if there is none.
+    /// Returns the index of the column of a type, which is registered if it is new.
     pub(crate) fn column_of<T: Component>(&mut self) -> Result<usize> {
         if let Some(column) = self.by_type.get(&TypeId::of::<T>()) {
             return Ok(*column);
@@ -334,7 +337,7 @@ impl World {
         Ok(self.new_column(ComponentType::of::<T>()))
     }
 
-    /// The column of the component class of this name.
+    /// Returns the index of the column of the component class with this name.
     pub(super) fn column_of_class(&self, class: &str) -> Result<usize> {
         self.by_class.get(class).copied().ok_or_else(|| {
             let known = self.by_class.keys().map(|known| &**known);
@@ -350,7 +353,7 @@ impl World {
         })
     }
 
-    /// Index of the column of a type that is registered.
+    /// Returns the index of the column of a registered type, which is added if there is none.
     pub(super) fn new_column(&mut self, of: ComponentType) -> usize {
         *self.by_type.entry(of.id).or_insert_with(|| {
             let column = self.columns.len();
@@ -370,7 +373,7 @@ impl World {
         self.columns[column].typed_mut()
     }
 
-    /// The columns of the components of an object, in order.
+    /// Returns the columns of an object's components, in the order in which they were attached.
     pub(super) fn shape_of(&self, object: ObjectId) -> Arc<[usize]> {
         self.object(object).map_or_else(Arc::default, |object| self.shapes.share(object.shape))
     }
@@ -388,22 +391,22 @@ impl World {
 
     pub(super) fn detach_column(&mut self, object: ObjectId, column: usize) -> bool {
         self.flush();
-        // Also the one that runs, which is out of its place.
+        // The shape includes a component whose method is running and which is out of its column.
         let has = self.shape_of(object).contains(&column);
         self.make(DeferredChange::Detach(object, column));
         has
     }
 
-    /// Notes that an object has a component more.
+    /// Adds a column to the shape of an object; the caller then inserts the component.
     pub(super) fn link(&mut self, object: ObjectId, column: usize) -> Option<Location> {
         let location = self.directory.location(object)?;
         let found = self.objects.get_mut(location)?;
         if !found.unknown().is_empty() {
-            // What was loaded before the class was registered is replaced, too.
+            // A component of this class that was loaded as unknown, before the class was registered, is replaced.
             let name = (self.columns[column].of.name)();
             found
                 .unknown_list()
-                .retain(|kept| !self.registry.is_called(&name, kept.content.class()));
+                .retain(|unknown| !self.registry.is_called(&name, unknown.content.class()));
         }
         found.shape = self.shapes.with(found.shape, column);
         if self.waiting.last() != Some(&object) {
@@ -412,7 +415,7 @@ impl World {
         Some(location)
     }
 
-    /// Releases and drops a component; false if there is none.
+    /// Detaches, releases and drops a component. Returns false if there is none.
     pub(super) fn detach_now(&mut self, object: ObjectId, column: usize) -> bool {
         self.take_out(object, column)
             .map(|component| self.release(object, column, component))
@@ -433,7 +436,7 @@ impl World {
         Some(component)
     }
 
-    /// Lets `on_release` of a component that is out for good run.
+    /// Runs `on_release` of a detached component, and drops it.
     pub(super) fn release(
         &mut self,
         object: ObjectId,
@@ -446,13 +449,13 @@ impl World {
         (self.columns[column].of.release)(self, column, object, component);
     }
 
-    /// The objects of another world, with their components in the columns of this one.
-    pub(super) fn take_apart(&mut self, mut part: World) -> Vec<ParkedObject> {
+    /// Takes all objects out of another world, and converts their columns and names to those of this world.
+    pub(super) fn adopt_objects(&mut self, mut part: World) -> Vec<ParkedObject> {
         let columns: Vec<usize> =
             part.columns.iter().map(|entry| self.new_column(entry.of)).collect();
         let ids: Vec<ObjectId> = part.objects().collect();
         let mut objects = Vec::with_capacity(ids.len());
-        // From the end: a column then has nothing to move up.
+        // Objects are taken from the end, so that no column has to move later values.
         for id in ids.into_iter().rev() {
             let Some(mut found) = part.take_whole(id) else { continue };
             found.components.iter_mut().for_each(|(column, _)| *column = columns[*column]);
@@ -467,7 +470,7 @@ impl World {
     }
 }
 
-/// Objects with the components of a bundle.
+/// These methods spawn objects with the components of a bundle.
 impl World {
     #[inline]
     pub(super) fn bundle<B: Bundle>(&mut self) -> Result<usize> {
@@ -517,7 +520,7 @@ impl World {
         components.__put(BundleColumns { all: &mut self.columns, of, location });
     }
 
-    /// Puts in an object that gets the components of a bundle.
+    /// Adds an object with the shape of a bundle; the caller then inserts its components.
     fn enter_bundle(&mut self, id: ObjectId, name: &str, bundle: usize) -> Location {
         let name = self.name_newcomer(id, name);
         let known = &self.bundles.known[bundle];
@@ -550,19 +553,19 @@ impl World {
     }
 }
 
-/// Changes of objects and components, deferred until no method of a component runs.
+/// These methods make changes, or defer them while a method of a component is running.
 impl World {
     pub(super) fn is_running(&self) -> bool {
         self.running > 0
     }
 
-    /// True if no component's method runs, and nothing waits for the end of one.
+    /// Returns true if no method of a component is running, and no changes are deferred.
     #[inline]
     pub(crate) fn is_still(&self) -> bool {
         !self.is_running() && self.commands.is_empty()
     }
 
-    /// Refuses what cannot wait for the end of a phase.
+    /// Returns an error while a method of a component is running, for operations that cannot be deferred.
     pub(super) fn check_idle(&self) -> Result<()> {
         if self.is_running() {
             bail!(
@@ -573,23 +576,24 @@ impl World {
         Ok(())
     }
 
-    /// Readies the world for changes of objects and components.
+    /// Prepares for a change that cannot be deferred: makes the deferred changes, and returns an error while a method
+    /// of a component is running.
     pub(crate) fn check_editable(&mut self) -> Result<()> {
         self.check_idle()?;
         self.flush();
         Ok(())
     }
 
-    /// Makes a change, and those that it brings about, or lets it wait while a method of a component runs.
+    /// Makes a change, or defers it while a method of a component is running.
     pub(super) fn make(&mut self, change: DeferredChange) {
         self.commands.push_back(change);
         self.flush();
     }
 
-    /// Makes the changes that wait, in order, and those that they bring about; not while a method of a
-    /// component runs.
+    /// Makes the deferred changes in order, and the changes that these cause. Does nothing while a method of a
+    /// component is running.
     pub(super) fn flush(&mut self) {
-        // One by one: if a component panics, those behind it are made by the next flush.
+        // Changes are taken from the queue one by one: after a panic of a component, the next flush makes the rest.
         while !self.is_running()
             && let Some(command) = self.commands.pop_front()
         {
@@ -597,7 +601,7 @@ impl World {
         }
     }
 
-    /// A change of an object that is gone meanwhile is none.
+    /// Makes a deferred change. It is ignored if its object was removed before.
     fn apply(&mut self, command: DeferredChange) {
         match command {
             DeferredChange::Spawn(id, name) => {
@@ -616,7 +620,7 @@ impl World {
             DeferredChange::Detach(object, column) => drop(self.detach_now(object, column)),
             DeferredChange::Remove(object) => self.remove_now(object),
             DeferredChange::SetParent(object, parent, at) => {
-                // It was checked when it was asked for; what has changed since may refuse it.
+                // It was valid when it was requested, but earlier changes of the queue may have made it invalid.
                 let _ = self.set_parent_now(object, parent, at);
             }
         }

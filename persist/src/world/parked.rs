@@ -1,4 +1,5 @@
-//! Objects that are out of the world and may come back as they were: alive, or as a save for what outlives the process.
+//! Parked objects: removed objects that an undo may bring back. They stay alive in the world, or are a save in a
+//! journal.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,32 +22,31 @@ pub(crate) struct TreePosition {
     pub(crate) index: u64,
 }
 
-/// Objects out of any world: one, with all below it, and its place in the tree.
+/// An object with its descendants, as a save, and its place in the tree.
 #[derive(crate::Persist, Clone, Debug, PartialEq)]
 #[persist(crate = crate, class = "persist.Fragment")]
 pub(crate) struct Fragment {
-    /// A save of a world that has only these objects; empty for a bare one, without components.
+    /// A save of a world that has only these objects; empty for an object without components and descendants.
     save: Vec<u8>,
     pub(crate) place: TreePosition,
 }
 
 impl Fragment {
-    /// An object without components, as the last child of its parent.
+    /// Creates the fragment of an object without components, as the last child of its parent.
     pub(super) fn bare(parent: Option<ObjectId>) -> Self {
         Self { save: Vec::new(), place: TreePosition { parent, index: u64::MAX } }
     }
 
-    /// The save; `None` of a bare one.
+    /// Returns the save; `None` for an object without components.
     pub(crate) fn save(&self) -> Option<&[u8]> {
         (!self.save.is_empty()).then_some(&*self.save)
     }
 }
 
-/// Takes an object, with all below it, out of the world, without releasing it: it can come back by
-/// [`unpark`](Self::unpark), with its id, its name, its place among its siblings and its components. Meanwhile it is
-/// not there, and its name is not given to others by [`spawn`](Self::spawn).
+/// Takes an object and its descendants out of the world without releasing them.
 ///
-/// A save does not have it.
+/// [`unpark`] brings the object back with its id, its name, its place among its siblings and its components. Until then
+/// the world and its saves do not contain it, and [`World::spawn`] does not use its name.
 pub(crate) fn park(world: &mut World, object: ObjectId) -> Result<()> {
     world.check_editable()?;
     world.check(object)?;
@@ -72,15 +72,15 @@ fn keep_parked(world: &mut World, object: ObjectId, parked: Parked) {
     world.parked.insert(object, parked);
 }
 
-/// Brings a parked object back. If another has its name by now, that one gets a number; if its parent is not there,
-/// it is below none.
+/// Brings a parked object back. If another object has its name by now, that object gets a number. If its parent is not
+/// in the world, it comes back without a parent.
 pub(crate) fn unpark(world: &mut World, object: ObjectId) -> Result<()> {
     world.check_editable()?;
     let parked = world.parked.remove(&object).ok_or_else(|| missing(object))?;
     let ids: HashSet<ObjectId> = parked.objects.iter().map(|parked| parked.id).collect();
     for mut found in parked.objects {
         world.parked_below.remove(&found.id);
-        // If a component panicked in a removal, some are gone.
+        // Some children may be missing, if a component panicked while the parked object was discarded.
         if found.object.has_children() {
             found.object.children_mut().retain(|child| ids.contains(child));
         }
@@ -88,7 +88,7 @@ pub(crate) fn unpark(world: &mut World, object: ObjectId) -> Result<()> {
             if parked.keeps_names {
                 world.names.unreserve(name);
             }
-            if let Some(newcomer) = world.names.give(name, found.id) {
+            if let Some(newcomer) = world.names.assign(name, found.id) {
                 rename_newcomer(world, newcomer, name);
             }
         }
@@ -104,8 +104,9 @@ pub(crate) fn unpark(world: &mut World, object: ObjectId) -> Result<()> {
     Ok(())
 }
 
-/// Lets others have the names of a parked object and of those below it; when it comes back, they get a number.
-pub(crate) fn give_names_away(world: &mut World, object: ObjectId) {
+/// Lets other objects use the names of a parked object and its descendants. If it comes back, those objects get a
+/// number.
+pub(crate) fn unreserve_names(world: &mut World, object: ObjectId) {
     let Some(parked) = world.parked.get_mut(&object) else { return };
     if std::mem::take(&mut parked.keeps_names) {
         let names = parked.objects.iter().filter_map(|found| found.object.name);
@@ -113,7 +114,7 @@ pub(crate) fn give_names_away(world: &mut World, object: ObjectId) {
     }
 }
 
-/// Bytes that a parked object takes, with all below it, roughly; none if it is not parked.
+/// Returns roughly the bytes that a parked object takes with its descendants; 0 if it is not parked.
 pub(crate) fn parked_size(world: &World, object: ObjectId) -> usize {
     let objects = world.parked.get(&object).map_or(&[][..], |parked| &parked.objects);
     let size = |found: &ParkedObject| {
@@ -125,18 +126,18 @@ pub(crate) fn parked_size(world: &World, object: ObjectId) -> usize {
     objects.iter().map(size).sum()
 }
 
-/// Gives another name to an object whose own has been taken by one that came back.
-fn rename_newcomer(world: &mut World, newcomer: ObjectId, taken: Name) {
-    let text = world.names.text(taken);
+/// Gives another name to an object whose name belongs to an object that came back.
+fn rename_newcomer(world: &mut World, newcomer: ObjectId, old: Name) {
+    let text = world.names.text(old);
     let name = world.names.hold_other(&text);
-    world.names.give(name, newcomer);
-    world.names.drop(taken);
+    world.names.assign(name, newcomer);
+    world.names.drop(old);
     if let Some(found) = world.object_mut(newcomer) {
         found.set_name(Some(name));
     }
 }
 
-/// An object and all below it, that is there or parked, as it is.
+/// Saves an object and its descendants, which may be in the world or parked.
 pub(super) fn fragment(world: &World, object: ObjectId) -> Result<Fragment> {
     let (mut objects, place) = match world.parked.get(&object) {
         Some(Parked { objects, index, .. }) => {
@@ -153,7 +154,7 @@ pub(super) fn fragment(world: &World, object: ObjectId) -> Result<Fragment> {
     Ok(Fragment { save: save_of(world, &objects, EncodeScope::Objects)?, place })
 }
 
-/// Parks an object of this name that was in another world, or in this one in another run.
+/// Parks an object from a fragment that a journal stored, perhaps in another run of the program.
 ///
 /// The save of an older program is migrated. If this fails, nothing is parked.
 pub(super) fn park_fragment(
@@ -180,40 +181,40 @@ pub(super) fn park_fragment(
 }
 
 fn bare_object(world: &mut World, id: ObjectId, name: &str) -> Result<Vec<ParkedObject>> {
-    if id.get() > LAST_ID / 2 || is_taken(world, id) {
-        return Err(taken(id));
+    if id.get() > LAST_ID / 2 || is_in_use(world, id) {
+        return Err(in_use(id));
     }
     world.last_id = world.last_id.max(id.get());
     let name = (!name.is_empty()).then(|| world.names.hold(name));
     Ok(vec![ParkedObject { id, object: Object::new(name), components: Vec::new() }])
 }
 
-/// The objects of a save, each before those below it.
+/// Loads the objects of a save, each before its descendants.
 fn loaded_objects(world: &mut World, object: ObjectId, save: &[u8]) -> Result<Vec<ParkedObject>> {
     let mut registry = world.registry.clone();
     let options = (&Limits::DEFAULT, LoadOptions::default());
     let mut part = load_part(save, &mut registry, options, &mut Remap::new())?;
-    let is_taken = |id| is_taken(world, id);
+    let is_in_use = |id| is_in_use(world, id);
     let (roots, last_id) = (part.roots().collect::<Vec<_>>(), part.last_id);
-    if roots != [object] || last_id > LAST_ID / 2 || part.objects().any(is_taken) {
+    if roots != [object] || last_id > LAST_ID / 2 || part.objects().any(is_in_use) {
         forget(&mut part);
-        return Err(taken(object));
+        return Err(in_use(object));
     }
     world.registry = registry;
     world.last_id = world.last_id.max(last_id);
     world.has_unknown |= part.has_unknown;
     let order = part.subtree(object).into_iter().zip(0_usize..).collect::<HashMap<_, _>>();
-    let mut objects = world.take_apart(part);
+    let mut objects = world.adopt_objects(part);
     sort_by(&mut objects, |a, b| order.get(&a.id).cmp(&order.get(&b.id)));
     Ok(objects)
 }
 
-fn is_taken(world: &World, id: ObjectId) -> bool {
+fn is_in_use(world: &World, id: ObjectId) -> bool {
     world.contains(id) || world.parked_below.contains_key(&id)
 }
 
 #[cold]
-fn taken(id: ObjectId) -> Error {
+fn in_use(id: ObjectId) -> Error {
     error!(
         ErrorKind::InvalidValue,
         "objects that are to come back are there already, or are not those that were named"

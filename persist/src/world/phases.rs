@@ -1,4 +1,4 @@
-//! The life cycle: when the methods of components run.
+//! The life cycle of components: when their methods run.
 
 use std::any::TypeId;
 use std::mem;
@@ -49,7 +49,8 @@ impl<T: Component> AnyComponent for T {
     }
 }
 
-/// Starts the components that have not been started, until there are none that can be.
+/// Starts the components that have not been started. Starting may attach further components, so it repeats until there
+/// are none left.
 fn start_waiting(world: &mut World, step: f64) {
     while !world.waiting.is_empty() {
         let mut waiting = mem::take(&mut world.waiting);
@@ -57,18 +58,18 @@ fn start_waiting(world: &mut World, step: f64) {
         waiting.dedup();
         for (at, object) in waiting.iter().copied().enumerate() {
             let Some(found) = world.object_mut(object) else { continue };
-            // It waits again when it is held no longer.
+            // A held object is added to the waiting ones again when it becomes active.
             if found.is_held {
                 continue;
             }
             let started = found.started;
             let columns = world.shape_of(object);
-            // If one panics, those behind it are started by the next update.
+            // If a component panics, the next update starts the remaining ones.
             let mut rest = StartGuard { world, waiting: &waiting[at..] };
             for column in columns.iter().skip(started.into()).copied() {
                 match rest.world.object_mut(object) {
                     Some(found) if !found.is_held => found.started += 1,
-                    // It may have paused itself.
+                    // The previous component may have paused or removed the object.
                     _ => break,
                 }
                 run_one(rest.world, column, object, FramePhase::Start, step);
@@ -80,17 +81,17 @@ fn start_waiting(world: &mut World, step: f64) {
 }
 
 fn run_phase(world: &mut World, phase: FramePhase, step: f64) {
-    let wanted = world.shapes.any(|column| world.columns[column].hooks & phase.bit() != 0);
-    if !wanted.contains(&true) {
+    let relevant = world.shapes.any(|column| world.columns[column].hooks & phase.bit() != 0);
+    if !relevant.contains(&true) {
         return;
     }
-    // What is there stays there until the phase ends.
+    // Objects are added and removed only at the end of the phase, so places do not change during the loop.
     for page in 0..world.directory.len() {
         let Some(bits) = world.objects.page(page).map(Page::bits) else { continue };
         for bit in bits {
             let found = world.objects.get(Location { page, bit });
             let Some(found) = found.filter(|found| {
-                wanted.get(Shapes::index(found.shape)).is_some_and(|wanted| *wanted)
+                relevant.get(Shapes::index(found.shape)).is_some_and(|relevant| *relevant)
                     && !found.is_held
             }) else {
                 continue;
@@ -99,7 +100,7 @@ fn run_phase(world: &mut World, phase: FramePhase, step: f64) {
             let Some(object) = world.directory.id(page, bit) else { continue };
             for column in columns.iter().take(started.into()) {
                 run_one(world, *column, object, phase, step);
-                // It may have paused itself, or put another world in place of this one.
+                // The method may have paused the object, or assigned another world to `context.world`.
                 let found = world.objects.get(Location { page, bit });
                 if found.is_none_or(|found| found.is_held) {
                     break;
@@ -117,7 +118,7 @@ fn run_one(world: &mut World, column: usize, object: ObjectId, phase: FramePhase
     }
 }
 
-/// Runs a method of the component of an object, which is out of its place meanwhile.
+/// Runs a method of a component, which is taken out of its column meanwhile.
 pub(super) fn run_hook<T: Component>(
     world: &mut World,
     column: usize,
@@ -145,7 +146,7 @@ pub(super) fn run_release<T: Component>(
     component.on_release(&mut context);
 }
 
-/// Releases those components of an object that may have something to do then.
+/// Releases the components of an object that may have an `on_release` method.
 fn release_components(world: &mut World, object: ObjectId) {
     for column in world.shape_of(object).iter().copied() {
         if world.columns[column].hooks & FramePhase::Release.bit() == 0 {
@@ -157,11 +158,11 @@ fn release_components(world: &mut World, object: ObjectId) {
     }
 }
 
-/// Releases every component, of parked objects and of changes that wait, too.
+/// Releases all components, including those of parked objects and of deferred changes.
 pub(super) fn release_all(world: &mut World) {
     world.is_dropped = true;
     world.running += 1;
-    // Most worlds have no such method, which is known after the first of each type.
+    // Most worlds have no `on_release` methods. This is known once the default method of each type has run.
     let is_released = |world: &World| {
         world.columns.iter().any(|entry| entry.hooks & FramePhase::Release.bit() != 0)
     };
@@ -205,9 +206,9 @@ pub(super) fn update(world: &mut World, step: f64) {
         run_phase(world, phase, step);
         world.flush();
     }
-    // One by one: if a component panics, the rest is removed by the next update.
+    // An object leaves the queue after its removal: if a component panics, the next update removes the rest.
     while let Some(object) = world.expired.front().copied() {
-        // It may have been resumed or parked.
+        // The object may have been resumed or parked since.
         if world.activity(object) == Some(Activity::Expired) {
             world.remove(object);
         }
@@ -221,7 +222,7 @@ impl Drop for World {
     }
 }
 
-/// A component out of its place; it goes back whatever happens.
+/// A component whose method is running. `drop` puts it back into its column, also after a panic.
 struct Running<'w, T: Component> {
     world: &'w mut World,
     column: usize,
@@ -246,7 +247,7 @@ impl<T: Component> Running<'_, T> {
 
 impl<T: Component> Drop for Running<'_, T> {
     fn drop(&mut self) {
-        // The method may have put another world in place of the one that it was given, in which none runs.
+        // The method may have assigned another world to `context.world`, in which no method is running.
         let Some(running) = self.world.running.checked_sub(1) else { return };
         self.world.running = running;
         let column = self.world.columns.get_mut(self.column);
@@ -259,7 +260,7 @@ impl<T: Component> Drop for Running<'_, T> {
     }
 }
 
-/// Objects that are still to be started if one of them panics.
+/// Puts the objects that have not been started back into the queue, if a component panics.
 struct StartGuard<'w, 'o> {
     world: &'w mut World,
     waiting: &'o [ObjectId],

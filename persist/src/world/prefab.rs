@@ -1,4 +1,4 @@
-//! Parts of a world as values, put into worlds as often as wanted.
+//! [`Prefab`]: an object with its descendants as a value, to be placed into worlds any number of times.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,23 +12,24 @@ use crate::graph::Registry;
 use crate::types::{Missing, Remap, WorldObjects};
 use crate::{ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
-/// An object and all below it, copied out of a world: [`World::prefab`] makes one, and
-/// [`World::instantiate`] puts it into a world, any number of times.
+/// An object and its descendants, copied out of a world.
 ///
-/// It is a copy, and stays as it is when its objects change or go; so it serves for copy and paste too. It can be
-/// saved to a file of its own: [`Slot::save`](crate::save::Slot::save). An object that
-/// components share by pointers is one object of each copy, shared by those in it alone. Fields of such objects that the
-/// program does not have are not copied, as in [`persist::load`](crate::load()).
+/// [`World::prefab`] creates a prefab, and [`World::instantiate`] places copies of it into a world, any number of
+/// times. A prefab is independent of the original objects, so it also serves for copy and paste. It can be saved to a
+/// file of its own with [`Slot::save`](crate::save::Slot::save).
+///
+/// If components of the original share an object by pointers, the components of each copy share a new object. Unknown
+/// fields of such objects are not copied, as in [`persist::load`](crate::load()).
 ///
 /// # Ids
 ///
-/// Each copy has new ids, and every [`ObjectId`] in its components that is one of the prefab's objects becomes
-/// that of the copy's: in nested values, keys of maps, sets and the stored form of `with` fields alike,
-/// also in components of classes that the program does not have. What becomes of those that lead out of the prefab, [`Outside`]
-/// says.
+/// Each copy has new ids. Every [`ObjectId`] in its components that refers to an object of the prefab is replaced by
+/// the id of the copied object. This includes ids in nested values, keys of maps, sets, the stored values of `with`
+/// fields, and components of classes that the program does not have. [`Outside`] decides about ids of objects outside
+/// of the prefab.
 ///
-/// **Ids that you keep as plain numbers are not found**, since they cannot be told from numbers: a `u64` from
-/// [`ObjectId::get`] in a component, or in what a `with` module writes, stays what it was.
+/// **Ids that you store as plain numbers are not replaced**, since they look like any other number. An example is a
+/// `u64` from [`ObjectId::get`] in a component, or in the stored value of a `with` module.
 ///
 /// # Example
 ///
@@ -60,54 +61,57 @@ use crate::{ErrorKind, Limits, LoadOptions, ObjectId, Result};
 /// ```
 #[derive(Clone)]
 pub struct Prefab {
-    /// A whole save of a world that has only these objects, without compressed blocks.
+    /// A save of a world that has only these objects, without compressed blocks.
     save: Arc<[u8]>,
-    /// In ascending order.
+    /// The ids of the objects, in ascending order.
     pub(super) ids: Arc<[ObjectId]>,
     pub(super) root: ObjectId,
-    /// Of the components that the program knows, for worlds that do not yet.
+    /// The types of the components, to register them in a world that does not know them.
     types: Arc<[ComponentType]>,
     limits: Limits,
     options: LoadOptions,
 }
 
-/// What became of an object of a level that was [put into a world](World::instantiate_level).
+/// The old and the new id of an object; [`World::instantiate_level`] returns it for each object of the level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Placed {
-    /// Its id in the level.
+    /// The id of the object in the level.
     pub stored: ObjectId,
-    /// The id of its copy.
+    /// The id of its copy in the world.
     pub object: ObjectId,
 }
 
-/// What becomes of ids in a [`Prefab`] that lead to objects outside of it.
+/// How a copy of a [`Prefab`] treats ids of objects outside of the prefab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outside {
-    /// They stay, for a copy in the world from which the prefab comes. In another world the same ids are those of
-    /// other objects; ids that it has never given are cleared.
-    Keep,
-    /// They are cleared: an `Option` of an id is `None`; an id that is not in one is [dead](ObjectId::is_dead), and
-    /// as different from others as it was. In components of classes that the program does not have, all are dead.
+    /// Keeps the ids. Use it for a copy in the world that the prefab comes from.
     ///
-    /// Keys of a map that are an `Option` of an id all would be `None`: two of them are an error.
+    /// In another world, the same ids belong to other objects. Ids that the world has never assigned are cleared.
+    Keep,
+    /// Clears the ids: an `Option<ObjectId>` becomes `None`, and any other id becomes [dead](ObjectId::is_dead).
+    ///
+    /// Different ids become different dead ids. In components of classes that the program does not have, all cleared
+    /// ids become dead. If a map has two keys of type `Option<ObjectId>` that would become `None`, the copy is an
+    /// error.
     Clear,
 }
 
 impl Prefab {
-    /// How many objects it has.
+    /// Returns the number of objects.
     #[must_use]
     pub fn object_count(&self) -> usize {
         self.ids.len()
     }
 
-    /// The prefab as a whole save, for a clipboard or an archive of your own;
-    /// [`Saves::from_slice`](crate::Saves::from_slice) reads it.
+    /// Returns the prefab as the bytes of a save, for a clipboard or an archive of your own.
+    ///
+    /// [`Saves::from_slice`](crate::Saves::from_slice) loads it again.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.save
     }
 
-    /// The prefab that a save holds; `world` was loaded from it within these limits.
+    /// Creates the prefab of a save. `world` was loaded from it within these limits.
     pub(crate) fn of(
         mut world: World,
         save: &[u8],
@@ -115,7 +119,7 @@ impl Prefab {
         options: LoadOptions,
     ) -> Result<Self> {
         let prefab = Self::describe(&world, save, limits, options);
-        // It was loaded to be looked at: nothing of it is released.
+        // The world was loaded only to inspect it, so its components are dropped without `on_release`.
         forget(&mut world);
         prefab
     }
@@ -142,7 +146,7 @@ impl Prefab {
         })
     }
 
-    /// A copy of objects, in ascending order.
+    /// Creates a prefab of these objects, whose ids ascend.
     pub(super) fn copy_of(world: &World, root: ObjectId, ids: Vec<ObjectId>) -> Result<Self> {
         let mut is_used = vec![false; world.columns.len()];
         for id in &ids {
@@ -159,15 +163,15 @@ impl Prefab {
         })
     }
 
-    /// Registers the classes of its components.
+    /// Registers the classes of the components.
     pub(crate) fn register_in(&self, registry: &mut Registry) -> Result<()> {
         self.types.iter().try_for_each(|of| (of.register)(registry))
     }
 
-    /// Puts a copy of the objects of a prefab in, and returns the number of the first of their ids.
+    /// Adds a copy of the objects to a world, and returns the first of their ids.
     pub(super) fn place(&self, world: &mut World, outside: Outside) -> Result<u64> {
-        let before = world.last_id;
-        let last = before + self.ids.len() as u64;
+        let old_last = world.last_id;
+        let last = old_last + self.ids.len() as u64;
         if last >= LAST_ID {
             bail!(ErrorKind::TooLarge, "the ids of a world are used up");
         }
@@ -179,8 +183,8 @@ impl Prefab {
         }
         let mut remap = Remap::new();
         remap.arena::<WorldObjects>(Missing::Null, |old| {
-            let kept = Some(old).filter(|old| outside == Outside::Keep && old.get() <= before);
-            self.renewed(old, before + 1).or(kept)
+            let same = Some(old).filter(|old| outside == Outside::Keep && old.get() <= old_last);
+            self.renewed(old, old_last + 1).or(same)
         });
         let objects = {
             let part = load_part(
@@ -189,15 +193,15 @@ impl Prefab {
                 (&self.limits, self.options),
                 &mut remap,
             )?;
-            world.take_apart(part)
+            world.adopt_objects(part)
         };
-        // From here on nothing fails.
+        // Nothing fails from here on, so the ids are assigned.
         world.last_id = last;
         world.make(DeferredChange::Place(objects));
-        Ok(before + 1)
+        Ok(old_last + 1)
     }
 
-    /// The id that an object has in a copy whose first one is this.
+    /// Returns the id of an object in the copy whose first id is `first`; `None` if it is not in the prefab.
     pub(super) fn renewed(&self, old: ObjectId, first: u64) -> Option<ObjectId> {
         let at = self.ids.binary_search(&old).ok()?;
         ObjectId::new(first + at as u64)

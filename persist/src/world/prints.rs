@@ -1,4 +1,4 @@
-//! What objects are, as hashes by which two moments can be compared and what differs named.
+//! Hashes of the parts of objects. Comparing them at two times shows which parts have changed.
 
 use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -9,11 +9,11 @@ use crate::graph::Registry;
 use crate::schema::Cursor;
 use crate::{ObjectId, Result};
 
-/// A part of an object or of a value, by the hash of its content.
+/// The hash of a part of an object or of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Print {
     pub(crate) object: Option<ObjectId>,
-    /// `Transform.x`, or what an object has besides components, as `its name`.
+    /// The part: a field such as `Transform.x`, or another property of an object, such as `its name`.
     pub(crate) what: String,
     pub(crate) hash: u64,
 }
@@ -24,7 +24,7 @@ pub(super) fn hash_of(content: &(impl Hash + ?Sized)) -> u64 {
     hasher.finish()
 }
 
-/// Appends what a value of a class is, field by field if it is a struct.
+/// Appends the hash of a value, or those of its fields if it is a struct.
 pub(crate) fn print_value(
     registry: &Registry,
     value: &dyn Portable,

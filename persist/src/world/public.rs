@@ -1,4 +1,4 @@
-//! What a program does with a world.
+//! The public methods of [`World`]: objects, the tree, components, resources and copies.
 
 use std::any::{Any, TypeId};
 
@@ -17,20 +17,21 @@ use crate::graph::Registry;
 use crate::sorting::sort;
 use crate::{ErrorKind, ObjectId, Persist, Result};
 
-/// Objects.
+/// These methods spawn, name, update and remove objects.
 impl World {
-    /// A world without objects.
+    /// Creates a world without objects.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Makes an object of this name. If an object has it, or one that may come back had it, the new name ends with the
-    /// lowest free number.
+    /// Spawns an object with this name, and returns its id.
     ///
-    /// An empty name is none: such an object costs nothing for names, and [`find`](Self::find) never returns it.
+    /// If another object has the name, the lowest free number is appended. The names of removed objects that an undo
+    /// may bring back count as used. An object with an empty name has no name: it takes no memory for one, and
+    /// [`find`](Self::find) never returns it.
     ///
-    /// While a component's method runs, the object is there, and has its name, from the end of the phase on.
+    /// While a method of a component is running, the object is added at the end of the phase, and gets its name then.
     ///
     /// # Example
     ///
@@ -46,7 +47,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// If all of 2⁶² ids have been given.
+    /// Panics if all 2⁶² ids have been used.
     pub fn spawn(&mut self, name: &str) -> ObjectId {
         let id = self.new_id();
         if self.is_running() {
@@ -58,11 +59,11 @@ impl World {
         id
     }
 
-    /// Makes an object below another one, as its last child.
+    /// Spawns an object as the last child of another one, and returns its id.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the parent is not there; then no object is made.
+    /// Returns [`ErrorKind::NotFound`] if the parent is not in the world. No object is spawned then.
     pub fn spawn_in(&mut self, parent: ObjectId, name: &str) -> Result<ObjectId> {
         self.flush();
         self.check_or_expect(parent)?;
@@ -71,12 +72,15 @@ impl World {
         Ok(id)
     }
 
-    /// Makes an object with components: as [`spawn`](Self::spawn), and [`attach`](Self::attach) for each of them, in their order.
+    /// Spawns an object with components, and returns its id.
+    ///
+    /// The result is that of [`spawn`](Self::spawn) followed by [`attach`](Self::attach) for each component in order,
+    /// but it is faster.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::AlreadyExists`] if the tuple has a type twice, and those of [`register`](Self::register) for the first
-    /// component of a type. No object is made then.
+    /// Returns [`ErrorKind::AlreadyExists`] if the tuple has two components of one type. For the first component of a
+    /// type, returns the same errors as [`register`](Self::register). No object is spawned then.
     ///
     /// # Example
     ///
@@ -103,7 +107,7 @@ impl World {
     ///
     /// # Panics
     ///
-    /// If all of 2⁶² ids have been given.
+    /// Panics if all 2⁶² ids have been used.
     pub fn spawn_with<B: Bundle>(&mut self, name: &str, components: B) -> Result<ObjectId> {
         let bundle = self.bundle::<B>()?;
         if !self.commands.is_empty() || self.is_running() {
@@ -114,15 +118,16 @@ impl World {
         Ok(id)
     }
 
-    /// Makes an object for each of these components, as [`spawn_with`](Self::spawn_with) does; returns them in their order.
+    /// Spawns an object for each tuple of components, like [`spawn_with`](Self::spawn_with), and returns their ids in
+    /// order.
     ///
     /// # Errors
     ///
-    /// Those of [`spawn_with`](Self::spawn_with); no object is made then.
+    /// Returns the same errors as [`spawn_with`](Self::spawn_with). No object is spawned then.
     ///
     /// # Panics
     ///
-    /// If all of 2⁶² ids have been given.
+    /// Panics if all 2⁶² ids have been used.
     pub fn spawn_many<B: Bundle>(
         &mut self,
         name: &str,
@@ -132,9 +137,11 @@ impl World {
         components.into_iter().map(|components| self.spawn_with(name, components)).collect()
     }
 
-    /// Removes an object and all below it, the lowest first, and releases their components, of a
-    /// parked one too; false if it is not there.
-    /// While a component's method runs, it is removed at the end of the phase.
+    /// Removes an object and its descendants; returns false if it is not in the world.
+    ///
+    /// Descendants are removed first. [`on_release`](Component::on_release) runs for each component. An object that an
+    /// edit of a history has removed can be removed too: an undo then cannot bring it back. While a method of a
+    /// component is running, the object is removed at the end of the phase.
     pub fn remove(&mut self, object: ObjectId) -> bool {
         self.flush();
         if !self.is_parked(object) && self.check_or_expect(object).is_err() {
@@ -144,19 +151,23 @@ impl World {
         true
     }
 
-    /// True if the object is parked: an edit of a history removed it, and it can come back. Not for one below it, which comes back with it.
+    /// Returns true if an edit of a history removed the object, so that an undo can bring it back.
+    ///
+    /// It is false for the descendants of such an object, which come back with it.
     #[must_use]
     pub fn is_parked(&self, object: ObjectId) -> bool {
         self.parked.contains_key(&object)
     }
 
-    /// True if the object is there.
+    /// Returns true if the object is in the world.
     #[must_use]
     pub fn contains(&self, object: ObjectId) -> bool {
         self.object(object).is_some()
     }
 
-    /// All objects, in the order in which they were made. How many they are, `objects().len()` says in constant time.
+    /// Iterates over the ids of all objects, in the order in which they were spawned.
+    ///
+    /// `objects().len()` returns the number of objects in constant time.
     #[expect(clippy::missing_panics_doc, reason = "as many ids follow as were counted")]
     pub fn objects(&self) -> impl ExactSizeIterator<Item = ObjectId> + use<'_> {
         let mut ids = (0..self.directory.len()).flat_map(move |page| {
@@ -166,13 +177,13 @@ impl World {
         (0..self.count).map(move |_| ids.next().expect("they were counted"))
     }
 
-    /// The object of this name.
+    /// Returns the object with this name; `None` if there is none.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<ObjectId> {
         self.names.find(name)
     }
 
-    /// The name of an object, if it is there and has one.
+    /// Returns the name of an object; `None` if it has no name or is not in the world.
     #[must_use]
     pub fn name(&self, object: ObjectId) -> Option<&str> {
         let found = self.object(object)?;
@@ -180,12 +191,14 @@ impl World {
         Some(self.names.base(name).unwrap_or_else(|| found.text(|| self.names.name(name))))
     }
 
-    /// Gives an object this name, or this name with the lowest free number if another has it; returns what it got. The
-    /// name of a parked object it can have until that one comes back. An empty name takes its name away.
+    /// Renames an object, and returns its new name.
+    ///
+    /// If another object has the name, the lowest free number is appended. The name of a removed object is accepted; if
+    /// an undo brings that object back, this one gets a number. An empty name removes the name.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there.
+    /// Returns [`ErrorKind::NotFound`] if the object is not in the world.
     pub fn rename(&mut self, object: ObjectId, name: &str) -> Result<&str> {
         self.check(object)?;
         if self.name(object).unwrap_or_default() != name {
@@ -198,13 +211,15 @@ impl World {
         Ok(self.name(object).unwrap_or_default())
     }
 
-    /// Gives an object a name that others may have, too, as entities of an engine do: for the crates of engines.
-    /// [`find`](Self::find) returns the one that had it first. The others differ by a mark and a number, which are no part
-    /// of their name.
+    /// Gives an object a name that other objects may have too, as in an engine's world. It is for the crates of
+    /// engines.
+    ///
+    /// [`find`](Self::find) returns the object that had the name first. The others differ in saves by a mark and a
+    /// number, which are not part of the name.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there.
+    /// Returns [`ErrorKind::NotFound`] if the object is not in the world.
     #[doc(hidden)]
     pub fn share_name(&mut self, object: ObjectId, name: &str) -> Result<()> {
         self.check(object)?;
@@ -214,21 +229,36 @@ impl World {
         Ok(())
     }
 
-    /// Whether an object is updated.
+    /// Returns whether an object is updated; `None` if it is not in the world.
+    ///
+    /// The activity of its ancestors is not taken into account.
     #[must_use]
     pub fn activity(&self, object: ObjectId) -> Option<Activity> {
         self.object(object).map(|object| object.activity)
     }
 
-    /// Says whether an object and its descendants are updated: [paused](Activity::Paused) ones are not until they are
-    /// [active](Activity::Active) again, and [expired](Activity::Expired) ones are removed at the end of the frame. That
-    /// is the frame of the next [`update`](Self::update), or of the one that runs.
+    /// Sets whether an object and its descendants are updated.
     ///
-    /// An object below another one that is paused waits for that one, too.
+    /// [Paused](Activity::Paused) objects are not updated until they are [active](Activity::Active) again. An active
+    /// object with a paused ancestor is not updated either. [Expired](Activity::Expired) objects are removed at the end
+    /// of the current [`update`](Self::update), or of the next one if none is running.
+    ///
+    /// ```
+    /// use persist::World;
+    /// use persist::world::Activity;
+    ///
+    /// let mut world = World::new();
+    /// let spark = world.spawn("Spark");
+    /// world.set_activity(spark, Activity::Expired)?;
+    /// assert!(world.contains(spark));
+    /// world.update(0.1);
+    /// assert!(!world.contains(spark));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there.
+    /// Returns [`ErrorKind::NotFound`] if the object is not in the world.
     pub fn set_activity(&mut self, object: ObjectId, activity: Activity) -> Result<()> {
         let found = self.object_mut(object).ok_or_else(|| missing(object))?;
         if found.activity == activity {
@@ -242,48 +272,53 @@ impl World {
         Ok(())
     }
 
-    /// Makes the changes that a component's method asked for before it panicked, in order.
+    /// Makes the deferred changes that methods of components requested before one of them panicked.
     ///
-    /// Every change of objects and components and every [`update`](Self::update) does so first; a save, which only reads,
-    /// does not. While a method runs, it does nothing.
+    /// Changes of objects and components, and [`update`](Self::update), do so themselves. A save, which only reads,
+    /// does not: call this before you save after a panic. While a method of a component is running, it does nothing.
     pub fn settle(&mut self) {
         self.flush();
     }
 
-    /// Runs one frame: starts what has not been started, then runs [`on_pre_update`](Component::on_pre_update) of all
-    /// components, then [`on_update`](Component::on_update), then [`on_post_update`](Component::on_post_update), and removes
-    /// the objects that have [expired](Activity::Expired). `step` is what the components get from [`Context::step`](crate::world::Context::step), mostly seconds.
+    /// Runs one frame. `step` is the time step that components read from
+    /// [`Context::step`](crate::world::Context::step), usually in seconds.
     ///
-    /// Objects come in the order in which they were made, and the components of each in that in which they were
-    /// attached. What components make, attach, detach and remove is so at the end of the phase, in that order.
+    /// A frame has three phases: [`on_pre_update`](Component::on_pre_update) of all components,
+    /// [`on_update`](Component::on_update) of all, and [`on_post_update`](Component::on_post_update) of all. Before
+    /// each phase, [`on_start`](Component::on_start) runs for new components. After the last phase,
+    /// [expired](Activity::Expired) objects are removed.
     ///
-    /// A panic of a component leaves the world whole, and the rest of the frame undone. While a component's method
-    /// runs, nothing is updated.
+    /// Objects are visited in the order in which they were spawned, and the components of an object in the order in
+    /// which they were attached. Objects and components that the methods add or remove are added or removed at the end
+    /// of the phase, in the order of the calls.
+    ///
+    /// If a component panics, the rest of the frame is skipped, and the world stays valid. A call from a method of a
+    /// component does nothing.
     pub fn update(&mut self, step: f64) {
         phases::update(self, step);
     }
 }
 
-/// The tree of objects.
+/// These methods read and change the tree of objects.
 impl World {
-    /// The object above an object.
+    /// Returns the parent of an object; `None` if it has none or is not in the world.
     #[must_use]
     pub fn parent(&self, object: ObjectId) -> Option<ObjectId> {
         self.object(object)?.parent
     }
 
-    /// The objects right below an object, in their order.
+    /// Returns the children of an object, in order; empty if it is not in the world.
     #[must_use]
     pub fn children(&self, object: ObjectId) -> &[ObjectId] {
         self.object(object).map_or(&[], |object| object.children())
     }
 
-    /// The objects below no other, in the order in which they were made.
+    /// Iterates over the objects without a parent, in the order in which they were spawned.
     pub fn roots(&self) -> impl Iterator<Item = ObjectId> + use<'_> {
         self.objects().filter(|object| self.parent(*object).is_none())
     }
 
-    /// An object and all below it, each before those below it, in their order.
+    /// Returns an object and its descendants, each before its own descendants; empty if it is not in the world.
     #[must_use]
     pub fn subtree(&self, object: ObjectId) -> Vec<ObjectId> {
         let mut found = Vec::new();
@@ -295,26 +330,37 @@ impl World {
         found
     }
 
-    /// Puts an object, with what is below it, below another one as its last child, or below none.
+    /// Moves an object, with its descendants, to the end of another object's children; `None` makes it a root.
     ///
-    /// While a component's method runs, it is moved at the end of the phase.
+    /// While a method of a component is running, the object is moved at the end of the phase.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if one of the objects is not there; [`ErrorKind::Circular`] if the parent is the object itself or
-    /// below it.
+    /// Returns [`ErrorKind::NotFound`] if one of the objects is not in the world, and [`ErrorKind::Circular`] if the
+    /// parent is the object itself or a descendant.
     pub fn set_parent(&mut self, object: ObjectId, parent: Option<ObjectId>) -> Result<()> {
         self.set_parent_at(object, parent, usize::MAX)
     }
 
-    /// Puts an object below another one, at an index among its children; one that is too large is the last.
+    /// Moves an object like [`set_parent`](Self::set_parent), to an index among the children of its parent.
     ///
-    /// Moved one after the other, each of a million children takes a few microseconds, unless [`children`](Self::children)
-    /// is called in between.
+    /// An index that is too large means the end. Among a million children, each of several moves in a row takes a few
+    /// microseconds. A call of [`children`](Self::children) in between makes the next move slower.
+    ///
+    /// ```
+    /// let mut world = persist::World::new();
+    /// let tower = world.spawn("Tower");
+    /// let gun = world.spawn_in(tower, "Gun")?;
+    /// let flag = world.spawn("Flag");
+    /// world.set_parent_at(flag, Some(tower), 0)?;
+    /// assert_eq!(world.children(tower), [flag, gun]);
+    /// assert_eq!(world.subtree(tower), [tower, flag, gun]);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
-    /// Those of [`set_parent`](Self::set_parent).
+    /// Returns the same errors as [`set_parent`](Self::set_parent).
     pub fn set_parent_at(
         &mut self,
         object: ObjectId,
@@ -333,18 +379,19 @@ impl World {
     }
 }
 
-/// Components.
+/// These methods attach, query and detach components.
 impl World {
     /// Attaches a component to an object, after its other components.
     ///
-    /// A component of the same type that the object had is released first.
+    /// If the object has a component of this type, that one is released first.
     ///
-    /// While a component's method runs, it is attached at the end of the phase; if the object is gone by then, it is released.
+    /// While a method of a component is running, the component is attached at the end of the phase. If the object was
+    /// removed by then, the component is released instead.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there, and as [`register`](Self::register) for the first of a
-    /// type; the component then is dropped.
+    /// Returns [`ErrorKind::NotFound`] if the object is not in the world. For the first component of a type, returns
+    /// the same errors as [`register`](Self::register). The component is dropped then.
     pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
         let column = self.column_of::<T>()?;
         self.flush();
@@ -362,11 +409,12 @@ impl World {
         Ok(())
     }
 
-    /// Attaches an empty component of a registered class: what an editor does to add a component by its name.
+    /// Attaches an empty component of a registered class, as an editor does to add a component by its name.
     ///
     /// # Errors
     ///
-    /// Those of [`attach`](Self::attach); [`ErrorKind::NotFound`] if no component class of this name is registered.
+    /// Returns the same errors as [`attach`](Self::attach), and [`ErrorKind::NotFound`] if no component class of this
+    /// name is registered.
     pub fn attach_class(&mut self, object: ObjectId, class: &str) -> Result<()> {
         let column = self.column_of_class(class)?;
         let component = (self.columns[column].of.make)(&self.registry)?;
@@ -376,31 +424,32 @@ impl World {
         Ok(())
     }
 
-    /// Detaches a component, releases and drops it; false if there is none. While a component's method runs, it is detached at the end
-    /// of the phase.
+    /// Detaches, releases and drops a component; returns false if the object has none of this type.
+    ///
+    /// While a method of a component is running, the component is detached at the end of the phase.
     pub fn detach<T: Component>(&mut self, object: ObjectId) -> bool {
         let column = self.by_type.get(&TypeId::of::<T>()).copied();
         column.is_some_and(|column| self.detach_column(object, column))
     }
 
-    /// Detaches the component of a class, as [`detach`](Self::detach).
+    /// Detaches the component of a class, like [`detach`](Self::detach).
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if no component class of this name is registered.
+    /// Returns [`ErrorKind::NotFound`] if no component class of this name is registered.
     pub fn detach_class(&mut self, object: ObjectId, class: &str) -> Result<bool> {
         let column = self.column_of_class(class)?;
         Ok(self.detach_column(object, column))
     }
 
-    /// A component of an object.
+    /// Returns a component of an object; `None` if it has none of this type or is not in the world.
     #[must_use]
     #[inline]
     pub fn get<T: Component>(&self, object: ObjectId) -> Option<&T> {
         self.column::<T>()?.get(self.directory.location(object)?)
     }
 
-    /// A component of an object, to be changed.
+    /// Returns a component of an object, to change it; `None` if it has none of this type or is not in the world.
     #[must_use]
     #[inline]
     pub fn get_mut<T: Component>(&mut self, object: ObjectId) -> Option<&mut T> {
@@ -408,8 +457,10 @@ impl World {
         self.column_mut::<T>()?.get_mut(location)
     }
 
-    /// The names of the classes of an object's components, in the order in which they were attached, or of the resources if
-    /// there is `None` in place of an object; those of classes that the program does not have are among them.
+    /// Returns the class names of an object's components, in the order in which they were attached.
+    ///
+    /// `None` in place of an object returns the class names of the resources. Classes that the program does not have
+    /// are included.
     pub fn classes(&self, object: impl Into<Option<ObjectId>>) -> Vec<String> {
         let Some(object) = object.into() else { return self.resources.classes() };
         let Some(found) = self.object(object) else { return Vec::new() };
@@ -420,8 +471,9 @@ impl World {
         self.shapes.parts(found).map(class).collect()
     }
 
-    /// The classes that [`attach_class`](Self::attach_class) takes, in the order of their names: those of all component types
-    /// that the world knows.
+    /// Returns the names of all registered component classes, in alphabetical order.
+    ///
+    /// [`attach_class`](Self::attach_class) accepts these names.
     #[must_use]
     pub fn component_classes(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self.by_class.keys().map(|name| &**name).collect();
@@ -429,7 +481,7 @@ impl World {
         names
     }
 
-    /// The objects that have all the components of a query, and these.
+    /// Iterates over all objects that have the queried components, and yields those components.
     ///
     /// # Example
     ///
@@ -461,26 +513,26 @@ impl World {
         query::shared::<Q>(self)
     }
 
-    /// The objects that have all the components of a query, and these, to be changed.
+    /// Iterates like [`query`](Self::query), with components that can be changed.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Borrowed`] if it asks for one component twice, once of it to be changed.
+    /// Returns [`ErrorKind::Borrowed`] if the query names a component type twice, and once as `&mut`.
     pub fn query_mut<Q: Query>(&mut self) -> Result<impl Iterator<Item = Q::Item<'_>>> {
         query::exclusive::<Q>(self)
     }
 
-    /// All places in components and resources that hold the id of an object, in the order of objects and
-    /// components: what an editor shows before it removes one. Ids as plain numbers are not found; those in components of
-    /// classes that the program does not have are.
+    /// Finds all fields of components and resources that hold the id of an object.
     ///
-    /// An object that is shared by pointers is reported as part of the first component that leads to it.
+    /// An editor can show them before it removes the object. They are in the order of objects and components.
+    /// Components of classes that the program does not have are included. Ids that are stored as plain numbers are not
+    /// found. An object that is shared by pointers counts as part of the first component that leads to it.
     ///
-    /// It takes as long as a save of the world into memory.
+    /// The call takes as long as saving the world into memory.
     ///
     /// # Errors
     ///
-    /// What a component refuses, as when it is saved.
+    /// Returns an error if a component cannot be saved.
     ///
     /// # Example
     ///
@@ -504,42 +556,52 @@ impl World {
         references::find(self, id)
     }
 
-    /// Makes class `T` known, for [`attach_class`](Self::attach_class), field paths and prefabs; the first
-    /// [`attach`](Self::attach) of a `T` does it, too.
+    /// Registers component class `T` in this world, for [`attach_class`](Self::attach_class), field paths and prefabs.
+    ///
+    /// The first [`attach`](Self::attach) of a `T` registers it, too.
     ///
     /// # Errors
     ///
-    /// Those of [`Registry::register_as`].
+    /// Returns the same errors as [`Registry::register_as`].
     pub fn register<T: Component>(&mut self) -> Result<()> {
         self.column_of::<T>().map(drop)
     }
 
-    /// The classes that the world knows, and the context that hooks reach.
+    /// Returns the registry of the world: its registered classes, and the context for hooks.
     #[must_use]
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// The classes that the world knows, to add to them: a [resource](Registry::register_resource) that has not been put
-    /// in yet, an [implementor](Registry::register_as) of a trait whose trait objects components hold, a
-    /// [factory](Registry::register_with), or the [context](Registry::set_context).
+    /// Returns the registry of the world, to register more classes.
     ///
-    /// A world that is loaded by a [`Saves`](crate::Saves) has its classes and context from the beginning, and a save uses
-    /// those of the `Saves` that saves it. A component class needs [`register`](Self::register) also if the registry has it.
+    /// It can register:
     ///
-    /// Add to the registry rather than assign to it: a new one has neither the classes nor the context of the old one.
+    /// - a [resource](Registry::register_resource) that has not been inserted yet;
+    /// - an [implementor](Registry::register_as) of a trait whose trait objects are in components;
+    /// - a [factory](Registry::register_with) of empty values;
+    /// - the [context](Registry::set_context) of hooks.
+    ///
+    /// Register component classes with [`register`](Self::register) instead, even if the registry has them already.
+    ///
+    /// A world that was loaded by a [`Saves`](crate::Saves) has the classes and the context of that `Saves`. A save
+    /// uses those of the `Saves` that saves the world.
+    ///
+    /// Do not assign a new registry: it would lack the classes and the context of the old one.
     pub fn registry_mut(&mut self) -> &mut Registry {
         &mut self.registry
     }
 }
 
-/// Resources.
+/// These methods insert, read and remove resources.
 impl World {
-    /// Puts a value beside the objects, that is saved with them; returns the one of its type that was there.
+    /// Inserts a resource: a value that belongs to the world as a whole and is saved with it.
+    ///
+    /// A world has at most one resource of each type. The call returns the previous one.
     ///
     /// # Errors
     ///
-    /// Those of [`Registry::register_resource`].
+    /// Returns the same errors as [`Registry::register_resource`].
     ///
     /// # Example
     ///
@@ -565,37 +627,37 @@ impl World {
             self.registry.register_resource::<T>()?;
         }
         let name = T::persist_name();
-        self.resources.unknown.retain(|kept| !self.registry.is_called(&name, kept.class()));
+        self.resources.unknown.retain(|unknown| !self.registry.is_called(&name, unknown.class()));
         let old = self.resources.insert(Box::new(value));
         Ok(old.and_then(|old| (old as Box<dyn Any>).downcast().ok()).map(|old| *old))
     }
 
-    /// The resource of a type.
+    /// Returns the resource of a type; `None` if there is none.
     #[must_use]
     pub fn resource<T: Persist + Pointee + Movable>(&self) -> Option<&T> {
         self.resources.get()
     }
 
-    /// The resource of a type, to be changed.
+    /// Returns the resource of a type, to change it; `None` if there is none.
     #[must_use]
     pub fn resource_mut<T: Persist + Pointee + Movable>(&mut self) -> Option<&mut T> {
         self.resources.get_mut()
     }
 
-    /// Takes the resource of a type out.
+    /// Removes and returns the resource of a type; `None` if there is none.
     pub fn remove_resource<T: Persist + Pointee + Movable>(&mut self) -> Option<T> {
         self.resources.remove()
     }
 }
 
-/// Copies of objects.
+/// These methods copy objects.
 impl World {
-    /// Copies an object and all below it into a [`Prefab`]. Resources, and what is above the object, are not in it.
+    /// Copies an object and its descendants into a [`Prefab`]. Resources and ancestors are not copied.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotFound`] if the object is not there; [`ErrorKind::Borrowed`] while a method of one of its components runs;
-    /// what a component refuses, as when it is saved.
+    /// Returns [`ErrorKind::NotFound`] if the object is not in the world, [`ErrorKind::Borrowed`] while a method of one
+    /// of the components is running, and an error if a component cannot be saved.
     pub fn prefab(&self, object: ObjectId) -> Result<Prefab> {
         self.check(object)?;
         let mut ids = self.subtree(object);
@@ -603,24 +665,29 @@ impl World {
         Prefab::copy_of(self, object, ids)
     }
 
-    /// Puts a copy of a prefab into the world, and returns the object at its top, which is below none:
-    /// [`set_parent`](Self::set_parent) puts it below another one.
+    /// Adds a copy of a prefab to the world, and returns the topmost object of the copy.
     ///
-    /// New ids ascend in the order of those that the objects had, so that copies are updated in that order. A name stays if it
-    /// is free; else the copy gets the name without its number, with the lowest free one. All components count as
-    /// not started: [`on_start`](crate::Component::on_start) runs for each copy. Objects are paused, or have expired, as they were.
+    /// That object has no parent; [`set_parent`](Self::set_parent) gives it one. The copies have new ids, in the order
+    /// of the old ones, so that they are updated in the same order. A copy keeps its name if that is free. Otherwise
+    /// the number at the end of the name is replaced by the lowest free number.
+    /// [`on_start`](crate::Component::on_start) runs for all components of each copy. Paused and expired objects stay
+    /// paused and expired.
     ///
-    /// Component classes that the world does not know become known to it; implementors of traits whose trait
-    /// objects components hold must be [registered](Registry::register_as).
+    /// The component classes of the prefab are registered in the world. Implementors of traits must be
+    /// [registered](Registry::register_as) before, if components hold trait objects.
     ///
-    /// While a component's method runs, the objects are there from the end of the phase on; components may be attached
-    /// to the one at the top, and it may be put below another one, before that.
+    /// While a method of a component is running, the objects are added at the end of the phase. The method can already
+    /// attach components to the topmost object, and set its parent.
     ///
     /// # Errors
     ///
-    /// What a component refuses when it is loaded; [`ErrorKind::DuplicateId`] if the world has another class of the id of one in
-    /// the prefab; [`ErrorKind::TooLarge`] if all of 2⁶² ids have been given. The world then is as it was, but for classes
-    /// that it knows.
+    /// Returns an error if the prefab cannot be placed:
+    ///
+    /// - an error of a component that cannot be loaded;
+    /// - [`ErrorKind::DuplicateId`] if the world has another class with the id of a class in the prefab;
+    /// - [`ErrorKind::TooLarge`] if all 2⁶² ids have been used.
+    ///
+    /// The objects of the world are then unchanged; classes may have been registered.
     ///
     /// # Example
     ///
@@ -631,7 +698,7 @@ impl World {
     /// #[derive(Persist)]
     /// struct Gun;
     ///
-    /// /// What the gun shoots; no part of a save.
+    /// /// The prefab of a bullet. It is not saved.
     /// #[derive(Persist, Default)]
     /// struct Ammunition {
     ///     #[persist(skip)]
@@ -666,18 +733,17 @@ impl World {
         root.ok_or_else(|| error!(ErrorKind::InvalidValue, "the prefab has no object at its top"))
     }
 
-    /// Puts a copy of all objects of another world into this one, such as of a level that was loaded on another thread.
-    /// Returns what became of each, in the order of the level.
+    /// Adds a copy of all objects of another world, such as a level that was loaded on another thread.
     ///
-    /// Ids, names and components are as [`instantiate`](Self::instantiate) says: new ids ascend in the order of the old
-    /// ones, and every id in a component that is one of the level's objects becomes that of its copy. Other ids are
-    /// [cleared](Outside::Clear). The tree stays as it is; objects at the top of the level are at the top of this world.
-    /// The level's resources are not copied.
+    /// It returns the old and the new id of each object, in the order of the level. Ids, names and components are
+    /// treated like in [`instantiate`](Self::instantiate). Ids in components are replaced by the ids of the copied
+    /// objects, and ids of objects that are not in the level are [cleared](Outside::Clear). The copies have the same
+    /// tree as the level. Resources of the level are not copied.
     ///
     /// # Errors
     ///
-    /// Those of [`prefab`](Self::prefab) and [`instantiate`](Self::instantiate). The world then is as it was, but for
-    /// classes that it knows.
+    /// Returns the same errors as [`prefab`](Self::prefab) and [`instantiate`](Self::instantiate). The objects of the
+    /// world are then unchanged; classes may have been registered.
     ///
     /// # Example
     ///

@@ -1,4 +1,4 @@
-//! Going through all objects that have some components.
+//! [`Query`]: iteration over all objects that have certain components.
 
 use std::any::TypeId;
 use std::{mem, slice};
@@ -12,10 +12,14 @@ use super::object::Object;
 use super::world::{ColumnEntry, Component, World};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
-/// What a query asks of each object: `&T` and `&mut T` for a component that it must have, `Option` of these for one that
-/// it may have, [`ObjectId`] for the object itself, and tuples of up to eight of them.
+/// The types that [`World::query_mut`](super::World::query_mut) accepts.
+///
+/// - `&T` and `&mut T` select the objects that have a component of type `T`.
+/// - `Option<&T>` and `Option<&mut T>` yield a component if the object has one, and select all objects.
+/// - [`ObjectId`] yields the id of the object.
+/// - A tuple of up to eight of these selects the objects that all of them select.
 pub trait Query {
-    /// What it gives for each object.
+    /// The value that the query yields for each object.
     type Item<'w>;
 
     #[doc(hidden)]
@@ -25,27 +29,28 @@ pub trait Query {
     fn __cursor<'w>(columns: &mut Columns<'w>) -> Result<Self::Cursor<'w>>;
 }
 
-/// A [`Query`] that changes nothing.
+/// A [`Query`] without `&mut`, which [`World::query`](super::World::query) accepts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` may change components",
     note = "use `query_mut`, which takes `&mut World`"
 )]
 pub trait SharedQuery: Query + Reads {}
 
-/// Only queries of this library change nothing for sure.
+/// Seals [`SharedQuery`]: only the queries of this library are certain to change nothing.
 pub trait Reads {}
 
-/// The columns of a world, each to be taken once, if it is to be changed.
+/// The columns of a world, which a query borrows: each once exclusively, or any number of times shared.
 #[doc(hidden)]
 pub struct Columns<'w> {
     columns: Vec<Borrow<'w>>,
     by_type: &'w HashMap<TypeId, usize>,
-    /// Types without a column that were asked for, and whether to be changed: what is asked twice is wrong whatever is there.
+    /// Requested types without a column, and whether they were requested as `&mut`. A query with conflicting requests
+    /// is an error even if the world has no such components.
     absent: Vec<(TypeId, bool)>,
 }
 
 enum Borrow<'w> {
-    /// Not asked for yet, and may be changed.
+    /// Not borrowed yet.
     Free(&'w mut ColumnEntry),
     Shared(&'w ColumnEntry),
     Taken,
@@ -59,7 +64,7 @@ impl<'w> Columns<'w> {
         let entry: &'w ColumnEntry = match mem::replace(&mut self.columns[*at], Borrow::Taken) {
             Borrow::Free(entry) => entry,
             Borrow::Shared(entry) => entry,
-            Borrow::Taken => return Err(twice::<T>()),
+            Borrow::Taken => return Err(conflict::<T>()),
         };
         self.columns[*at] = Borrow::Shared(entry);
         Ok(entry.typed())
@@ -71,7 +76,7 @@ impl<'w> Columns<'w> {
         };
         match mem::replace(&mut self.columns[*at], Borrow::Taken) {
             Borrow::Free(entry) => Ok(entry.typed_mut()),
-            Borrow::Shared(_) | Borrow::Taken => Err(twice::<T>()),
+            Borrow::Shared(_) | Borrow::Taken => Err(conflict::<T>()),
         }
     }
 
@@ -79,7 +84,7 @@ impl<'w> Columns<'w> {
         let id = TypeId::of::<T>();
         let clashes = |(other, was): &(TypeId, bool)| *other == id && (is_exclusive || *was);
         if self.absent.iter().any(clashes) {
-            return Err(twice::<T>());
+            return Err(conflict::<T>());
         }
         self.absent.push((id, is_exclusive));
         Ok(None)
@@ -87,7 +92,7 @@ impl<'w> Columns<'w> {
 }
 
 #[cold]
-fn twice<T: Component>() -> Error {
+fn conflict<T: Component>() -> Error {
     error!(
         ErrorKind::Borrowed,
         "the query asks for one component twice, once or more to change it; ask for it once"
@@ -95,33 +100,33 @@ fn twice<T: Component>() -> Error {
     .in_class(T::persist_name())
 }
 
-/// The objects that have what a query asks for, in the order in which they were made.
+/// An iterator over the objects that a query selects, in the order in which they were spawned.
 struct QueryIter<'w, Q: Query> {
     run: QueryRun<'w, Q>,
-    /// In a box, so that a loop keeps the run in registers: nothing that is called has the address of it.
+    /// The rest is boxed so that a loop can keep the run in registers: no called function has its address.
     rest: Box<RemainingPages<'w, Q>>,
 }
 
 type QueryRun<'w, Q> = <<Q as Query>::Cursor<'w> as QueryCursor>::Run;
 
-/// What comes after a run.
+/// The part of an iteration after the current run.
 struct RemainingPages<'w, Q: Query> {
     cursor: Q::Cursor<'w>,
-    /// The objects of the pages that are not begun.
+    /// The objects of the pages after the current one.
     pages: slice::Iter<'w, Option<Box<Page<Object>>>>,
     objects: Option<&'w Page<Object>>,
     page: usize,
-    /// The word of it that is next.
+    /// The next word of the page.
     word: usize,
     directory: &'w Directory,
-    /// The bits of the word before that are left, if its items are no run.
+    /// The remaining bits of the previous word, if its items were not a run.
     bits: u64,
 }
 
 impl<'w, Q: Query> RemainingPages<'w, Q> {
-    /// The item that comes next, and the run after it.
+    /// Returns the next item, and the run after it.
     ///
-    /// Called, not inlined, or the loop over a run has no registers left for it.
+    /// It is not inlined: otherwise the loop over a run would not have enough registers.
     #[cold]
     #[inline(never)]
     fn advance(&mut self) -> (Option<Q::Item<'w>>, QueryRun<'w, Q>) {
@@ -136,7 +141,7 @@ impl<'w, Q: Query> RemainingPages<'w, Q> {
         }
     }
 
-    /// The next item of the word before.
+    /// Returns the next item of the previous word.
     #[inline]
     fn next_item(&mut self) -> Option<Q::Item<'w>> {
         while self.bits != 0 {
@@ -149,8 +154,8 @@ impl<'w, Q: Query> RemainingPages<'w, Q> {
         None
     }
 
-    /// Goes to the next page or word that has items, which are a run or those of [`next_item`](Self::next_item); `None`
-    /// after the last.
+    /// Moves to the next page or word with items, and returns them as a run. If they are not a run, returns an empty
+    /// run, and [`next_item`](Self::next_item) returns them. Returns `None` at the end.
     fn next_run(&mut self) -> Option<QueryRun<'w, Q>> {
         loop {
             if self.word == WORDS {
@@ -168,7 +173,8 @@ impl<'w, Q: Query> RemainingPages<'w, Q> {
                         continue;
                     };
                     self.objects = Some(objects);
-                    // Only objects have components, so columns that have as many have the same.
+                    // A column only has components of objects. So if a page has as many components as objects, every
+                    // object has one.
                     if self.cursor.has_page(objects.len()) {
                         self.word = WORDS;
                         return Some(self.cursor.run(0, objects.len()));
@@ -236,17 +242,17 @@ impl<'w, Q: Query> Iterator for QueryIter<'w, Q> {
     }
 }
 
-/// The objects of a query that changes nothing.
+/// Iterates over the objects of a shared query.
 pub(super) fn shared<Q: SharedQuery>(world: &World) -> impl Iterator<Item = Q::Item<'_>> {
     let columns = world.columns.iter().map(Borrow::Shared).collect();
     let mut columns = Columns { columns, by_type: &world.by_type, absent: Vec::new() };
     let cursor = Q::__cursor(&mut columns);
-    // What is only read may be read twice.
+    // Shared borrows never conflict, so this cannot fail.
     let cursor = cursor.unwrap_or_else(|_| unreachable!("a shared query takes no column"));
     QueryIter::<Q>::new((&world.objects, &world.directory), cursor)
 }
 
-/// The objects of a query that may change components.
+/// Iterates over the objects of a query that may change components.
 pub(super) fn exclusive<Q: Query>(world: &mut World) -> Result<impl Iterator<Item = Q::Item<'_>>> {
     let columns = world.columns.iter_mut().map(Borrow::Free).collect();
     let mut columns = Columns { columns, by_type: &world.by_type, absent: Vec::new() };

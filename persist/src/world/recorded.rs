@@ -1,4 +1,4 @@
-//! What was recorded of components and resources, perhaps by a program with other versions of their classes.
+//! Decoding of recorded components and resources, perhaps of a program with other versions of their classes.
 
 use super::object::Owner;
 use super::resources::AnyResource;
@@ -8,7 +8,8 @@ use crate::fields::{FieldLinks, content_of};
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, Result};
 
-/// Reads the component or resource of a class that has a content, whose classes have these numbers here.
+/// Decodes a component or resource, and calls a function with it. `numbers` maps the class numbers in its content to
+/// those of this program.
 pub(crate) fn decoded<R>(
     registry: &Registry,
     (owner, number): (Owner, usize),
@@ -23,13 +24,13 @@ pub(crate) fn decoded<R>(
     }
 }
 
-/// Its own, and as many as what it leads to takes in a save.
+/// Returns roughly the bytes of memory of a value: its own size, or its encoded size if that is larger.
 pub(super) fn content_size(registry: &Registry, value: &dyn Portable) -> usize {
     let content = content_of(registry, value);
     size_of_val(value).max(content.map_or(0, |content| content.len()))
 }
 
-/// Reads a value of a class as a trait object.
+/// Decodes a value of a class as a trait object.
 pub(super) fn decode_boxed<D: ?Sized + TraitObject>(
     registry: &Registry,
     class: &str,
@@ -48,7 +49,8 @@ where
     .map_err(|error| error.in_class(class))
 }
 
-/// Decodes a value of a class with this number, in this program or another.
+/// Decodes a value of the class with this number. `numbers` maps the class numbers of another program to those of this
+/// one.
 fn decode_numbered<D: ?Sized + TraitObject>(
     registry: &Registry,
     number: usize,

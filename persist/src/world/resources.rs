@@ -1,4 +1,4 @@
-//! Values beside the objects, one of each type.
+//! The resources of a world: values that belong to no object, at most one of each type.
 
 use std::any::{Any, TypeId};
 
@@ -6,15 +6,18 @@ use crate::codec::{Pointee, TraitObject, Unknown};
 use crate::graph::Registry;
 use crate::{Persist, Result};
 
-/// The values, in the order of their classes' names, so that equal worlds have equal bytes.
+/// The resources of a world.
 #[derive(Default)]
 pub(super) struct Resources {
+    /// The values, in the order of their class names, so that equal worlds have equal bytes.
     pub(super) values: Vec<(TypeId, String, Box<dyn AnyResource>)>,
     /// Resources of classes that the program does not have.
     pub(super) unknown: Vec<Unknown>,
 }
 
-/// What may go to another thread, as all components and resources of a [`World`](crate::World) may with it: whatever is `Send`.
+/// The types that are `Send`, as all components and resources of a [`World`](crate::World) must be.
+///
+/// It is a trait of its own for better messages of the compiler.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot go to another thread, as all that is in a `World` or a `History` can",
     label = "this is not `Send`",
@@ -26,10 +29,10 @@ pub trait Movable: Send {}
 #[diagnostic::do_not_recommend]
 impl<T: ?Sized + Send> Movable for T {}
 
-/// Has the compiler check that a type may go to another thread.
+/// Lets the compiler check that a type can be sent to another thread.
 pub fn movable<T: ?Sized + Movable>() {}
 
-/// A resource whose type is known at run time only; saves name it `persist.Resource`.
+/// A resource whose type is known only at run time. The trait is called `persist.Resource` in saves.
 #[persist_derive::dynamic(name = "persist.Resource", unknown = UnknownResource, crate = crate)]
 pub(crate) trait AnyResource: Any + Send {
     fn __register(&self, registry: &mut Registry) -> Result<()>;
@@ -41,7 +44,7 @@ impl<T: Persist + Pointee + Movable> AnyResource for T {
     }
 }
 
-/// Stands in for a value of a class that the program does not have.
+/// Defines the stand-in for a value of a class that the program does not have.
 macro_rules! stand_in {
     ($name:ident $class:literal) => {
         #[derive(crate::Persist)]
@@ -68,10 +71,10 @@ stand_in!(UnknownComponent "persist.UnknownComponent");
 stand_in!(UnknownResource "persist.UnknownResource");
 
 impl Resources {
-    /// The names of all classes, those last that the program does not have.
+    /// Returns the names of all classes, with unknown ones at the end.
     pub(super) fn classes(&self) -> Vec<String> {
         let known = self.values.iter().map(|(_, name, _)| name.clone());
-        known.chain(self.unknown.iter().map(|kept| kept.class().to_owned())).collect()
+        known.chain(self.unknown.iter().map(|unknown| unknown.class().to_owned())).collect()
     }
 
     pub(super) fn position(&self, class: &str) -> Option<usize> {
@@ -110,7 +113,7 @@ impl Resources {
 }
 
 impl Registry {
-    /// Registers type `T` as a resource, to be loaded with a world.
+    /// Registers type `T` as a resource, so that worlds with a `T` can be loaded.
     ///
     /// ```
     /// use persist::{Persist, Saves};
@@ -125,7 +128,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// Those of [`register_as`](Self::register_as).
+    /// Returns the same errors as [`register_as`](Self::register_as).
     pub fn register_resource<T: Persist + Pointee + Movable>(&mut self) -> Result<()> {
         self.register_as::<T, dyn AnyResource>()
     }

@@ -1,6 +1,7 @@
-//! How saves have the name of an object that others share: the name, a mark and a number that the library gives.
+//! The text of names in saves. If several objects share a name, the text is the name, a mark and a number of the
+//! library.
 //!
-//! The marks of a name that could be taken for such a one are doubled, so that every text has one meaning:
+//! If a name of the program ends like such a text, its marks are doubled, so that every text has one meaning:
 //!
 //! | name | number | text, with `^` for the mark |
 //! | --- | --- | --- |
@@ -12,10 +13,10 @@
 
 use std::borrow::Cow;
 
-/// A control character, since names of existing saves hardly have it.
+/// The mark: a control character that names in existing saves are unlikely to contain.
 pub(super) const MARK: char = '\u{1f}';
 
-/// The text of a name with the number that the library gave, or 0 for none.
+/// Returns the text of a name with a number of the library, or 0 for none.
 #[must_use]
 pub fn write_name(name: &str, number: u32) -> Cow<'_, str> {
     if number > 0 {
@@ -30,7 +31,7 @@ pub fn write_name(name: &str, number: u32) -> Cow<'_, str> {
     format!("{base}{doubled}{own}").into()
 }
 
-/// The name and the number of a text; what [`write_name`] undoes.
+/// Returns the name and the number of a text. It is the inverse of [`write_name`].
 #[must_use]
 pub fn read_name(text: &str) -> (Cow<'_, str>, u32) {
     let (base, number) = split(text);
@@ -45,17 +46,18 @@ pub fn read_name(text: &str) -> (Cow<'_, str>, u32) {
     (format!("{name}{number}").into(), 0)
 }
 
-/// The marks at the end of a text.
+/// Returns the marks at the end of a text.
 fn marks(text: &str) -> &str {
     &text[text.trim_end_matches(MARK).len()..]
 }
 
-/// The largest number of a name; more digits belong to the base.
+/// The largest number of a name. Nine digits fit into a `u32`; further digits belong to the base.
 pub(super) const LAST_NUMBER: u32 = 999_999_999;
 
 pub(super) const DIGITS: usize = 9;
 
-/// The base and the number of a text. Every name has just one: the number is the longest that does not begin with a zero.
+/// Splits a text into its base and number. The number is the longest suffix of at most nine digits that does not begin
+/// with a zero, so that every text splits in one way. The base is never empty.
 pub(super) fn split(text: &str) -> (&str, u32) {
     let is_digit = |at: &usize| text.as_bytes()[*at].is_ascii_digit();
     let first = text.len().saturating_sub(DIGITS).max(1);

@@ -1,11 +1,18 @@
-//! A world in a save.
+//! Encoding of a world, directly from its columns.
 //!
-//! It is written and read by hand, to and from its columns; the bytes are those of [`StoredWorld`], whose
-//! schema it has.
+//! [`StoredWorld`] defines the schema: a list of objects, each with its components. The code here writes the same bytes
+//! as its derived implementation, without building that list; a test in `load.rs` compares the two.
+//!
+//! A save has the components object by object, but a world has them in columns. Three paths write objects, the fastest
+//! first:
+//!
+//! 1. `encode_run` writes a run of plain objects of one shape, column by column.
+//! 2. `encode_plain` writes the head of a plain object in one copy.
+//! 3. `encode_object` writes any object.
 
 use super::directory::{Location, WIDTH};
 use super::head::{PLAIN, PlainHead};
-use super::object::{Activity, ComponentIndex, KeptComponent, Object, Shape, Shapes};
+use super::object::{Activity, ComponentIndex, Object, Shape, Shapes, UnknownEntry};
 use super::resources::AnyResource;
 use super::world::{
     AnyComponent, ColumnEntry, ComponentType, ErasedComponents, ParkedObject, World,
@@ -17,7 +24,7 @@ use crate::sorting::sort;
 use crate::types::encode_text;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
-/// What a save has of a world.
+/// The schema of a world in a save.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.World")]
 pub(super) struct StoredWorld {
@@ -26,7 +33,7 @@ pub(super) struct StoredWorld {
     resources: Vec<Box<dyn AnyResource>>,
 }
 
-/// What a save has of an object.
+/// The schema of an object in a save.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.Object")]
 pub(super) struct StoredObject {
@@ -35,58 +42,62 @@ pub(super) struct StoredObject {
     name: String,
     children: Vec<ObjectId>,
     activity: Activity,
-    /// How many components, from the last one back, have not been started.
+    /// The number of components that have not been started. They are the last ones.
     #[persist(compact)]
     waiting: u32,
     components: Vec<Box<dyn AnyComponent>>,
 }
 
-/// What of a world is written.
+/// The parts of a world that are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum EncodeScope {
+    /// All objects and resources.
     World,
-    /// Some objects; none of their components counts as started.
+    /// Some objects, without resources. Their components are written as not started, so that `on_start` runs for a
+    /// copy.
     Copy,
-    /// Some objects as they are.
+    /// Some objects, without resources.
     Objects,
 }
 
-/// Where an object is that is written.
+/// The place of an object that is written.
 #[derive(Clone, Copy)]
 pub(super) enum ObjectSource<'w> {
     Live(Location),
     Parked(&'w ParkedObject),
 }
 
-/// The objects that are written, in ascending order.
+/// The objects that are written, in ascending order of their ids.
 #[derive(Clone, Copy)]
 pub(super) enum ObjectSelection<'o, 'w> {
     All,
     These(&'o [(ObjectId, ObjectSource<'w>)]),
 }
 
-/// What is known of a column while objects are written.
+/// The state of a column while objects are written.
 #[derive(Default)]
 struct ColumnProgress<'w> {
-    /// The number of its class in this save, once it was met.
+    /// The number of its class in this save, once it has one.
     number: Option<u64>,
-    /// The components of a page whose objects all are written.
+    /// The remaining components of the current page, if all objects of the page are written in order.
     items: Option<Box<dyn ErasedComponents + 'w>>,
 }
 
-/// How many bytes the components of a shape have, each after the number of its class, on the page that is written.
+/// The number of bytes that the components of a shape take on the current page, each with the number of its class.
 #[derive(Clone, Copy)]
 enum RowWidth {
-    /// Not looked at yet.
+    /// It has not been computed yet.
     Unknown,
+    /// It differs between objects.
     Varies,
+    /// It is the same for all objects.
     Fixed(usize),
 }
 
-/// The most objects that are written together.
+/// The maximum number of objects in a run. Their offsets are in an array on the stack.
 const RUN: usize = 64;
 
-/// Writes objects, and what else is asked for.
+/// Writes objects, and the resources if the scope is the whole world.
 pub(super) fn encode_objects(
     world: &World,
     objects: ObjectSelection<'_, '_>,
@@ -102,9 +113,9 @@ pub(super) fn encode_objects(
 struct WorldWriter<'w> {
     world: &'w World,
     content: EncodeScope,
-    /// Of each column.
+    /// The state of each column.
     progress: Vec<ColumnProgress<'w>>,
-    /// Of each shape.
+    /// The row width of each shape on the current page.
     widths: Vec<RowWidth>,
     head: PlainHead,
 }
@@ -125,6 +136,7 @@ impl<'w> WorldWriter<'w> {
         out.value(&self.world.last_id)?;
         count::encode(count as u64, out)?;
         out.nested_in::<StoredObject>(|out| match objects {
+            // A large world is encoded page by page into a buffer that stays in the cache, and appended.
             ObjectSelection::All if count > WIDTH => {
                 encode_parts(self.world.directory.len(), out, |page, out| {
                     self.encode_page(page, out)
@@ -164,17 +176,18 @@ impl<'w> WorldWriter<'w> {
         })
     }
 
-    /// Numbers the classes of all components, in the order in which they are met: so it is known how many bytes their
-    /// definitions take before the objects are written.
+    /// Assigns the numbers of all component classes before the first object is written, so that the size of their
+    /// definitions is known by then. The order is that in which the derived implementation would assign them: by the
+    /// first object of each class, and then by its position among the components of that object.
     fn number_classes(&mut self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let world = self.world;
-        let met = |(column, entry): (usize, &ColumnEntry)| {
+        let first_use = |(column, entry): (usize, &ColumnEntry)| {
             let Location { page, bit } = entry.column.first()?;
             let object = world.objects.get(Location { page, bit })?;
             let columns = world.shapes.columns(object.shape);
             Some((page, bit, columns.iter().position(|at| *at == column), column))
         };
-        let mut columns: Vec<_> = world.columns.iter().enumerate().filter_map(met).collect();
+        let mut columns: Vec<_> = world.columns.iter().enumerate().filter_map(first_use).collect();
         sort(&mut columns);
         columns.into_iter().try_for_each(|(.., column)| self.number(column, out).map(drop))?;
         let of = trait_name::<dyn AnyResource>();
@@ -183,6 +196,7 @@ impl<'w> WorldWriter<'w> {
         })
     }
 
+    /// Returns the number of a column's class in this save, which is assigned on first use.
     fn number(&mut self, column: usize, out: &mut Encoder<'_>) -> Result<u64, Stop> {
         if let Some(number) = self.progress[column].number {
             return Ok(number);
@@ -196,6 +210,7 @@ impl<'w> WorldWriter<'w> {
         Ok(number)
     }
 
+    /// Writes the objects of a page, as runs where possible.
     fn encode_page(&mut self, page: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
         self.widths.fill(RowWidth::Unknown);
         for (progress, entry) in self.progress.iter_mut().zip(&self.world.columns) {
@@ -212,6 +227,7 @@ impl<'w> WorldWriter<'w> {
                 let run =
                     self.encode_run(directory.first(page), &bits[at..], &objects[at..], out)?;
                 at += run;
+                // No run begins at this object, so it is written by itself.
                 if run == 0 {
                     let bit = bits[at];
                     let Some(id) = directory.id(page, bit) else { return Err(out.no_field()) };
@@ -224,9 +240,11 @@ impl<'w> WorldWriter<'w> {
         Ok(())
     }
 
-    /// Writes objects of one shape, as most are: plain, with components of fixed widths; returns how many. First all of
-    /// them but their components, then the components of each column, which so is asked once. `first` is the first id of
-    /// the page.
+    /// Writes a run of plain objects that have one shape and components of fixed widths. Returns how many it has
+    /// written, which may be 0.
+    ///
+    /// First it writes the head of each object, and leaves a gap for its components. Then it fills the gaps column by
+    /// column, with one virtual call for each column. `first` is the first id of the page.
     fn encode_run(
         &mut self,
         first: u64,
@@ -240,6 +258,8 @@ impl<'w> WorldWriter<'w> {
         let (Some(width), Ok(all)) = (self.width(*shape), u8::try_from(columns.len())) else {
             return Ok(0);
         };
+        // The space is enough for heads of maximum length. If the window of the encoder is smaller, the general path is
+        // taken, which gets a new window.
         let Some(space) = out.ahead_of(objects.len() * (PLAIN + width)) else { return Ok(0) };
         let (mut rows, mut len, mut at) = ([0; RUN], 0, 0);
         for ((row, bit), object) in rows.iter_mut().zip(bits).zip(objects) {
@@ -258,6 +278,7 @@ impl<'w> WorldWriter<'w> {
             at += width;
             len += 1;
         }
+        // `rows` has the offset of each object's components. `offset` is that of the column in each row.
         let mut offset = 0;
         for column in columns {
             if let ColumnProgress { items: Some(items), number: Some(number) } =
@@ -270,7 +291,8 @@ impl<'w> WorldWriter<'w> {
         Ok(len)
     }
 
-    /// Bytes of the components of each object of a shape on this page, if all have as many.
+    /// Returns the bytes of a row of components of a shape on this page, if it is the same for all objects. All numbers
+    /// of classes and the count of components must fit into one byte each.
     fn width(&mut self, shape: Shape) -> Option<usize> {
         let width = self.widths.get_mut(Shapes::index(shape))?;
         if let RowWidth::Unknown = width {
@@ -301,9 +323,9 @@ impl<'w> WorldWriter<'w> {
         let columns = world.shapes.columns(object.shape);
         let unknown = object.unknown();
         let started = usize::from(object.started);
-        // Those before a started one count as such.
-        let is_started = |kept: &&KeptComponent| {
-            kept.before < started || (kept.before == started && kept.is_started)
+        // Started components are stored as a prefix, so an unknown component before a started one counts as started.
+        let is_started = |unknown: &&UnknownEntry| {
+            unknown.preceding < started || (unknown.preceding == started && unknown.is_started)
         };
         let started = match self.content {
             EncodeScope::Copy => 0,
@@ -331,7 +353,7 @@ impl<'w> WorldWriter<'w> {
         })
     }
 
-    /// Writes all of an object but its components at once, if it is plain; else false.
+    /// Writes the head of a plain object in one copy. Returns false, and writes nothing, if the object is not plain.
     #[inline]
     fn encode_plain(
         &mut self,
@@ -354,7 +376,7 @@ impl<'w> WorldWriter<'w> {
         Ok(true)
     }
 
-    /// Writes a name whose text there may not be.
+    /// Writes a name. The text of a name with a number is not stored anywhere, and is formatted here.
     fn encode_name(&self, object: &Object, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let names = &self.world.names;
         match object.name.map(|name| (name, names.base(name))) {
@@ -364,6 +386,8 @@ impl<'w> WorldWriter<'w> {
         }
     }
 
+    /// Writes a component with the number of its class. It is an error if a method of the component is running, since
+    /// the component is then out of its column.
     #[inline(never)]
     fn encode_component(
         &mut self,
@@ -400,6 +424,7 @@ impl<'w> WorldWriter<'w> {
     }
 }
 
+/// Writes a component or resource of an unknown class.
 fn encode_unknown(unknown: &crate::Unknown, out: &mut Encoder<'_>) -> Result<(), Stop> {
     match unknown.value() {
         Ok(value) => value.encode_class(out).and_then(|()| value.encode(out)),
@@ -417,7 +442,7 @@ fn unregistered(class: &str) -> Error {
     )
 }
 
-/// A save of objects of the world, in ascending order, or of the whole world.
+/// Encodes objects of the world, in ascending order of their ids, as a save of their own.
 pub(super) fn save_of(
     world: &World,
     objects: &[(ObjectId, ObjectSource<'_>)],
@@ -458,12 +483,14 @@ pub(super) fn save_of(
     Ok(save)
 }
 
+/// Returns the places of these objects in the world, without those that are not in it.
 pub(super) fn live(world: &World, ids: &[ObjectId]) -> Vec<(ObjectId, ObjectSource<'static>)> {
     let location = |id: &ObjectId| Some((*id, ObjectSource::Live(world.directory.location(*id)?)));
     ids.iter().filter_map(location).collect()
 }
 
-/// Ids of a world inside would be taken for those of this one.
+/// Returns an error if a component class holds a world. A copy renumbers ids, and the ids of the inner world would be
+/// mistaken for ids of the outer one.
 pub(super) fn check_ids(of: &ComponentType) -> Result<()> {
     if !(of.holds_world)() {
         return Ok(());

@@ -1,7 +1,8 @@
-//! The world of a save as values: its objects and components come and go without the program's types.
+//! [`UntypedWorld`]: the world of a save as values, whose objects and components are changed without the program's
+//! types.
 //!
-//! The names of fields are those of [`StoredWorld`](super::stored::StoredWorld). What is asked of it is done whole, or
-//! not at all: after `None` it is as it was, and still one that loads.
+//! The names of fields are those of [`StoredWorld`](super::stored::StoredWorld). An operation that returns `None` has
+//! changed nothing. After each operation, a program can still load the world.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem;
@@ -17,29 +18,29 @@ use crate::{ObjectId, Record, Value};
 
 /// A world of a save, taken out of its value.
 pub(crate) struct UntypedWorld {
-    /// Without its objects.
+    /// The record of the world, without the objects.
     record: Record,
     objects: BTreeMap<ObjectId, UntypedObject>,
-    /// Of the objects.
+    /// The names of the objects.
     names: HashSet<String>,
 }
 
 struct UntypedObject {
-    /// Without its children.
+    /// The record of the object, without the children.
     record: Record,
     children: Children,
     parent: Option<ObjectId>,
 }
 
-/// A detached object, before all below it, and its place in the tree.
+/// A detached object with its descendants, which come after it, and its place in the tree.
 pub(crate) struct UntypedTree {
     objects: Vec<(ObjectId, UntypedObject)>,
     place: TreePosition,
 }
 
 impl UntypedWorld {
-    /// Takes a world out of a value. `None` if it is none, or one that no program loads: names and children that two
-    /// objects have, objects below themselves, and the like.
+    /// Takes a world out of a value. Returns `None` if the value is not a world that a program can load. For example,
+    /// two objects may not have the same name or child, and the tree may not have a cycle.
     pub(crate) fn of(root: &mut Value) -> Option<Self> {
         let Value::Struct(record) = root else { return None };
         record.get("resources")?.as_seq()?;
@@ -66,8 +67,8 @@ impl UntypedWorld {
             }
             families.push(children);
         }
-        let is_there = |child: &ObjectId| ids.binary_search(child).is_ok();
-        if last_id > LAST_ID / 2 || !parents.keys().all(is_there) || has_cycle(&ids, &parents) {
+        let is_present = |child: &ObjectId| ids.binary_search(child).is_ok();
+        if last_id > LAST_ID / 2 || !parents.keys().all(is_present) || has_cycle(&ids, &parents) {
             return None;
         }
         let Some(Value::Seq(objects)) = record.set("objects", Value::Unit) else { return None };
@@ -100,7 +101,7 @@ impl UntypedWorld {
         self.record.get("last_id")?.as_u64()
     }
 
-    /// Lets it give no ids that were given.
+    /// Continues the assignment of ids after this one. Returns `None` if the id is too large.
     pub(crate) fn give_behind(&mut self, id: u64) -> Option<()> {
         let last = self.last_id()?.max(id);
         (last <= LAST_ID / 2).then(|| drop(self.record.set("last_id", last)))
@@ -114,7 +115,7 @@ impl UntypedWorld {
         Some(&mut self.objects.get_mut(&id)?.children)
     }
 
-    /// The components of an object, or the resources.
+    /// Returns the components of an object, or the resources.
     fn contents_mut(&mut self, owner: Option<ObjectId>) -> Option<&mut Vec<Value>> {
         list(match owner {
             Some(object) => self.object_mut(object)?.get_mut("components")?,
@@ -122,7 +123,7 @@ impl UntypedWorld {
         })
     }
 
-    /// A component of an object, or a resource, to be changed.
+    /// Returns a component of an object, or a resource, to change it.
     pub(crate) fn content_mut(
         &mut self,
         owner: Option<ObjectId>,
@@ -131,7 +132,7 @@ impl UntypedWorld {
         self.contents_mut(owner)?.iter_mut().find(|content| is_of(content, class))
     }
 
-    /// All of it as one tree, if there is one object that all others are below.
+    /// Converts the world to one tree. Returns `None` unless all other objects are descendants of `root`.
     pub(crate) fn into_tree(self, root: ObjectId, place: TreePosition) -> Option<UntypedTree> {
         let is_below =
             |(id, object): (&ObjectId, &UntypedObject)| object.parent.is_some() != (*id == root);
@@ -142,7 +143,7 @@ impl UntypedWorld {
         Some(UntypedTree { objects, place })
     }
 
-    /// Puts objects in that are not there, under names that no others have.
+    /// Adds the objects of a tree. Returns `None` if an id or a name is in use.
     pub(crate) fn put(&mut self, tree: UntypedTree) -> Option<()> {
         let UntypedTree { mut objects, place: TreePosition { parent, index } } = tree;
         let is_new = |(id, object): &(ObjectId, UntypedObject)| {
@@ -164,7 +165,7 @@ impl UntypedWorld {
         Some(())
     }
 
-    /// Takes an object out, with all below it.
+    /// Removes an object and its descendants.
     pub(crate) fn take(&mut self, root: ObjectId) -> Option<UntypedTree> {
         let parent = self.objects.get(&root)?.parent;
         let index = match parent {
@@ -181,7 +182,8 @@ impl UntypedWorld {
         Some(UntypedTree { objects, place: TreePosition { parent, index } })
     }
 
-    /// Moves an object in the tree, from below one to a place below another.
+    /// Moves an object from one parent to a place among the children of another. Returns `None` if it has another
+    /// parent, or the move would make a cycle.
     pub(crate) fn set_parent(
         &mut self,
         object: ObjectId,
@@ -205,7 +207,7 @@ impl UntypedWorld {
         Some(())
     }
 
-    /// Gives an object a name that no other has.
+    /// Renames an object. Returns `None` if another object has the name.
     pub(crate) fn rename(&mut self, object: ObjectId, name: &str) -> Option<()> {
         let found = self.objects.get_mut(&object)?;
         if found.name() == name {
@@ -230,8 +232,9 @@ impl UntypedWorld {
         Some(())
     }
 
-    /// Puts a component into an object that has none of its class, at its end without a place; or a resource in, in the
-    /// order of their names before those that the program does not have.
+    /// Attaches a component, without a place at the end. Or inserts a resource: known resources are in the order of
+    /// their class names, and come before those whose class `program` does not have. Returns `None` if there is one of
+    /// the class.
     pub(crate) fn attach(
         &mut self,
         owner: Option<ObjectId>,
@@ -246,20 +249,20 @@ impl UntypedWorld {
         }
         let Some(object) = owner else {
             let is_known = |name: &str| program.iter().any(|class| class.name == name);
-            let is_behind = |name: &str| *name > *class || !is_known(name);
+            let is_after = |name: &str| *name > *class || !is_known(name);
             let mut names = contents.iter().map(|it| it.as_record().map_or("", Record::class));
-            let index = names.position(is_behind);
+            let index = names.position(is_after);
             contents.insert(index.unwrap_or(contents.len()), content);
             return Some(());
         };
         let (index, is_started) = place.unwrap_or((u64::MAX, false));
         let started = (contents.len() as u64).saturating_sub(waiting?);
-        // Those that have been started are before those that have not.
+        // Started components come first.
         insert(contents, if is_started { index.min(started) } else { index.max(started) }, content);
         self.set_waiting(object, waiting? + u64::from(!is_started))
     }
 
-    /// Takes a component out of its object, with its place, or a resource out.
+    /// Detaches a component and returns it with its place, or removes a resource.
     pub(crate) fn detach(
         &mut self,
         owner: Option<ObjectId>,
@@ -275,7 +278,7 @@ impl UntypedWorld {
         Some((content, Some((index as u64, is_started))))
     }
 
-    /// How many components of an object, from the last one back, have not been started.
+    /// Returns the number of components of an object that have not been started. They are the last ones.
     fn waiting(&self, object: Option<ObjectId>) -> Option<u64> {
         self.objects.get(&object?)?.record.get("waiting")?.as_u64()
     }
@@ -287,14 +290,14 @@ impl UntypedWorld {
 }
 
 impl UntypedObject {
-    /// Its name; empty if it has none.
+    /// Returns the name; empty if the object has none.
     fn name(&self) -> &str {
         self.record.get("name").and_then(Value::as_text).unwrap_or_default()
     }
 }
 
 impl UntypedTree {
-    /// An object without components.
+    /// Creates an object without components.
     pub(crate) fn bare(id: ObjectId, name: &str, place: TreePosition) -> Self {
         let activity = format!("{:?}", Activity::default());
         let mut record = Record::new("persist.Object");
@@ -309,21 +312,21 @@ impl UntypedTree {
     }
 }
 
-/// True if what no object at the top leads to goes round in a cycle.
+/// Returns true if the parents form a cycle.
 fn has_cycle(ids: &[ObjectId], parents: &HashMap<ObjectId, ObjectId>) -> bool {
-    // Each object is met once: those above it that have been met lead to the top.
-    let mut met = HashSet::new();
+    // The walk up stops at a visited object, which is known to lead to a root. So each object is visited once.
+    let mut visited = HashSet::new();
     ids.iter().any(|id| {
         let mut above = Some(id);
-        let mut way = Vec::new();
-        while let Some(id) = above.filter(|id| !met.contains(*id)) {
-            if way.len() > parents.len() {
+        let mut path = Vec::new();
+        while let Some(id) = above.filter(|id| !visited.contains(*id)) {
+            if path.len() > parents.len() {
                 return true;
             }
-            way.push(*id);
+            path.push(*id);
             above = parents.get(id);
         }
-        met.extend(way);
+        visited.extend(path);
         false
     })
 }
@@ -339,7 +342,7 @@ fn list(value: &mut Value) -> Option<&mut Vec<Value>> {
     }
 }
 
-/// Inserts at an index, or at the end if it is larger.
+/// Inserts a value at an index; an index that is too large means the end.
 fn insert(values: &mut Vec<Value>, index: u64, value: Value) {
     let index = usize::try_from(index).unwrap_or(usize::MAX);
     values.insert(index.min(values.len()), value);
@@ -349,7 +352,7 @@ fn insert_child(children: &mut Children, index: u64, object: ObjectId) {
     children.insert(usize::try_from(index).unwrap_or(usize::MAX), object);
 }
 
-/// Takes a child out; returns its index.
+/// Removes a child, and returns its index.
 fn leave(children: &mut Children, object: ObjectId) -> Option<u64> {
     let index = children.position(object)?;
     children.remove(object);

@@ -1,4 +1,4 @@
-//! Visits of what is in a world: its references and hooks.
+//! Visits the components and resources of a world: their references and hooks.
 
 use super::column::Page;
 use super::directory::Location;
@@ -7,16 +7,17 @@ use super::world::World;
 use crate::codec::{Persist, TraitObject, Visitor};
 use crate::{Error, Result};
 
-/// The objects that hold anything to be visited.
+/// Iterates over the objects with components that have references or hooks. Most worlds consist of plain data, and none
+/// of their pages is read.
 fn visited(world: &World) -> impl Iterator<Item = Location> {
-    let wanted = world.shapes.any(|column| !world.columns[column].of.is_leaf);
-    let is_none = !wanted.contains(&true) && !world.has_unknown;
+    let relevant = world.shapes.any(|column| !world.columns[column].of.is_leaf);
+    let is_none = !relevant.contains(&true) && !world.has_unknown;
     let pages = if is_none { 0..0 } else { 0..world.directory.len() };
     let bits = |page| world.objects.page(page).into_iter().flat_map(Page::bits);
     let places = pages.flat_map(move |page| bits(page).map(move |bit| Location { page, bit }));
     places.filter(move |location| {
         world.objects.get(*location).is_some_and(|object| {
-            wanted.get(Shapes::index(object.shape)).is_some_and(|wanted| *wanted)
+            relevant.get(Shapes::index(object.shape)).is_some_and(|relevant| *relevant)
                 || !object.unknown().is_empty()
         })
     })
@@ -27,7 +28,7 @@ fn in_component(error: Error, object: Option<String>, class: &str) -> Error {
     error.in_field(&format!("{}:{class}", object.unwrap_or_default()))
 }
 
-/// Visits what [`decode`](Persist::decode) has read, in that order.
+/// Visits everything that [`decode`](Persist::decode) has read, in that order.
 pub(super) fn visit(world: &mut World, visitor: &mut Visitor<'_>) -> Result<()> {
     let (objects, mut parts) = (visited(world).collect::<Vec<_>>(), Vec::new());
     for location in objects {
@@ -59,7 +60,7 @@ pub(super) fn visit(world: &mut World, visitor: &mut Visitor<'_>) -> Result<()> 
     world.resources.unknown.iter_mut().try_for_each(|unknown| unknown.__visit(visitor))
 }
 
-/// Visits the parts through shared pointers.
+/// Visits everything by shared references.
 pub(super) fn visit_shared(world: &World, visitor: &mut Visitor<'_>) -> Result<()> {
     for location in visited(world) {
         let Some(object) = world.objects.get(location) else { continue };

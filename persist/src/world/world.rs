@@ -1,4 +1,4 @@
-//! What a world is: its objects in columns, and components, whose methods reach the world in turn.
+//! [`World`], [`Component`] and [`Context`]: the data structures of a world.
 
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;
@@ -21,16 +21,17 @@ use crate::fields::{NumberField, NumberFields, PartBuffers};
 use crate::graph::Registry;
 use crate::{FieldPath, ObjectId, Result};
 
-/// A part of an object: any [`Persist`] type that is `Send`. `#[persist(component)]` beside the derive implements it
-/// where no method is wanted.
+/// A part of an object: any [`Persist`] type that is `Send`.
 ///
-/// A world can go to another thread, so a component has no `Rc`. Refer to an object by its [`ObjectId`]; share other
-/// values in an [`Arc`](std::sync::Arc).
+/// `#[persist(component)]` beside the derive implements the trait for a type without methods.
 ///
-/// All methods are optional. They are called by [`World::update`](super::World::update) with the component itself, out of
-/// its place meanwhile: for its own object, the world has no such component while one of them runs.
-/// Objects and components that are made or removed in them are so at the end of the phase, in that order;
-/// values are changed at once.
+/// A world can be sent to another thread, so a component cannot hold an `Rc`. Refer to an object by its [`ObjectId`],
+/// and share other values in an [`Arc`](std::sync::Arc).
+///
+/// All methods are optional; [`World::update`](super::World::update) calls them. While a method runs, the component is
+/// taken out of the world, so that `self` and the world can both be borrowed: `get` on its own object does not find it.
+/// Objects and components that the method creates or removes are created or removed at the end of the phase, in the
+/// order of the calls. Changes of values take effect at once.
 ///
 /// # Example
 ///
@@ -64,30 +65,31 @@ use crate::{FieldPath, ObjectId, Result};
     note = "if the type is yours, derive `Persist` and add `#[persist(component)]`, or `impl persist::Component for {Self} {{}}` to give it methods"
 )]
 pub trait Component: Persist + Pointee + Movable {
-    /// Runs once, before the first of the others but [`on_release`](Self::on_release). A save knows whether it ran.
+    /// Runs once, before the first update of the component.
+    ///
+    /// A save records whether it has run, so it does not run again after a load.
     fn on_start(&mut self, context: &mut Context<'_>) {
-        context.not_there(FramePhase::Start);
+        context.clear_hook(FramePhase::Start);
     }
 
-    /// Runs in every update, before that of any object.
+    /// Runs in every update, before [`on_update`](Self::on_update) of any object.
     fn on_pre_update(&mut self, context: &mut Context<'_>) {
-        context.not_there(FramePhase::PreUpdate);
+        context.clear_hook(FramePhase::PreUpdate);
     }
 
     /// Runs in every update.
     fn on_update(&mut self, context: &mut Context<'_>) {
-        context.not_there(FramePhase::Update);
+        context.clear_hook(FramePhase::Update);
     }
 
-    /// Runs in every update, after the updates of all objects.
+    /// Runs in every update, after [`on_update`](Self::on_update) of all objects.
     fn on_post_update(&mut self, context: &mut Context<'_>) {
-        context.not_there(FramePhase::PostUpdate);
+        context.clear_hook(FramePhase::PostUpdate);
     }
 
-    /// Runs once, when the component is replaced, detached, or removed with its object, or when the world is
-    /// dropped.
+    /// Runs once, when the component is replaced or detached, its object is removed, or the world is dropped.
     fn on_release(&mut self, context: &mut Context<'_>) {
-        context.not_there(FramePhase::Release);
+        context.clear_hook(FramePhase::Release);
     }
 }
 
@@ -106,44 +108,46 @@ impl FramePhase {
     }
 }
 
-/// The world and the object in which a method of a component runs.
+/// The world and the object that a method of a component runs in.
 pub struct Context<'w> {
-    /// The world, without the component that runs.
+    /// The world, without the component whose method runs.
     pub world: &'w mut World,
     pub(super) object: ObjectId,
     pub(super) step: f64,
-    /// Index of the column of the component.
+    /// The index of the component's column.
     pub(super) column: usize,
 }
 
 impl Context<'_> {
-    /// The object that the component belongs to.
+    /// Returns the object that the component belongs to.
     #[must_use]
     pub fn object(&self) -> ObjectId {
         self.object
     }
 
-    /// What [`World::update`](super::World::update) was called with; 0 in [`Component::on_release`].
+    /// Returns the time step that [`World::update`](super::World::update) was called with; 0 in
+    /// [`Component::on_release`].
     #[must_use]
     pub fn step(&self) -> f64 {
         self.step
     }
 
-    /// The type has not this method: it need not be asked again.
-    fn not_there(&mut self, phase: FramePhase) {
+    /// Notes that the component type has no method for this phase. The default methods call it, so that the world skips
+    /// the type in later frames.
+    fn clear_hook(&mut self, phase: FramePhase) {
         if let Some(entry) = self.world.columns.get_mut(self.column) {
             entry.hooks &= !phase.bit();
         }
     }
 }
 
-/// A component whose type is known at run time only; saves name it `persist.Component`.
+/// A component whose type is known only at run time. The trait is called `persist.Component` in saves.
 #[persist_derive::dynamic(name = "persist.Component", unknown = UnknownComponent, crate = crate)]
 pub(crate) trait AnyComponent: Any + Send {
     fn __component_type(&self) -> ComponentType;
 }
 
-/// What a world knows of a type of components.
+/// The functions and properties of a component type.
 #[derive(Clone, Copy)]
 pub(crate) struct ComponentType {
     pub(super) id: TypeId,
@@ -151,20 +155,20 @@ pub(crate) struct ComponentType {
     pub(super) new_column: fn() -> Box<dyn AnyColumn>,
     /// Runs a method of the component of an object.
     pub(super) run: fn(&mut World, usize, ObjectId, FramePhase, f64),
-    /// Runs `on_release` of a component that is out of its column.
+    /// Runs `on_release` of a component that was taken out of its column.
     pub(super) release: fn(&mut World, usize, ObjectId, Box<dyn Any>),
-    /// True if no value has references or hooks.
+    /// True if values have neither references nor hooks.
     pub(super) is_leaf: bool,
-    /// Whether a value may hold a world of its own, whose ids are its own.
+    /// Returns true if a value may hold a world, which has ids of its own.
     pub(super) holds_world: fn() -> bool,
     pub(super) register: fn(&mut Registry) -> Result<()>,
-    /// An empty component, by the program's factory if it gave one.
+    /// Creates an empty component, with the program's factory if it registered one.
     pub(super) make: fn(&Registry) -> Result<Box<dyn AnyComponent>>,
 }
 
 impl Component for UnknownComponent {}
 
-/// A column whose type is known at run time only.
+/// A column whose type is known only at run time.
 pub(super) trait AnyColumn: Any + Send {
     fn get(&self, location: Location) -> Option<&dyn AnyComponent>;
     fn get_mut(&mut self, location: Location) -> Option<&mut dyn AnyComponent>;
@@ -173,26 +177,27 @@ pub(super) trait AnyColumn: Any + Send {
     fn insert_page(&mut self, page: usize);
     fn retain_pages(&mut self, keep: &[bool]);
     fn pages(&self) -> usize;
-    /// Where the first component is.
+    /// Returns the place of the first component.
     fn first(&self) -> Option<Location>;
-    /// The components of a page, one after the other; `None` if one of them is out of its place, or there are none.
+    /// Returns the components of a page in order; `None` if one of them is out, or there are none.
     fn items(&self, page: usize) -> Option<Box<dyn ErasedComponents + '_>>;
-    /// Writes the component of a place after the number of its class, as a box holds it; `None` if there is none.
+    /// Encodes the component at a place like a `Box<dyn AnyComponent>`, after the number of its class; `None` if there
+    /// is none.
     fn encode(
         &self,
         location: Location,
         number: u64,
         out: &mut Encoder<'_>,
     ) -> Option<Result<(), Stop>>;
-    /// Reads the component of a place; false, without reading, if there is one.
+    /// Decodes the component at a place. Returns false, without reading, if there is one already.
     fn decode(&mut self, location: Location, input: &mut Decoder<'_>) -> Result<bool, Fail>;
 }
 
-/// Writes a component as a box holds it: the number of its class, and the value.
+/// Encodes a component like a `Box<dyn AnyComponent>`: the number of its class, and the value.
 #[inline]
 fn encode<T: Component>(component: &T, number: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
     out.count_box::<T>(T::__MIN);
-    // Both at once, where both have a fixed width.
+    // If both have a fixed width, they are written with one bounds check.
     if Inline::<T>::FIXED
         && let Ok(short) = u8::try_from(number)
         && number <= count::SHORT
@@ -209,14 +214,16 @@ fn encode<T: Component>(component: &T, number: u64, out: &mut Encoder<'_>) -> Re
     out.in_box::<T>(|out| out.value(component))
 }
 
-/// Components of a type that is known at run time only, to be written one after the other.
+/// The components of a page, whose type is known only at run time, to be encoded in order.
 pub(super) trait ErasedComponents {
-    /// Writes the next one after the number of its class, as a box holds it; `None` if there is none.
+    /// Encodes the next component like a `Box<dyn AnyComponent>`, after the number of its class; `None` if there is
+    /// none.
     fn encode_next(&mut self, number: u64, out: &mut Encoder<'_>) -> Option<Result<(), Stop>>;
-    /// Bytes of each without the number, if all have as many and nothing is to be counted.
+    /// Returns the bytes of each component without the number. `None` if they differ, or if the components count
+    /// against limits.
     fn width(&self) -> Option<usize>;
-    /// Writes the next ones, of that width, to these places, each after the number of its class, which is short. Returns
-    /// how many bytes each takes.
+    /// Writes the next components, which have a [`width`](Self::width), to these offsets. Each is written after the
+    /// number of its class, which must fit into one byte. Returns the bytes that each takes.
     fn put_next(&mut self, number: u64, places: &[usize], out: &mut [u8]) -> usize;
 }
 
@@ -300,7 +307,8 @@ impl<T: Component> AnyColumn for Column<T> {
         }
         charge_pages(self.pages().len(), location, input)?;
         input.charge_box::<T>(T::__MIN)?;
-        // What is not registered is inside: this component has not been passed over.
+        // The type of this component is known, so an unregistered class is inside it. The component must not be skipped
+        // as unknown, which `Unregistered` would mean to the caller.
         let registered = |fail| if fail == Fail::Unregistered { Fail::Refused } else { fail };
         if const { is_bulky::<T>() } {
             let component = input.in_box::<T, _>(Decoder::boxed::<T>).map_err(registered)?;
@@ -313,7 +321,7 @@ impl<T: Component> AnyColumn for Column<T> {
     }
 }
 
-/// A component on a page of its own takes all pages before in its column.
+/// Charges the memory of empty pages: the column's list of pages grows up to the page of the component.
 #[inline]
 pub(super) fn charge_pages(
     pages: usize,
@@ -327,13 +335,14 @@ pub(super) fn charge_pages(
     Ok(())
 }
 
-/// Named objects made of components.
+/// A collection of objects, which are made of components and form a tree.
 ///
-/// An object is an id. It has a name that no other has, if any, a place in a tree, and components: values of
-/// types that implement [`Component`](super::Component), at most one of each. Ids are never given twice, also not after a load, so that
-/// an id in a field of a component is a reference which a removed object makes stale, not wrong.
+/// An object is an id. It may have a unique name, a parent and children, and components: values of types that implement
+/// [`Component`](super::Component), at most one of each type. Ids are never reused, also not after a load. So an id in
+/// a field of a component is a reference to an object. After the object is removed, it refers to no object, and never
+/// to another one.
 ///
-/// Whatever goes through objects goes through them in the order in which they were made.
+/// Iteration, updates and saves visit the objects in the order in which they were spawned.
 ///
 /// # Example
 ///
@@ -387,44 +396,47 @@ pub struct World {
     pub(super) bundles: Bundles,
     pub(super) names: Names,
     pub(super) resources: Resources,
-    /// Objects that are out of the world and may come back, by the one at the top.
+    /// Removed objects that an undo may bring back, with their descendants, by the id of the topmost object.
     pub(super) parked: HashMap<ObjectId, Parked>,
-    /// For each of these objects, and of those below them, the one at the top.
+    /// The topmost object of each parked object.
     pub(super) parked_below: HashMap<ObjectId, ObjectId>,
-    /// The largest id given so far.
+    /// The largest id that was assigned so far.
     pub(super) last_id: u64,
     pub(super) count: usize,
-    /// How many pages have lost their last object, at most.
+    /// An upper bound of the number of pages without objects.
     pub(super) emptied: usize,
     pub(super) registry: Registry,
-    /// How many methods of components run; meanwhile, changes of objects and components wait.
+    /// The number of methods of components that are running. While it is not 0, changes of objects and components are
+    /// deferred.
     pub(super) running: u32,
-    /// True once nothing more can be attached, since the last methods run.
+    /// True while the world is dropped and runs the last `on_release` methods; nothing can be attached any more.
     pub(super) is_dropped: bool,
     pub(super) commands: VecDeque<DeferredChange>,
-    /// Objects with components that have not been started; some may have been since.
+    /// Objects that may have components that have not been started.
     pub(super) waiting: Vec<ObjectId>,
     /// Objects that are removed at the end of the frame, if they are still expired then.
     pub(super) expired: VecDeque<ObjectId>,
     /// True if there are, or were, components of classes that the program does not have.
     pub(super) has_unknown: bool,
-    /// For changes of fields.
+    /// Buffers for changes of fields.
     pub(super) buffers: PartBuffers,
     pub(super) numbers: Numbers,
     pub(super) identity: Identity,
 }
 
-/// The paths that lead to plain numbers in components.
+/// A cache of the paths that lead to plain numbers in components, which are set in place.
 #[derive(Default)]
 pub(super) struct Numbers {
-    /// With the columns of the components.
+    /// The fields, each with the column of its component.
     pub(super) known: Vec<(usize, NumberField)>,
     pub(super) by_path: HashMap<FieldPath, u32>,
-    /// All fields of the components of a column, if these have nothing but plain numbers, once that was asked for.
+    /// For each column, all fields of its components if these consist of plain numbers. The outer option is `None`
+    /// until it is first needed.
     pub(super) of_columns: Vec<Option<Option<Arc<NumberFields>>>>,
 }
 
-/// A number that no other world of this process has.
+/// A number that is unique among the worlds of this process, so that a cached number of a path is not used in another
+/// world.
 pub(super) struct Identity(pub(super) u64);
 
 impl Default for Identity {
@@ -434,11 +446,11 @@ impl Default for Identity {
     }
 }
 
-/// A column and what is known of its type.
+/// A column with its type.
 pub(super) struct ColumnEntry {
     pub(super) column: Box<dyn AnyColumn>,
     pub(super) of: ComponentType,
-    /// The bits of the methods that the type may have.
+    /// The bits of the phases whose methods the type may have. A bit is cleared when a default method runs.
     pub(super) hooks: u8,
 }
 
@@ -454,13 +466,13 @@ impl ColumnEntry {
     }
 }
 
-/// An object out of the world, with all that was below it.
+/// An object that was taken out of the world, with its descendants.
 pub(super) struct Parked {
-    /// Each before those below it.
+    /// The objects, each before its descendants.
     pub(super) objects: Vec<ParkedObject>,
-    /// Where it was among the children of its parent.
+    /// The index that it had among the children of its parent.
     pub(super) index: u64,
-    /// Whether no others get their names.
+    /// True if the names of the objects are reserved.
     pub(super) keeps_names: bool,
 }
 
@@ -468,25 +480,26 @@ pub(super) struct Parked {
 pub(super) struct ParkedObject {
     pub(super) id: ObjectId,
     pub(super) object: Object,
-    /// With their columns, in order.
+    /// The components with their columns, in the order in which they were attached.
     pub(super) components: Vec<(usize, Box<dyn AnyComponent>)>,
 }
 
-/// A change that waits for the end of the phase.
+/// A change that is deferred to the end of the phase.
 pub(super) enum DeferredChange {
-    /// Puts in an object of a base name.
+    /// Adds an object with the requested name.
     Spawn(ObjectId, Box<str>),
-    /// Puts in objects of a prefab, in ascending order of their ids.
+    /// Adds the objects of a prefab, in ascending order of their ids.
     Place(Vec<ParkedObject>),
     Attach(ObjectId, usize, Box<dyn AnyComponent>),
     Detach(ObjectId, usize),
     Remove(ObjectId),
-    /// Below a parent or at the top, at a place among its children.
+    /// Moves an object to an index among the children of a parent, or to the top.
     SetParent(ObjectId, Option<ObjectId>, usize),
 }
 
 impl DeferredChange {
-    pub(super) fn brings(&self, id: ObjectId) -> bool {
+    /// Returns true if the change adds this object.
+    pub(super) fn adds(&self, id: ObjectId) -> bool {
         match self {
             Self::Spawn(new, _) => *new == id,
             Self::Place(objects) => objects.binary_search_by_key(&id, |object| object.id).is_ok(),
@@ -504,7 +517,7 @@ const _: fn() = || {
     is_shared::<crate::Unknown>();
 };
 
-/// The largest number that an id of a world may have: far more than can be given.
+/// The upper bound of ids. A program cannot reach it by spawning; a load accepts ids up to half of it.
 pub(super) const LAST_ID: u64 = 1 << 62;
 
 impl fmt::Debug for World {

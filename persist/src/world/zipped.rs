@@ -1,16 +1,17 @@
-//! Cursors of several columns, gone through together.
+//! Cursors of several columns that are iterated over together.
 
 use std::iter::Zip;
 use std::marker::PhantomData;
 
 use super::cursor::QueryCursor;
 
-/// Pairs of pairs as flat tuples. Zipped slices are gone through with one count for all.
+/// Flattens nested pairs of zipped iterators to tuples. Zipped slices share one counter, so this is faster than
+/// advancing each slice separately.
 pub struct Flat<Z, T>(Z, PhantomData<fn() -> T>);
 
-/// A pair of pairs that is a flat tuple `T`.
+/// Nested pairs that flatten to a tuple `T`.
 pub trait Unnest<T> {
-    /// The tuple.
+    /// Returns the tuple.
     fn unnest(self) -> T;
 }
 
@@ -69,18 +70,18 @@ macro_rules! tuple {
 
             #[inline]
             fn word(&mut self, word: usize, first: u64) -> u64 {
-                // Each goes on, whatever the others have.
+                // `&`, not `&&`: each cursor must advance, also if another has no bits.
                 u64::MAX $(& self.$at.word(word, first))+
             }
 
             #[inline]
-            fn is_all(&self, wanted: u64) -> bool {
-                true $(&& self.$at.is_all(wanted))+
+            fn is_all(&self, bits: u64) -> bool {
+                true $(&& self.$at.is_all(bits))+
             }
 
             #[inline]
-            fn run(&mut self, wanted: u64, count: usize) -> Self::Run {
-                Flat(zip!($(self.$at.run(wanted, count)),+), PhantomData)
+            fn run(&mut self, bits: u64, count: usize) -> Self::Run {
+                Flat(zip!($(self.$at.run(bits, count)),+), PhantomData)
             }
 
             #[inline]
