@@ -51,7 +51,7 @@ pub(crate) struct Records {
 
 impl Records {
     /// Classes have smaller numbers than this, which leaves as many to who reads the records.
-    pub(crate) const MOST_CLASSES: u32 = 1 << 25;
+    pub(crate) const MAX_CLASSES: u32 = 1 << 25;
 
     /// With room for this many records.
     pub(super) fn with_capacity(records: usize) -> Self {
@@ -198,7 +198,7 @@ fn record_head(
         return Err(damaged(at, &what));
     }
     // That many are not in memory.
-    let class = u32::try_from(class).ok().filter(|class| *class < Records::MOST_CLASSES);
+    let class = u32::try_from(class).ok().filter(|class| *class < Records::MAX_CLASSES);
     let Some(class) = class else { return Err(damaged(at, "there are too many classes")) };
     Ok(RecordLocation { id, start: 0, class, holder, added: code & ADDED != 0 })
 }

@@ -160,7 +160,7 @@ impl SavedObjects {
     /// Turns what was loaded into the list: it holds the objects that were added, and knows the others by their ids.
     fn adopt(&mut self) {
         let Some(mut loaded) = self.loaded.take() else { return };
-        self.kept = take(&mut loaded.kept);
+        self.kept = take(&mut loaded.unknown);
         for (place, shared) in loaded.iter() {
             let id = loaded.id(place);
             self.last_id = self.last_id.max(id.get());
