@@ -65,7 +65,7 @@ impl<'l> Loader<'l> {
     ) -> Result<Box<Self>> {
         let limits = &env.limits;
         let mut scan = Scan::read(save.bytes, limits)?;
-        let unknown = scan.records.take_kept();
+        let unknown = scan.records.take_unknown();
         let stored_root = scan.records.value();
         let root = stored_root.map(|record| record.class as usize).zip(root);
         let how = (limits, options.drop_unknown);

@@ -242,7 +242,7 @@ impl Document {
         mut fault: impl FnMut(Error) -> Result<()>,
     ) -> Result<Self> {
         let Plain { bytes: save, weight, compression } = save;
-        let before = |definition: &Definition<'_>| scan.records.before(definition.at);
+        let before = |definition: &Definition<'_>| scan.records.count_until(definition.at);
         let defined = scan.definitions.iter().map(before).collect();
         let mut document = Self {
             header: scan.header,

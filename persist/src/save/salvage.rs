@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::document::Document;
-use crate::format::{Wreck, check, nothing_whole};
+use crate::format::{DamagedSave, check, nothing_whole};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
 use crate::{Limits, ObjectId, Result, Value};
@@ -106,7 +106,7 @@ impl Document {
 }
 
 fn salvaged(save: &[u8], limits: &Limits) -> Result<(Document, Salvage)> {
-    let wreck = Wreck::read(save, limits)?;
+    let wreck = DamagedSave::read(save, limits)?;
     let mut found =
         Salvage { lost_bytes: wreck.lost_bytes, places: wreck.places, ..Salvage::default() };
     let (scan, classes) = wreck.scan(limits)?;
