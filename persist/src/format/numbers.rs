@@ -81,12 +81,7 @@ impl ClassNumbers {
     }
 
     /// Returns the number of a class of unknown data. If the program has the same class, it is the number of that.
-    pub(crate) fn unknown_class(
-        &mut self,
-        schema: &Arc<Stored>,
-        class: usize,
-        program: &Program,
-    ) -> u64 {
+    pub(crate) fn unknown(&mut self, schema: &Arc<Stored>, class: usize, program: &Program) -> u64 {
         let address = Arc::as_ptr(schema).addr();
         if !self.schemas.iter().any(|known| Arc::ptr_eq(known, schema)) {
             self.schemas.push(schema.clone());

@@ -350,9 +350,7 @@ impl SaveLinks for Links<'_> {
 
     fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
         match schema.clone().downcast::<Stored>() {
-            Ok(schema) => {
-                Ok(self.tables.numbers.unknown_class(&schema, index, self.registry.program()))
-            }
+            Ok(schema) => Ok(self.tables.numbers.unknown(&schema, index, self.registry.program())),
             Err(_) => Err(error!(ErrorKind::Unsupported, "the class of a kept value is lost")),
         }
     }

@@ -7,7 +7,7 @@ use super::Salvage;
 use super::output::Output;
 use super::salvage::{is_wreck, salvage};
 use crate::options::LoadPolicy;
-use crate::storage::{ReadRequest, Recovery, keep_wreck, wrecks};
+use crate::storage::{ReadRequest, Recovery, keep_copies, salvage_candidates};
 use crate::{Error, Result, storage, trace};
 
 /// A save that is loaded.
@@ -101,7 +101,7 @@ fn salvage_file(
     read: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<Salvage> {
     let (mut found, mut failed) = (Vec::new(), None);
-    for (file, wreck) in wrecks(request, path) {
+    for (file, wreck) in salvage_candidates(request, path) {
         if !is_wreck(&wreck, request.limits) {
             continue;
         }
@@ -116,7 +116,7 @@ fn salvage_file(
         let (file, save, salvage) = found.remove(most);
         match read(&save) {
             Ok(()) => {
-                let kept = keep_wreck(request, path, &file);
+                let kept = keep_copies(request, path, &file);
                 return Ok(Salvage { file: Some(file), kept, ..salvage });
             }
             Err(error) => drop(failed.get_or_insert(error)),
