@@ -254,7 +254,7 @@ impl Header {
 /// The relation of a save to another save of the same slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lineage {
-    /// Both headers are equal.
+    /// Both are the same save.
     Same,
     /// This save continues the other: nothing is lost if it replaces the other.
     Newer,

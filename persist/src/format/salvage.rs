@@ -98,7 +98,7 @@ impl<'s> DamagedSave<'s> {
         let counted = self.trailer.map(|trailer| trailer.definitions);
         let is_counted = |bodies: &Vec<&[u8]>| counted == Some(bodies.len() as u64);
         let mut scan = Scan::new(self.header.clone().unwrap_or_default(), 0);
-        // The definitions must be of this save: a save inside a field has other ones, or another order.
+        // The definitions must be of this save: a save inside a field has other ones, or orders them differently.
         let holds_found = |all: &Vec<&[u8]>| {
             let mut all = all.iter();
             found.iter().all(|definition| all.any(|other| other == definition))

@@ -250,6 +250,8 @@ impl<'c, 'l> Connector<'c, 'l> {
         self.earlier_contents = contents.unwrap_or_default();
         self.new_contents.clear();
         visit(Visitor::new(Phase::Connect, self.table.env, self))?;
+        // A leftover reference shows that decoding and visiting disagree. Then earlier pointers may have got wrong
+        // targets.
         if self.step().is_some() {
             return Err(out_of_step());
         }
@@ -262,6 +264,8 @@ impl<'c, 'l> Connector<'c, 'l> {
         self.next
             .by_ref()
             .map(|at| self.table.references.get(at))
+            // An object without a cell is visited twice: bare references when it is built, and those in inner cells
+            // later.
             .find(|reference| reference.is_of(pass))
     }
 }
@@ -279,6 +283,8 @@ impl VisitLinks for Connector<'_, '_> {
             let class = self.table.registry.objects[kind.get()].class;
             caster = self.table.caster(of, class);
         }
+        // `Table::link` has checked the target's type unless references are connected in chunks. Then the type was a
+        // guess, and `slot.connect` returns false if it was wrong.
         match self.table.objects.shared(target) {
             Some(object) if slot.connect(object, caster) => Ok(()),
             None if reference.is_weak() => slot.dangle(&self.table.registry.prototypes()),

@@ -144,10 +144,11 @@ impl AddressMap {
     fn find(&self, hash: Hash) -> AddressSearch {
         let mask = self.slots.len().wrapping_sub(1);
         let (mut place, mut expected) = self.home(hash);
+        // A slot cannot store a larger distance, so no address is further from its home.
         for _ in 0..1 << FAR {
             place &= mask;
             let Some(slot) = self.slots.get(place) else { break };
-            // The number remains if all other bits are equal.
+            // The number remains if all other bits are equal. Subtracting 1 also rules out 0, which is no number.
             let number = slot ^ expected;
             if number.wrapping_sub(1) < mask as u64 {
                 return AddressSearch::Number(number as u32 - 1);
@@ -155,6 +156,7 @@ impl AddressMap {
             if *slot == 0 {
                 return AddressSearch::Free(place, expected);
             }
+            // In the next slot, the distance is larger by one.
             expected = expected.wrapping_add(mask as u64 + 1);
             place += 1;
         }

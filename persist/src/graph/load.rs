@@ -270,6 +270,7 @@ impl<'l> Loader<'l> {
             let freed = objects.keep_reached(0..root_end, references, *resolves);
             self.count_dangling(&freed);
         }
+        // The policy comes before `build`, which runs the first hooks of the program.
         self.check_policy()?;
         let references = &self.table.references;
         let freed = (0..self.table.objects.kinds.len())

@@ -19,7 +19,7 @@
 //! - Save: `save` (the work list), `links` (numbers, ids and checks of references), `tables` with `identity` (addresses
 //!   to numbers) and `object_list`, `targets` (lists what an object refers to).
 //! - Load: `load` (the driver of the passes), `table` (the state that decoders see), `loading` (objects by record),
-//!   `references`, `connect`, `rewrite` (records of another form), `unknown`, `handles`, `fault` (the field of an
+//!   `references`, `connect`, `rewrite` (conversion of records), `unknown`, `handles`, `fault` (the field of an
 //!   error), `outcome`.
 //! - Both: `components` (cycles and an order for building, by Tarjan's algorithm).
 //!

@@ -263,6 +263,8 @@ impl LoadLinks for Table<'_> {
                     self.registry.object(class, holder).is_some()
                         && self.caster((of.id)(), class).is_some()
                 })?;
+                // The class is unknown. If the trait has a stand-in, the record becomes an object of that class, and
+                // the second call succeeds.
                 if self.stand_in(record, of)? {
                     return self.link(id, pointing);
                 }
@@ -285,6 +287,7 @@ impl LoadLinks for Table<'_> {
                 return self.unregistered(id, record, (weak, within), of);
             }
         }
+        // This slow path has looked at the target, so later references of the type can take `plain_link`.
         if let (true, Pointed::At(pointee)) = (self.in_chunks, pointed) {
             self.learn(pointee, kind);
         }

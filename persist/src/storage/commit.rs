@@ -157,8 +157,7 @@ pub(crate) fn replace_by(
     })?;
     // 7.
     if let Some(old) = old {
-        // Renames may become durable in another order than they were made. Without this flush, only the backup might
-        // survive.
+        // Renames may become durable out of order. Without this flush, only the backup might survive.
         if old == OldSave::Moved {
             storage
                 .sync_folder(folder_of(path))

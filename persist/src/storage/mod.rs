@@ -76,7 +76,7 @@ use crate::platform;
 ///
 /// - **Damaged**: [`InvalidData`](io::ErrorKind::InvalidData) from `open`, a read or a seek says that the bytes of the
 ///   file are not those that were written. An example is an encrypted file whose check fails. The error becomes
-///   [`ErrorKind::Damaged`](crate::ErrorKind::Damaged): a load tries the backups, and the file is renamed to
+///   [`ErrorKind::Damaged`](crate::ErrorKind::Damaged): a load tries the backups, and the file is kept as
 ///   `name.damaged`.
 /// - **Try again**: [`WouldBlock`](io::ErrorKind::WouldBlock), [`TimedOut`](io::ErrorKind::TimedOut),
 ///   [`ResourceBusy`](io::ErrorKind::ResourceBusy) and

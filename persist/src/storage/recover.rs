@@ -144,10 +144,10 @@ fn load_for(
         Some(preserved) => format!("all files are kept, the save also as {}", preserved.display()),
         None => String::from("all files are kept"),
     };
-    let unreadable = |unread: &Error| {
+    let unreadable = |why: &Error| {
         let (file, what) = (resolved.display(), error.cause());
         let files_kept = files_kept(preserved.as_deref());
-        let message = format!("{file} cannot be loaded, {what}; {}; {files_kept}", unread.cause());
+        let message = format!("{file} cannot be loaded, {what}; {}; {files_kept}", why.cause());
         Err(Error::new(ErrorKind::Io, message))
     };
     let mut also = String::new();
