@@ -110,7 +110,7 @@ impl ClassNumbers {
                     && own.is_none_or(|own| classes[own].id != *id)
                     && !numbered.any(|(class, _)| class.id == *id)
             };
-            // Another form of a class with this name is in the save already. This form gets another id; a load finds it
+            // A class of this name with other fields is in the save already. This one gets another id; a load finds it
             // by its name.
             let others = (1_u32..).map(|i| ClassId::of(&format!("{}#{i}", stored.name)));
             let id = std::iter::once(stored.id).chain(others).find(is_free).unwrap_or(stored.id);

@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind, Result};
 pub(super) const CHUNK: usize = 128;
 
 impl Table<'_> {
-    /// Third pass: turns drafts into shared objects. Each draft comes after the drafts that it points to outside of
+    /// Build pass: turns drafts into shared objects. Each draft comes after the drafts that it points to outside of
     /// cells, because nothing can change such a pointer once its owner is shared.
     pub(super) fn build(&mut self) -> Result<()> {
         if !self.objects.entries.iter().any(|entry| matches!(entry, LoadedObject::Draft(_))) {
@@ -98,7 +98,7 @@ impl Table<'_> {
         edges
     }
 
-    /// Fourth pass: points every reference at its target, in the order in which references were decoded.
+    /// Connect pass: points every reference at its target, in the order in which references were decoded.
     pub(super) fn connect(
         &mut self,
         visit_root: &mut dyn FnMut(&mut Visitor<'_>) -> Result<()>,
@@ -179,7 +179,7 @@ impl Table<'_> {
         black_box(count);
     }
 
-    /// Fifth and sixth pass: runs the `validate` or `after_load` hooks, inner values first.
+    /// Hook passes: runs the `validate` or `after_load` hooks, inner values first.
     pub(super) fn run_hooks(&self, phase: Phase) -> Result<()> {
         if !self.registry.any_traits(|traits| traits.after_load) {
             return Ok(());
@@ -198,7 +198,7 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// Last pass: sets the once cells whose contents close cycles.
+    /// Seal pass: sets the once cells whose contents close cycles.
     pub(super) fn seal(&mut self) {
         let (env, contents) = (self.env, take(&mut self.once_contents));
         let mut connector = Connector::new(self);

@@ -305,7 +305,7 @@ impl<'l> Loader<'l> {
         Ok(())
     }
 
-    /// First pass: creates every object empty, with the factory of its class. Returns the records whose holder in the
+    /// Create pass: creates every object empty, with the factory of its class. Returns the records whose holder in the
     /// program differs from the save, each with the holder in the save.
     fn create(&mut self) -> Result<Vec<(usize, Holder)>> {
         let Table { registry, objects, .. } = &mut self.table;
@@ -391,7 +391,7 @@ impl<'l> Loader<'l> {
         self.table.references.reserve(if self.table.in_chunks { CHUNK } else { records });
     }
 
-    /// Second pass for one object: decodes its record.
+    /// Fill pass for one object: decodes its record.
     pub(super) fn fill_object(&mut self, index: usize) -> Result<()> {
         let env = self.table.env;
         env.guarded(|| self.fill_unguarded(index)).map_err(|error| self.table.named(index, error))
@@ -412,7 +412,7 @@ impl<'l> Loader<'l> {
         self.fill(&record, Some(index), &mut |input| fill(&shared, input))
     }
 
-    /// Second pass for one record: decodes it into a value, and lists its references.
+    /// Fill pass for one record: decodes it into a value, and lists its references.
     fn fill(
         &mut self,
         record: &RecordLocation,

@@ -18,9 +18,9 @@
 //! - Classes: `registry` (enter, check and look up classes), `schemas` (a cache of matched schemas).
 //! - Save: `save` (the work list), `links` (numbers, ids and checks of references), `tables` with `identity` (addresses
 //!   to numbers) and `object_list`, `targets` (lists what an object refers to).
-//! - Load: `load` (the driver of the passes), `table` (the state that decoders see), `loading` (objects by record),
-//!   `references`, `connect`, `rewrite` (conversion of records), `unknown`, `handles`, `fault` (the field of an
-//!   error), `outcome`.
+//! - Load: `load` drives the passes, and `table` is the state that decoders see. `loading` has the objects by record,
+//!   `references` the references to connect. `rewrite` converts records, `unknown` keeps unknown data, and `handles`
+//!   renumbers handles. `fault` finds the field of an error. `outcome` is the result.
 //! - Both: `components` (cycles and an order for building, by Tarjan's algorithm).
 //!
 //! # A save

@@ -98,7 +98,7 @@ impl<'l> Loader<'l> {
     }
 
     /// Adds an object for a value that a record held directly, and that is behind a pointer in the program. Its record
-    /// comes after all others, so the loop of the second pass decodes it too.
+    /// comes after all others, so the loop of the fill pass decodes it too.
     fn add_shared(&mut self, value: SharedValue) -> Result<()> {
         let SharedValue { id: temporary_id, class, holder, payload, defaulted } = value;
         let id = self.first_free.saturating_add(temporary_id - FIRST_TEMPORARY_ID);
@@ -147,7 +147,7 @@ impl<'l> Loader<'l> {
         waits
     }
 
-    /// Second pass for deferred records: objects that wait for a reference, and objects of unknown classes that are
+    /// Fill pass for deferred records: objects that wait for a reference, and objects of unknown classes that are
     /// kept. Each may refer to more of both, so the loop runs until no record is left.
     pub(super) fn fill_deferred(&mut self) -> Result<()> {
         let mut seen = 0;
@@ -187,7 +187,7 @@ impl<'l> Loader<'l> {
         Ok(())
     }
 
-    /// Second pass for an object of an unknown class, which some kept data refers to.
+    /// Fill pass for an object of an unknown class, which some kept data refers to.
     fn keep_object(&mut self, index: usize) -> Result<()> {
         let record = self.table.objects.records.get(index);
         let start = self.table.references.len();
