@@ -237,8 +237,8 @@ impl<'c, 'l> Connector<'c, 'l> {
         }
     }
 
-    /// Points the references of an object, which are at these places, at their targets. `contents` are those that an
-    /// earlier visit set aside; returns those that this one does, if there are any.
+    /// Points the references of an object at their targets. `references` is their range. `contents` has the contents of
+    /// once cells that an earlier visit set aside. Returns the contents that this visit sets aside, if there are any.
     fn connect(
         &mut self,
         references: Range<usize>,

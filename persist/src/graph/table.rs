@@ -52,8 +52,8 @@ pub(super) struct Table<'l> {
     pub(super) record: (u32, u64),
     /// The fields of that record that get their default values without a conversion.
     pub(super) defaulted: DefaultedFields,
-    /// `requested` has the records of unknown classes that are kept. `deferred` has those of them that are still to be
-    /// decoded.
+    /// `requested` has the records of unknown classes that are kept. `deferred` has the records to decode after all
+    /// others.
     pub(super) deferred: VecDeque<usize>,
     pub(super) requested: HashSet<usize>,
     /// Contents of once cells that an earlier visit of an object set aside, by record.

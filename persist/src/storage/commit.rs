@@ -1,8 +1,8 @@
 //! Replaces a save: completely, or not at all.
 //!
-//! The steps are those of `docs/internals/reliability.md`. The old save is first moved to a hidden name. It becomes a
-//! backup only when the new save is in place. Until then no backup is touched, and a save that fails leaves everything
-//! as it was.
+//! The steps are those of `docs/internals/reliability.md`. The new save is written to a temporary file. The old save
+//! then gets a hidden name, and becomes a backup only when the new one is in place. Until then no backup is touched,
+//! and a save that fails leaves everything as it was.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -134,7 +134,7 @@ pub(crate) fn replace_by(
     let resolved = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
     let path = &*resolved;
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
-    // 1.
+    // Step 1: check the name, and lock the save.
     check_name(storage, path)?;
     let lock = lock(storage, path, options.wait)?;
     let is_locked = lock.is_held();
@@ -142,7 +142,7 @@ pub(crate) fn replace_by(
         Some(session) => (session.check)()?,
         None => check_no_session(storage, path)?,
     }
-    // 2.
+    // Step 2: remove the leftovers of a killed program, and read the headers of earlier saves.
     tidy(storage, path, options.backups.max(1))
         .map_err(failed("remove what is left of an earlier save beside"))?;
     let past = Past::read(storage, path, options.backups)?;
@@ -155,7 +155,7 @@ pub(crate) fn replace_by(
         past.remove_surplus(storage);
         place()
     })?;
-    // 7.
+    // Step 7: make a backup of the old save.
     if let Some(old) = old {
         // Renames may become durable out of order. Without this flush, only the backup might survive.
         if old == OldSave::Moved {
@@ -166,11 +166,11 @@ pub(crate) fn replace_by(
         make_backup(storage, path, options.backups)
             .map_err(failed("back up the save before the new one, which is in place,"))?;
     }
-    // 8.
+    // Step 8: flush the names in the folder.
     storage
         .sync_folder(folder_of(path))
         .map_err(failed("flush the folder of the new save, which is in place,"))?;
-    // 9.
+    // Step 9: remove backups beyond the number to keep.
     past.remove_surplus(storage);
     Ok(is_locked)
 }
@@ -195,11 +195,11 @@ fn put(
     write: WriteSave<'_>,
 ) -> Result<Option<OldSave>> {
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
-    // 3.
+    // Step 3: write a temporary file, and flush it.
     let mut temporary = Temporary::create(storage, path, path, lock)
         .map_err(failed("create a temporary file beside"))?;
     temporary.write(|out| write(out, past), failed("flush"))?;
-    // 4.
+    // Step 4: read it back, if asked to, and check that no other program has saved meanwhile.
     if options.verify {
         let save = read_file(storage, &temporary.path, limits)?;
         check(&save, limits).map_err(|error| {
@@ -219,7 +219,7 @@ fn put(
         // The rename changes neither the file nor its stamp.
         session.stamp = storage.stamp(&temporary.path).ok();
     }
-    // 5 and 6.
+    // Steps 5 and 6: give the old save a hidden name, and rename the new one over it.
     let old = names::old(path);
     let has_old = options.backups > 0 && !is_free(storage, path).map_err(failed("back up"))?;
     let how = match has_old {
@@ -490,7 +490,7 @@ pub(super) fn tidy(storage: &dyn Storage, path: &Path, max: u32) -> io::Result<(
     let has_save = !is_free(storage, path)?;
     if !is_free(storage, &old)? {
         match (has_save, was_writing) {
-            // With one name for each file, the program was killed while the save had no name of its own.
+            // Files can have only one name, and the program was killed while the save had no name of its own.
             (false, _) => storage.rename(&old, path)?,
             // The old save has two names, unless another program has replaced the save since.
             (true, true) if are_equal(storage, &old, path)? => storage.remove(&old)?,
