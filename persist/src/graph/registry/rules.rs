@@ -75,9 +75,9 @@ pub(super) fn check_classes(
                     from.version.is_none() && from.function.is_some() && *old == kind
                 });
                 let why = if field.keeps_unknown
-                    && let Some(first) = keeper.replace(field.name)
+                    && let Some(known) = keeper.replace(field.name)
                 {
-                    format!("`{first}` holds all that is unknown already; remove one of the two")
+                    format!("`{known}` holds all that is unknown already; remove one of the two")
                 } else if (field.keeps_unknown || part.other) && *kind != KindSchema::Unknown {
                     let attribute = if part.other { "other" } else { "unknown" };
                     format!(
@@ -160,8 +160,8 @@ fn check_variants(class: &Class) -> Result<()> {
     }
     let mut found: Option<&str> = None;
     for variant in variants.iter().filter(|variant| variant.other) {
-        if let Some(first) = found.replace(variant.name) {
-            let why = format!("`{first}` stands for unknown variants already; remove one `other`");
+        if let Some(known) = found.replace(variant.name) {
+            let why = format!("`{known}` stands for unknown variants already; remove one `other`");
             return Err(refused(class, variant.name, &why));
         }
         if variant.fields.len() > 1 {
