@@ -1,4 +1,4 @@
-//! Definitions of classes as values, whose text people read.
+//! Converts class definitions to values, whose text people read, and back.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use crate::reflect::{Cell, ClassId, Holder, Integer};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema, inner_first};
 use crate::value::{Record, Value};
 
-/// The class of the values that are kinds.
+/// The class name of values that describe kinds.
 const KIND: &str = "kind";
 
-/// A value, or what is wrong with the text that it is read from.
+/// A value, or a description of the mistake in the text that it is read from.
 pub(crate) type Read<T> = std::result::Result<T, String>;
 
-/// How the classes of a program or a save are named.
+/// The names of the classes of a program or a save.
 pub(crate) struct ClassNames<'c> {
     classes: &'c [ClassSchema],
-    /// Names that several classes have.
+    /// The names that several classes share.
     shared: HashSet<&'c str>,
 }
 
@@ -29,7 +29,7 @@ impl<'c> ClassNames<'c> {
         Self { classes, shared }
     }
 
-    /// All of a class.
+    /// Returns the whole definition of a class.
     pub(crate) fn definition(&self, class: &ClassSchema) -> Record {
         let (name, id) = ((&*class.name).into(), class.id.to_string().into());
         let head = [("name", name), ("id", id), ("version", class.version.into())];
@@ -47,7 +47,7 @@ impl<'c> ClassNames<'c> {
         with(record, [form])
     }
 
-    /// The name of a class, with its id if others have the name too.
+    /// Returns the name of a class, with its id if other classes share the name.
     pub(crate) fn class(&self, class: usize) -> Value {
         let class = &self.classes[class];
         let mut mention = Record::new(&*class.name);
@@ -99,16 +99,16 @@ impl<'c> ClassNames<'c> {
             }
             KindSchema::Dynamic(name) => word("Dyn", (&**name).into()),
             KindSchema::Handle(name) => word("Handle", (&**name).into()),
-            // The words of the kinds without parts are the library's own.
+            // Kinds without parts have the library's own words.
             scalar => scalar.display(&[]).into(),
         }
     }
 }
 
-/// Reads classes, and what mentions them.
+/// Reads class definitions, and references to classes.
 #[derive(Default)]
 pub(crate) struct ClassReader<'v> {
-    /// By their names.
+    /// The id and index of each class, by its name.
     known: HashMap<&'v str, Vec<(ClassId, usize)>>,
 }
 
@@ -153,7 +153,7 @@ impl<'v> ClassReader<'v> {
         Ok(classes)
     }
 
-    /// The class that a record without fields names.
+    /// Returns the class that a record without fields names.
     pub(crate) fn class(&self, mention: &Value) -> Read<usize> {
         let Value::Struct(record) = mention else {
             return Err(format!("{} is no class, such as `Hero {{}}`", shown(mention)));
@@ -253,7 +253,7 @@ impl<'v> ClassReader<'v> {
         })
     }
 
-    /// A kind that begins with a word.
+    /// Reads a kind that begins with a word.
     fn word(&self, value: &Value, word: Option<&str>, depth: u32) -> Read<KindSchema> {
         let [of, in_holder, to] = parts(value, KIND, ["of", "holder", "to"])?;
         let name = || text(of, "of").map(Arc::from);
@@ -274,13 +274,13 @@ impl<'v> ClassReader<'v> {
     }
 }
 
-/// The kinds without parts.
+/// Iterates over the kinds without parts.
 fn scalars() -> impl Iterator<Item = KindSchema> {
     let compact = Integer::ALL.into_iter().map(KindSchema::Compact);
     SCALARS.into_iter().chain([KindSchema::Unknown]).chain(compact)
 }
 
-/// A holder without a target: `Rc<RefCell>`.
+/// Returns the text of a holder without its target, such as `Rc<RefCell>`.
 pub(crate) fn cell_of(holder: Holder) -> String {
     match holder.parts() {
         Some((pointer, Cell::None)) => format!("{pointer:?}"),
@@ -317,7 +317,7 @@ pub(crate) fn with<const N: usize>(mut record: Record, fields: [(&str, Value); N
     record
 }
 
-/// The fields of a record of a class, by their names; there must be no others.
+/// Returns the fields of a record of a class by their names. Returns an error if it has other fields.
 pub(crate) fn parts<'v, const N: usize>(
     value: &'v Value,
     class: &str,
@@ -343,7 +343,7 @@ pub(crate) fn list<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v [Value]
     }
 }
 
-/// A value, or the beginning of a long one.
+/// Returns the text of a value, or the beginning of a long one.
 pub(crate) fn shown(value: &Value) -> String {
     let text = value.to_string();
     if text.len() <= 60 { text } else { text.chars().take(60).chain("...".chars()).collect() }

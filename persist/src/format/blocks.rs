@@ -1,4 +1,4 @@
-//! The blocks of a save and what ends it, as bytes.
+//! The blocks of a save, its trailer, and its digest, as bytes.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -9,23 +9,23 @@ use super::header::{cut_short, damaged};
 use super::{BLOCK_HEAD, BLOCK_TRAILER, CRC_SIZE, Header, TRAILER_SIZE};
 use crate::{Error, Limits, Result};
 
-/// A block whose checksum is right.
+/// A block with a correct checksum.
 pub(super) struct Block {
     pub(super) tag: u8,
-    /// Where it begins, and where its content ends.
+    /// Offsets of its tag and of the end of its content.
     pub(super) at: usize,
     pub(super) end: usize,
 }
 
 impl Block {
-    /// The tag of a block and where its content ends, by its head.
+    /// Returns the tag of the block at `at` and the end of its content, from its head.
     pub(super) fn head(save: &[u8], at: usize) -> Option<(u8, usize)> {
         let [tag, length @ ..] = save.get(at..)?.first_chunk::<BLOCK_HEAD>()?;
         let length = u32::from_le_bytes(*length) as usize;
         Some((*tag, (at + BLOCK_HEAD).saturating_add(length)))
     }
 
-    /// The content that ends there, with its head, is what its checksum says; `None` if it is cut off.
+    /// Returns whether the checksum of a block matches its head and content, or `None` if the block is cut off.
     pub(super) fn is_whole(save: &[u8], at: usize, end: usize) -> Option<bool> {
         let crc = save.get(end..)?.first_chunk()?;
         Some(crc32fast::hash(&save[at..end]) == u32::from_le_bytes(*crc))
@@ -55,16 +55,16 @@ impl Block {
     }
 }
 
-/// Whether the blocks of a save have their checksums.
+/// Says whether the blocks of a save have checksums.
 #[derive(Clone, Copy)]
 pub(crate) enum Checksums {
-    /// They must be right.
+    /// They have, and a wrong checksum is an error.
     Right,
-    /// A snapshot in memory has none.
+    /// They have none: the save is a snapshot in memory.
     None,
 }
 
-/// Reads the blocks of a save from the offset of the first one on, and the trailer after them, whose offset is returned.
+/// Passes each block of a save from offset `at` on to `take`, and returns the trailer with its offset.
 pub(super) fn each_block(
     (save, checksums): (&[u8], Checksums),
     mut at: usize,
@@ -86,25 +86,25 @@ pub(super) fn each_block(
     Ok((at, trailer))
 }
 
-/// Checks a number of the trailer, which is at that offset.
-pub(super) fn check_count(at: usize, told: u64, found: u64, what: &str) -> Result<()> {
-    if told == found {
+/// Compares a count in the trailer, which is at offset `at`, with the count that was found.
+pub(super) fn check_count(at: usize, expected: u64, found: u64, what: &str) -> Result<()> {
+    if expected == found {
         return Ok(());
     }
-    Err(damaged(at, &format!("the trailer counts {told} {what}, there are {found}")))
+    Err(damaged(at, &format!("the trailer counts {expected} {what}, there are {found}")))
 }
 
-/// What ends a save.
+/// The trailer of a save.
 #[derive(Clone, Copy)]
 pub(crate) struct Trailer {
     pub(super) records: u64,
     pub(super) definitions: u64,
-    /// Bytes of the save, this included.
+    /// Bytes of the whole save, including the trailer.
     pub(super) length: u64,
 }
 
 impl Trailer {
-    /// `None` if it is none, or damaged.
+    /// Returns `None` if the bytes are no trailer, or a damaged one.
     pub(super) fn read(bytes: &[u8; TRAILER_SIZE]) -> Option<Self> {
         let (content, crc) = bytes.split_at(TRAILER_SIZE - CRC_SIZE);
         let is_whole = crc32fast::hash(content) == LittleEndian::read_u32(crc);
@@ -125,10 +125,10 @@ impl Trailer {
     }
 }
 
-/// What the two ends of a save say of it.
+/// The header of a save, and whether its trailer is in place.
 pub(crate) struct Ends {
     pub(crate) header: Header,
-    /// True if it ends with its trailer, so that nothing is cut off; what is between may be damaged.
+    /// True if the save ends with its trailer, so that nothing is cut off. The bytes in between may be damaged.
     pub(crate) is_whole: bool,
 }
 
@@ -146,7 +146,7 @@ impl Ends {
         Ok(Self { header, is_whole })
     }
 
-    /// True if a file ends with the trailer of a save of its length.
+    /// Returns true if a file ends with a trailer that has the length of the file.
     pub(crate) fn is_at_end(file: &mut (impl Read + Seek + ?Sized)) -> io::Result<bool> {
         let size = file.seek(SeekFrom::End(0))?;
         let Some(start) = size.checked_sub(TRAILER_SIZE as u64) else { return Ok(false) };
@@ -157,25 +157,25 @@ impl Ends {
     }
 }
 
-/// Which save something follows: a digest of its blocks, and its generation.
+/// Identifies the save that a journal follows, by a digest of its blocks and its generation.
 ///
-/// The digest of the blocks identifies what was saved. It does not change when the header is written again, as when two
-/// devices are reconciled. The generation distinguishes two saves of one content.
+/// The digest of the blocks identifies the content. It does not change if only the header is rewritten, as when two
+/// devices are reconciled. The generation distinguishes two saves of the same content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digest(pub(crate) [u8; Self::SIZE]);
 
 impl Digest {
-    /// A hash of all bytes between the header and the trailer, how many these are, and the generation.
+    /// Bytes of a digest: a hash of all bytes between header and trailer, their number, and the generation.
     pub(crate) const SIZE: usize = 16 + 8 + 8;
 
-    /// The digest of a whole save.
+    /// Returns the digest of a whole save.
     pub(crate) fn of(save: &[u8]) -> Result<Self> {
         let (Header { generation, .. }, start) = Header::parse(save)?;
         let Some((blocks, _)) = save[start..].split_last_chunk::<TRAILER_SIZE>() else {
             return Err(cut_short(save.len()));
         };
         let mut digest = [0; Self::SIZE];
-        // Of 128 bits, so that no two saves have the same by chance.
+        // 128 bits, so that two saves do not collide by chance.
         LittleEndian::write_u128(&mut digest, XxHash3_128::oneshot(blocks));
         LittleEndian::write_u64(&mut digest[16..], blocks.len() as u64);
         LittleEndian::write_u64(&mut digest[24..], generation);
@@ -186,7 +186,7 @@ impl Digest {
         LittleEndian::read_u64(&self.0[24..])
     }
 
-    /// True if both are of saves that hold the same.
+    /// Returns true if both digests are of saves with the same content.
     pub(crate) fn has_content_of(&self, other: &Self) -> bool {
         self.0[..24] == other.0[..24]
     }

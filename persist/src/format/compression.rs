@@ -2,15 +2,16 @@ use std::io;
 
 use super::{BLOCK_LZ4, BLOCK_ZSTD};
 
-/// How the blocks of a save are compressed, each on its own, so that damage stays where it is.
+/// How the blocks of a save are compressed. Each block is compressed on its own, so that damage in one does not spread.
 ///
-/// A save says how each of its blocks is compressed: what is set here is for saving only. A program
-/// without the feature of a save's compression gets [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported),
-/// which names the feature.
+/// This setting is for saving only: a save itself says how each of its blocks is compressed. Loading a save whose
+/// compression needs a feature that the program was built without returns
+/// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported). The message names the feature.
 ///
-/// The same state gives the same bytes as long as the compressing crate stays the same.
+/// Equal states give equal bytes as long as the version of the compressing crate does not change.
 ///
-/// Without their features `Lz4` and `Zstd` are not there: `persist = { version = "...", features = ["lz4"] }` in `Cargo.toml`.
+/// The variants `Lz4` and `Zstd` exist only with their features: `persist = { version = "...", features = ["lz4"] }` in
+/// `Cargo.toml`.
 ///
 /// # Example
 ///
@@ -29,26 +30,28 @@ use super::{BLOCK_LZ4, BLOCK_ZSTD};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Compression {
-    /// Not at all.
+    /// Blocks are not compressed.
     #[default]
     None,
-    /// By LZ4: fast both ways, in safe Rust. With the feature `lz4`.
+    /// LZ4: compresses and decompresses fast, in safe Rust. Needs the feature `lz4`.
     #[cfg(feature = "lz4")]
     Lz4,
-    /// By Zstandard at a level from 1, fast, to 22, small; 3 is usual, and a level beyond either end is
-    /// taken as that end. Smaller than LZ4, and slower. With the feature `zstd`, which builds a library in C: it
-    /// needs a C compiler, and what is promised of safe Rust does not hold for it.
+    /// Zstandard at a level from 1 (fast) to 22 (small). Level 3 is usual, and other numbers count as the nearest
+    /// level.
+    ///
+    /// The result is smaller than with LZ4, and takes longer. Needs the feature `zstd`, which builds a library in C: it
+    /// requires a C compiler, and the promise of safe Rust does not cover it.
     #[cfg(feature = "zstd")]
     Zstd(i32),
 }
 
 impl Compression {
-    /// The level at which a document writes what was written at an unknown one.
+    /// The level at which a document is written if it was read from a save, which does not record its level.
     #[cfg(feature = "zstd")]
     const USUAL_LEVEL: i32 = 3;
 
-    /// The compression of blocks with this tag, `None` if it is no tag of one; else the
-    /// feature that is off.
+    /// Returns the compression of blocks with this tag, or the name of the feature that it lacks. Returns `None` for
+    /// other tags.
     pub(super) fn of(tag: u8) -> Option<Result<Self, &'static str>> {
         match tag {
             #[cfg(feature = "lz4")]
@@ -64,21 +67,21 @@ impl Compression {
     }
 }
 
-/// The most bytes that a frame can hold for each of its own: what says that it holds more is refused before
-/// anything is allocated.
-pub(super) fn most_for_each(tag: u8) -> u64 {
+/// Returns the maximum number of bytes that one byte of a frame can stand for. A frame that claims more is refused
+/// before memory is allocated for it.
+pub(super) fn max_ratio(tag: u8) -> u64 {
     match tag {
-        // A match grows by 255 with each byte of its length.
+        // Each further length byte adds at most 255 bytes to a match.
         BLOCK_LZ4 => 255,
-        // 128 KiB are a block of four bytes.
+        // A block of four bytes can stand for 128 KiB.
         _ => 32 << 10,
     }
 }
 
-/// Compresses and decompresses frames; what Zstandard allocates for one serves the next.
+/// Compresses and decompresses frames. The memory that Zstandard allocates for one frame is reused for the next.
 #[derive(Default)]
 pub(super) struct Codec {
-    /// Bytes that the compressed blocks of a save so far hold.
+    /// The number of bytes that the compressed blocks so far hold, decompressed.
     pub(super) contents: u64,
     #[cfg(feature = "zstd")]
     compressor: Option<zstd::bulk::Compressor<'static>>,
@@ -96,7 +99,7 @@ pub(super) struct Codec {
     )
 )]
 impl Codec {
-    /// Appends one frame of some bytes, which come in pieces, and returns the tag of its block.
+    /// Appends one frame with the bytes of all pieces, and returns the tag of its block, or `None` without compression.
     pub(super) fn compress(
         &mut self,
         compression: Compression,
@@ -130,7 +133,7 @@ impl Codec {
         }
     }
 
-    /// Fills `out` from one frame that holds exactly as much.
+    /// Fills `out` from one frame. Returns an error if the frame does not hold exactly that many bytes.
     pub(super) fn decompress(
         &mut self,
         compression: Compression,
@@ -155,7 +158,7 @@ impl Codec {
                     Some(decompressor) => decompressor,
                     none => none.insert(zstd::bulk::Decompressor::new()?),
                 };
-                // Else it would take several frames, and skip some.
+                // Without these checks, the decompressor would accept several frames, and skip some.
                 frame.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
                     && find_frame_compressed_size(frame).is_ok_and(|length| length == frame.len())
                     && matches!(get_frame_content_size(frame), Ok(Some(size)) if size == out.len() as u64)
@@ -166,12 +169,12 @@ impl Codec {
     }
 }
 
-/// True if the parts of an LZ4 frame end with its end mark, and nothing follows. The decoder takes a frame that is
-/// cut off between two parts, and a second one after it.
+/// Returns true if an LZ4 frame ends with its end mark, and nothing follows. The decoder alone accepts a frame that is
+/// cut off between two parts, and a second frame after the first.
 #[cfg(feature = "lz4")]
 fn is_one_lz4_frame(frame: &[u8]) -> bool {
-    // The descriptor that `docs/reference/format.md` fixes: magic; version 1, linked parts, no checksums; parts of at
-    // most 64 KiB; its checksum.
+    // The descriptor that `docs/reference/format.md` fixes: the magic number; version 1, linked parts, no checksums;
+    // parts of at most 64 KiB; its own checksum.
     let Some(mut rest) = frame.strip_prefix(&[0x04, 0x22, 0x4d, 0x18, 0x40, 0x40, 0xc0]) else {
         return false;
     };
@@ -180,7 +183,7 @@ fn is_one_lz4_frame(frame: &[u8]) -> bool {
         if size == 0 {
             return after.is_empty();
         }
-        // The highest bit marks a part that is not compressed, and may be empty.
+        // The highest bit marks a part that is not compressed. Such a part may be empty.
         match after.get((size & 0x7fff_ffff) as usize..) {
             Some(after) => rest = after,
             None => return false,

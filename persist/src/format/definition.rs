@@ -1,4 +1,4 @@
-//! Class definitions: how a save states its own schema.
+//! Class definitions: the schema that a save holds of itself.
 
 use std::collections::HashSet;
 use std::mem::discriminant;
@@ -18,13 +18,13 @@ const FORM_STRUCT: u8 = 0;
 const FORM_ENUM: u8 = 1;
 const FORM_VALUE: u8 = 2;
 
-/// The bit of a form that says that the lowest version follows that may read the class.
+/// The bit of a form which says that the lowest version that may read the class follows.
 const SINCE: u8 = 0x80;
 
-/// The bit of a field's flags that says that a number follows.
+/// The bit of a field's flags which says that the field's number follows.
 const FIELD_ID: u8 = 0x01;
 
-/// Kinds may nest this deep in a definition, on both sides.
+/// Maximum nesting of kinds in a definition, for writers and readers. It bounds the recursion of the reader.
 pub(crate) const KIND_DEPTH: u32 = 64;
 
 const OPTION: u8 = 16;
@@ -41,7 +41,7 @@ const HANDLE: u8 = 26;
 const UNKNOWN: u8 = 27;
 const COMPACT: u8 = 28;
 
-/// The kinds without parts; a kind's tag is its index.
+/// The kinds without parts. The tag of such a kind is its index here.
 pub(crate) const SCALARS: [KindSchema; 16] = [
     KindSchema::Unit,
     KindSchema::Bool,
@@ -61,8 +61,8 @@ pub(crate) const SCALARS: [KindSchema; 16] = [
     KindSchema::Text,
 ];
 
-/// The largest length of one record or definition: a block with it and what
-/// was before it still has a length of 32 bits.
+/// Maximum length of one record or definition. A block with it and the items before it then still has a length of 32
+/// bits.
 const LONGEST_ITEM: usize = u32::MAX as usize - 2 * BLOCK_SIZE;
 
 pub(super) fn item_length(length: usize, class: &str) -> Result<u32> {
@@ -75,10 +75,10 @@ pub(super) fn item_length(length: usize, class: &str) -> Result<u32> {
     }
 }
 
-/// The file's number of a class, which is held by value, or the target of a reference.
+/// Returns the number that a class has in the file. The class is held by value, or by a reference in a holder.
 type NumberOf<'n> = &'n dyn Fn(usize, Option<Holder>) -> u64;
 
-/// Appends a definition.
+/// Appends the definition of a class, whose mentioned classes have the numbers of `number`.
 pub(super) fn push(class: &ClassSchema, number: NumberOf<'_>, out: &mut Vec<u8>) -> Result<()> {
     let start = out.len();
     out.extend_from_slice(&[0; DEFINITION_HEAD]);
@@ -178,13 +178,13 @@ fn write_kind(kind: &KindSchema, number: NumberOf<'_>, out: &mut Vec<u8>) {
 }
 
 fn scalar_tag(scalar: &KindSchema) -> u8 {
-    let is_it = |kind: &KindSchema| discriminant(kind) == discriminant(scalar);
-    let tag = SCALARS.iter().position(is_it).unwrap_or_default();
+    let is_match = |kind: &KindSchema| discriminant(kind) == discriminant(scalar);
+    let tag = SCALARS.iter().position(is_match).unwrap_or_default();
     u8::try_from(tag).unwrap_or_default()
 }
 
-/// Reads a definition from its body, which ends at that offset of the save; class numbers become indices, checked by the
-/// caller.
+/// Reads a definition from its body, which ends at offset `end` of the save. Class numbers become indices, which the
+/// caller checks.
 pub(super) fn read(body: &[u8], end: usize, limits: &Limits) -> Result<ClassSchema> {
     let mut links = NoLinks::default();
     let env = Env::bare(limits);
@@ -195,7 +195,7 @@ pub(super) fn read(body: &[u8], end: usize, limits: &Limits) -> Result<ClassSche
     let error = match result {
         Ok(class) if input.rest().is_empty() => return Ok(class),
         Ok(_) => damaged(at, "a definition is longer than its content"),
-        // The number is the last byte that was read.
+        // The unknown number is the last byte that was read.
         Err(error) if error.kind() == ErrorKind::UnknownKind => {
             let (subject, dot, field) = match error.field() {
                 Some(field) => ("field", ".", field),
@@ -213,12 +213,12 @@ pub(super) fn read(body: &[u8], end: usize, limits: &Limits) -> Result<ClassSche
     Err(if name.is_empty() { error } else { error.in_class(name) })
 }
 
-/// Something is against a rule of the format.
+/// Returns the error for a violated rule of the format.
 fn bad(rule: impl Into<String>) -> Error {
     Error::new(ErrorKind::Damaged, rule)
 }
 
-/// A number is none that this library knows.
+/// Returns the error for a number that this library does not know.
 fn unknown(what: &str, tag: u8) -> Error {
     error!(ErrorKind::UnknownKind, "{what} {tag:#x}")
 }
@@ -266,7 +266,7 @@ fn read_since(version: u32, input: &mut Decoder<'_>) -> Result<u32> {
     since.ok_or_else(|| bad("the lowest version that may read a class is 0 or over its own"))
 }
 
-/// A count of things of at least one byte each.
+/// Reads a count of elements that take at least one byte each. So a count that exceeds the bytes left is malformed.
 fn elements(input: &mut Decoder<'_>) -> Result<usize, Fail> {
     let count = input.count()?;
     if count > input.rest().len() { Err(Fail::Count) } else { Ok(count) }
@@ -283,7 +283,7 @@ fn read_fields(input: &mut Decoder<'_>) -> Result<Vec<FieldSchema>> {
     Ok(fields)
 }
 
-/// Reads what follows the name of a field.
+/// Reads the number and kind of a field, which follow its name.
 fn read_field(input: &mut Decoder<'_>) -> Result<(Option<u32>, KindSchema)> {
     let id = match input.value::<u8>()? {
         0 => None,
@@ -339,8 +339,8 @@ fn read_kind(input: &mut Decoder<'_>, depth: u32) -> Result<KindSchema> {
     })
 }
 
-/// Reads what follows the tag of a kind without kinds inside. Apart, as kinds are read
-/// recursively: what it needs would be on the stack at each level.
+/// Reads the rest of a kind without kinds inside. It is a separate function because kinds are read recursively: its
+/// local variables would take stack at each level.
 #[inline(never)]
 fn read_named(tag: u8, input: &mut Decoder<'_>) -> Result<KindSchema> {
     Ok(match tag {
@@ -358,8 +358,8 @@ fn read_named(tag: u8, input: &mut Decoder<'_>) -> Result<KindSchema> {
         UNKNOWN => KindSchema::Unknown,
         COMPACT => {
             let tag = input.value::<u8>()?;
-            let is_it = |integer: &Integer| scalar_tag(&(*integer).into()) == tag;
-            let integer = Integer::ALL.into_iter().find(is_it);
+            let is_match = |integer: &Integer| scalar_tag(&(*integer).into()) == tag;
+            let integer = Integer::ALL.into_iter().find(is_match);
             KindSchema::Compact(integer.ok_or_else(|| unknown("a compact kind", tag))?)
         }
         tag => return Err(unknown("kind", tag)),
@@ -375,7 +375,7 @@ fn read_holder(input: &mut Decoder<'_>) -> Result<(Holder, bool)> {
     }
 }
 
-/// Numbers in a file begin with 1.
+/// Reads a class number as an index. Numbers in a file begin with 1.
 fn class_index(input: &mut Decoder<'_>) -> Result<usize> {
     input.count()?.checked_sub(1).ok_or_else(|| bad("a kind is of class number 0"))
 }

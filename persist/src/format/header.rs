@@ -11,34 +11,34 @@ use super::{
 };
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// Bytes before the header's fields: magic, version, flags, length.
+/// Bytes before the header's fields: magic number, version, flags and length.
 const FIXED: usize = 16;
 
-/// Bytes for which the fields of a header besides the metadata have room.
+/// Maximum length of the fields of a header other than the metadata.
 const OTHER_FIELDS: u64 = 256 << 10;
 
-/// What a save says of itself before its first object.
+/// The header of a save: which program wrote it, and its place among other saves of the same slot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Header {
-    /// Format version of the file; 0 before it was written.
+    /// Format version of the file, or 0 before it is written.
     pub format: u16,
-    /// Name of the program that wrote it, if it gave one.
+    /// Name of the program that wrote the save, if the program set one.
     pub application: Option<String>,
-    /// Version of that program, in its own words.
+    /// Version of that program, as the program sets it.
     pub application_version: Option<String>,
-    /// Grows with every save of a file, so that the newer of two copies is known without a clock;
-    /// 0 in a save that was not made for a file.
+    /// Counts the saves of a file, so that the newer of two copies is known without a clock. It is 0 in a save that was
+    /// not made for a file.
     pub generation: u64,
-    /// What the program says of the save.
+    /// The metadata that the program added.
     pub(crate) metadata: Option<Metadata>,
-    /// Which saves it comes after.
+    /// The saves that this save continues.
     pub(crate) version: VersionVector,
-    /// The fields that this version of the library does not know, as they stand in the header.
+    /// The bytes of header fields that this version of the library does not know.
     pub(crate) unknown: Vec<u8>,
 }
 
-/// A whole save in the header of another.
+/// Metadata: a whole save inside the header of another.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Metadata(pub(crate) Arc<[u8]>);
 
@@ -59,8 +59,9 @@ impl Header {
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::NotASave`], [`ErrorKind::NewerFormat`],
-    /// [`ErrorKind::Truncated`] or [`ErrorKind::Damaged`].
+    /// Returns [`ErrorKind::NotASave`] for other bytes, and [`ErrorKind::NewerFormat`] for a save of a newer version of
+    /// the library. Returns [`ErrorKind::Truncated`] if the bytes end in the header, and [`ErrorKind::Damaged`] if its
+    /// checksum does not match.
     ///
     /// ```
     /// let save = persist::to_vec(&7_u8)?;
@@ -71,25 +72,26 @@ impl Header {
         Self::parse(save).map(|(header, _)| header)
     }
 
-    /// Reads the header of a save that is read no further than that.
+    /// Reads the header of a save from a reader, and reads no further.
     ///
     /// # Errors
     ///
-    /// Those of [`read`](Self::read), [`ErrorKind::TooLarge`] over the default of [`Limits::metadata`], and what the reader returns.
+    /// Returns the same errors as [`read`](Self::read), errors of the reader, and [`ErrorKind::TooLarge`] if the
+    /// metadata is larger than the default of [`Limits::metadata`].
     pub fn from_reader(reader: impl Read) -> Result<Self> {
         Self::within(reader, &Limits::DEFAULT)
     }
 
-    /// Reads the header within other limits than the default ones.
+    /// Reads the header like [`from_reader`](Self::from_reader), within other limits than the default ones.
     ///
     /// # Errors
     ///
-    /// Those of [`from_reader`](Self::from_reader).
+    /// Returns the same errors as [`from_reader`](Self::from_reader), within `limits`.
     pub fn within(mut reader: impl Read, limits: &Limits) -> Result<Self> {
         Self::of_file(&mut reader, u64::MAX, limits)
     }
 
-    /// Reads the header of a file of `size` bytes: one that says it is longer is damaged.
+    /// Reads the header of a file of `size` bytes. A header that claims to be longer is damaged.
     pub(super) fn of_file(reader: &mut dyn Read, size: u64, limits: &Limits) -> Result<Self> {
         let check = |length| limits.check_header(length, OTHER_FIELDS);
         let header = Self::read(&Self::bytes_of(reader, size, &check)?)?;
@@ -97,7 +99,7 @@ impl Header {
         Ok(header)
     }
 
-    /// Reads the bytes of the header of a file of `size` bytes, unless its length is refused.
+    /// Reads the bytes of the header of a file of `size` bytes, unless `check_length` refuses the length.
     pub(super) fn bytes_of(
         reader: &mut dyn Read,
         size: u64,
@@ -107,7 +109,7 @@ impl Header {
         let mut reader = reader.take(FIXED as u64);
         let mut bytes = Vec::new();
         reader.read_to_end(&mut bytes).map_err(failed)?;
-        // Of what is no save, no length counts.
+        // Only a save has a length in this place.
         if let Some(length) = bytes.get(12..FIXED).filter(|_| bytes.starts_with(&MAGIC)) {
             let length = u64::from(LittleEndian::read_u32(length));
             let is_newer = LittleEndian::read_u16(&bytes[8..10]) > FORMAT_VERSION;
@@ -116,7 +118,7 @@ impl Header {
             }
             check_length(length)?;
             reader.set_limit(length + 4);
-            // One read for most headers; a longer one may only say that it is long.
+            // Most headers take one read. The reservation is small, since a malicious header may claim any length.
             bytes.reserve(usize::try_from(length + 4).unwrap_or(usize::MAX).min(4 << 10));
             reader.read_to_end(&mut bytes).map_err(failed)?;
         }
@@ -127,7 +129,7 @@ impl Header {
         let mut bytes = MAGIC.to_vec();
         bytes.extend_from_slice(&FORMAT_VERSION.to_le_bytes());
         bytes.extend_from_slice(&[0; 6]);
-        // The setters bound the texts and the metadata, so that their lengths fit.
+        // The lengths fit, since the setters limit texts and metadata.
         let mut field = |tag: u8, content: Option<&[u8]>| {
             let Some(content) = content else { return };
             bytes.push(tag);
@@ -151,13 +153,13 @@ impl Header {
         self.metadata.as_ref().map_or(0, |Metadata(bytes)| bytes.len() as u64)
     }
 
-    /// The length in bytes that a header says that it has.
+    /// Returns the length in bytes that a header claims to have.
     pub(super) fn length(save: &[u8]) -> Option<usize> {
         let length = LittleEndian::read_u32(save.get(12..FIXED)?) as usize;
         FIXED.checked_add(length)?.checked_add(4)
     }
 
-    /// The header and its length in bytes.
+    /// Returns the header and its length in bytes.
     pub(super) fn parse(save: &[u8]) -> Result<(Self, usize)> {
         if !save.starts_with(&MAGIC[..save.len().min(MAGIC.len())]) || save.is_empty() {
             return Err(not_a_save(save));
@@ -249,16 +251,16 @@ impl Header {
     }
 }
 
-/// How a save stands to another save of the same slot.
+/// The relation of a save to another save of the same slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lineage {
-    /// They are one save.
+    /// Both are the same save.
     Same,
     /// This save continues the other: nothing is lost if it replaces the other.
     Newer,
     /// The other save continues this one: nothing is lost if the other replaces it.
     Older,
-    /// Each has, or may have, what the other does not.
+    /// Each save has, or may have, content that the other lacks.
     Diverged,
 }
 
@@ -284,34 +286,34 @@ impl Lineage {
 }
 
 impl Header {
-    /// The devices that made this save and those that it continues, by name, each with the number of saves it made.
+    /// Iterates over the devices that made this save and those that it continues, each with its number of saves.
     ///
-    /// Empty if no program with a [device](crate::Saves::device) made any of them. The name is empty for saves
-    /// that a program without a device made since.
+    /// The iterator is empty if no program with a [device](crate::Saves::device) made any of them. The name is empty
+    /// for saves that a program without a device made later.
     pub fn devices(&self) -> impl Iterator<Item = (&str, u64)> {
         self.version.devices().into_iter()
     }
 
-    /// Each device and epoch with its count.
+    /// Iterates over the counts by device and epoch.
     pub(crate) fn counts(&self) -> impl Iterator<Item = (&str, u64, u64)> {
         self.version.counts()
     }
 
-    /// Sets what [`counts`](Self::counts) returns; `None` if a save cannot have them.
+    /// Sets the counts that [`counts`](Self::counts) returns. Returns `None` if they are invalid.
     pub(crate) fn set_counts(&mut self, counts: Vec<(String, u64, u64)>) -> Option<()> {
         self.version = VersionVector::of(counts)?;
         Some(())
     }
 
-    /// Whether this save continues another save of the same slot, as far as the headers show.
+    /// Returns whether this save continues another save of the same slot, as far as the headers show.
     ///
-    /// It does if every save that the other counts is counted here. Where neither was made with a
-    /// [device](crate::Saves::device), the larger generation is the newer one; that does not show whether they
-    /// differ. Where one was, the other is older if its generation is from before the first count.
+    /// It does if every save that the other counts is counted here too. If neither was made with a
+    /// [device](crate::Saves::device), the larger generation is newer; that does not show whether the two diverged. If
+    /// only one was, the other is older if its generation precedes the first count.
     ///
-    /// Whatever does not fit together is [`Lineage::Diverged`]: equal counts in headers that differ, more counts without a
-    /// larger generation, or a save that was not made for a file beside one that was. Headers that are equal are [`Lineage::Same`];
-    /// [`Slot::compare`](crate::save::Slot::compare) compares the content that follows them, too.
+    /// Contradictions are [`Lineage::Diverged`]: equal counts in headers that differ, more counts without a larger
+    /// generation, or a save that was not made for a file beside one that was. Equal headers are [`Lineage::Same`].
+    /// [`Slot::compare`](crate::save::Slot::compare) also compares the content after the headers.
     ///
     /// # Example
     ///
@@ -344,8 +346,8 @@ impl Header {
             (true, true) => Some(by_generation),
             (true, false) => return other.compare(self).reversed(),
             (false, true) => {
-                let before = self.generation.saturating_sub(self.version.total());
-                (other.generation <= before).then_some(Ordering::Greater)
+                let base = self.generation.saturating_sub(self.version.total());
+                (other.generation <= base).then_some(Ordering::Greater)
             }
             (false, false) => {
                 match (self.version.covers(&other.version), other.version.covers(&self.version)) {
@@ -363,8 +365,8 @@ impl Header {
     }
 }
 
-/// True if the checksum of the header is right for this library's format and no flags, whatever the header says:
-/// then the number alone is damaged, and a backup may be whole.
+/// Returns true if the checksum of the header matches for this library's format and no flags. Then only the format
+/// number is damaged, and a backup may be whole.
 fn is_of_this_format(save: &[u8]) -> bool {
     let header = Header::length(save).and_then(|length| save.get(..length));
     let Some((content, crc)) = header.and_then(|header| header.split_last_chunk()) else {
@@ -376,7 +378,7 @@ fn is_of_this_format(save: &[u8]) -> bool {
     crc32fast::hash(&content) == u32::from_le_bytes(*crc)
 }
 
-/// The save ends too early.
+/// Returns the error for a save that ends too early.
 pub(super) fn cut_short(length: usize) -> Error {
     error!(
         ErrorKind::Truncated,
@@ -385,7 +387,7 @@ pub(super) fn cut_short(length: usize) -> Error {
     .at(length as u64)
 }
 
-/// Something at a place is not what was written.
+/// Returns the error for damage at an offset.
 pub(super) fn damaged(at: usize, what: &str) -> Error {
     error!(ErrorKind::Damaged, "the save is damaged: {what}; restore a backup").at(at as u64)
 }

@@ -8,43 +8,44 @@ use crate::reflect::{ClassId, Holder};
 use crate::schema::{ClassSchema, KindSchema, Program, Stored, is_same_class};
 use crate::{Error, Result};
 
-/// The numbers of the classes in a save that is being written.
+/// The numbers of the classes in a save that is being written, and the definitions that are not written yet.
 #[derive(Default)]
 pub(crate) struct ClassNumbers {
-    /// By index of the program's class; 0 where it has none yet.
+    /// The numbers by the index of the program's class, or 0 for classes without one.
     own: Vec<u64>,
-    /// Numbers of classes that were kept from other saves, by the address of the schema and the index. With a holder:
-    /// where the objects in it are the program's, to which references of kept values lead.
-    foreign: HashMap<(usize, usize, Option<Holder>), u64>,
-    /// Holds on to those schemas, whose addresses are taken.
+    /// Numbers of classes of unknown data from other saves, by the address of the schema and the index. Entries with a
+    /// holder are for targets of references in unknown data, whose objects are in the program's form.
+    unknown: HashMap<(usize, usize, Option<Holder>), u64>,
+    /// The schemas of those classes. They are held so that no other schema gets the address of one.
     schemas: Vec<Arc<Stored>>,
-    /// Ids of the kept classes in this save.
+    /// Ids of the classes of unknown data in this save.
     ids: HashSet<ClassId>,
-    /// Definitions that are not written yet, and how many they are.
+    /// The definitions that are not written yet, and their number.
     pending: Vec<u8>,
     count: u64,
-    /// A definition was too long.
+    /// The error of a definition that was too long.
     failed: Option<Error>,
     last: u64,
 }
 
-/// A class that just got a number, and the address of its schema if it was kept from another save.
+/// A class that has just got a number. The address is that of its schema, if the class is one of unknown data.
 type Fresh<'c> = (Cow<'c, ClassSchema>, Option<usize>);
 
 impl ClassNumbers {
-    /// Forgets the classes, for another save; keeps the memory.
+    /// Removes the classes for another save, and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.own.clear();
-        self.foreign.clear();
+        self.unknown.clear();
         self.schemas.clear();
         self.ids.clear();
         self.pending.clear();
         (self.count, self.failed, self.last) = (0, None, 0);
     }
 
-    /// The number of a class of the program; a new one for it and for all it mentions.
+    /// Returns the number of a class of the program. A class without one gets a new number, and so do all classes that
+    /// it mentions.
     pub(crate) fn number(&mut self, class: usize, classes: &[ClassSchema]) -> u64 {
-        // Each record asks.
+        // Each record calls this.
         if let Some(&number) = self.own.get(class).filter(|number| **number != 0) {
             return number;
         }
@@ -79,9 +80,8 @@ impl ClassNumbers {
         self.own[class]
     }
 
-    /// The number of a class that was kept from another save: that of the program's
-    /// class if it is the same, else a new one.
-    pub(crate) fn foreign(&mut self, schema: &Arc<Stored>, class: usize, program: &Program) -> u64 {
+    /// Returns the number of a class of unknown data. If the program has the same class, it is the number of that.
+    pub(crate) fn unknown(&mut self, schema: &Arc<Stored>, class: usize, program: &Program) -> u64 {
         let address = Arc::as_ptr(schema).addr();
         if !self.schemas.iter().any(|known| Arc::ptr_eq(known, schema)) {
             self.schemas.push(schema.clone());
@@ -90,7 +90,7 @@ impl ClassNumbers {
         let (mut next, mut at, mut fresh) = (vec![class], 0, Vec::new());
         while let Some(&class) = next.get(at) {
             at += 1;
-            if self.foreign.contains_key(&(address, class, None)) {
+            if self.unknown.contains_key(&(address, class, None)) {
                 continue;
             }
             let Some(stored) = schema.schema(class) else { continue };
@@ -100,7 +100,7 @@ impl ClassNumbers {
             };
             if let Some(own) = own.filter(is_same) {
                 let number = self.assign(own, classes, &mut fresh);
-                self.foreign.insert((address, class, None), number);
+                self.unknown.insert((address, class, None), number);
                 continue;
             }
             let is_free = |id: &ClassId| {
@@ -110,21 +110,22 @@ impl ClassNumbers {
                     && own.is_none_or(|own| classes[own].id != *id)
                     && !numbered.any(|(class, _)| class.id == *id)
             };
-            // A class of the same name and another form; a load finds it by its name.
+            // A class of this name with other fields is in the save already. This one gets another id; a load finds it
+            // by its name.
             let others = (1_u32..).map(|i| ClassId::of(&format!("{}#{i}", stored.name)));
             let id = std::iter::once(stored.id).chain(others).find(is_free).unwrap_or(stored.id);
             self.last += 1;
-            self.foreign.insert((address, class, None), self.last);
+            self.unknown.insert((address, class, None), self.last);
             self.ids.insert(id);
             let own_id = ClassSchema { id, ..stored.clone().into_owned() };
             fresh.push((Cow::Owned(own_id), Some(address)));
             for kind in stored.kinds() {
                 for (target, holder) in mentioned(kind, &mut next) {
-                    // The load says which objects are in the program's form.
+                    // The load noted which objects it converted to the program's form.
                     match program.find(&schema[target]).filter(|_| schema.is_made(target, holder)) {
                         Some(own) => {
                             let number = self.assign(own, classes, &mut fresh);
-                            self.foreign.insert((address, target, Some(holder)), number);
+                            self.unknown.insert((address, target, Some(holder)), number);
                         }
                         None => next.push(target),
                     }
@@ -132,16 +133,16 @@ impl ClassNumbers {
             }
         }
         self.define(&fresh);
-        self.foreign.get(&(address, class, None)).copied().unwrap_or(0)
+        self.unknown.get(&(address, class, None)).copied().unwrap_or(0)
     }
 
-    /// Writes the definitions of the fresh classes, when all that they mention have numbers.
+    /// Writes the definitions of new classes, when all classes that they mention have numbers.
     fn define(&mut self, fresh: &[Fresh<'_>]) {
         for (class, schema) in fresh {
             let number = |class: usize, holder: Option<Holder>| match schema {
                 None => self.own[class],
                 Some(schema) => {
-                    let of = |holder| self.foreign.get(&(*schema, class, holder));
+                    let of = |holder| self.unknown.get(&(*schema, class, holder));
                     of(holder).or_else(|| of(None)).copied().unwrap_or(0)
                 }
             };
@@ -151,18 +152,18 @@ impl ClassNumbers {
         }
     }
 
-    /// True if there are definitions that are not written yet.
+    /// Returns true if some definitions are not written yet.
     #[inline]
     pub(super) fn has_definitions(&self) -> bool {
         self.count > 0
     }
 
-    /// Bytes of the definitions that are not written yet.
+    /// Returns the bytes of the definitions that are not written yet.
     pub(crate) fn pending(&self) -> usize {
         self.pending.len()
     }
 
-    /// Appends the definitions that are not written yet, in order, and returns how many they are.
+    /// Appends the definitions that are not written yet, in order, and returns their number.
     pub(super) fn take_definitions(&mut self, out: &mut Vec<u8>) -> Result<u64> {
         if let Some(error) = self.failed.take() {
             return Err(error);
@@ -173,17 +174,17 @@ impl ClassNumbers {
     }
 }
 
-/// The numbers with which saves begin, for the classes of their first records.
+/// A cache of the numbers with which saves begin, for the classes of their first records.
 ///
-/// A clone remembers nothing, and a registry that changes forgets all.
+/// A clone starts empty, and a change of the registry clears the cache.
 #[derive(Default)]
 pub(crate) struct FirstNumbers(Mutex<Vec<(usize, Arc<ClassNumbers>)>>);
 
 impl FirstNumbers {
-    /// How many are kept: most programs save few classes by themselves.
-    const MOST: usize = 16;
+    /// Maximum number of cached entries. Most programs save values of few classes.
+    const MAX_CACHED: usize = 16;
 
-    /// The number of a class of the program, in a save that has none yet if `numbers` is empty.
+    /// Returns the number of a class of the program. If `numbers` is empty, it is filled from the cache first.
     pub(crate) fn number(
         &self,
         numbers: &mut ClassNumbers,
@@ -200,15 +201,15 @@ impl FirstNumbers {
     }
 
     fn first(&self, class: usize, classes: &[ClassSchema]) -> Arc<ClassNumbers> {
-        let mut kept = held(&self.0);
-        if let Some((_, first)) = kept.iter().find(|(of, _)| *of == class) {
+        let mut cached = held(&self.0);
+        if let Some((_, first)) = cached.iter().find(|(of, _)| *of == class) {
             return first.clone();
         }
         let mut numbers = ClassNumbers::default();
         numbers.number(class, classes);
         let first = Arc::new(numbers);
-        kept.truncate(Self::MOST - 1);
-        kept.insert(0, (class, first.clone()));
+        cached.truncate(Self::MAX_CACHED - 1);
+        cached.insert(0, (class, first.clone()));
         first
     }
 }
@@ -219,7 +220,7 @@ impl Clone for FirstNumbers {
     }
 }
 
-/// Adds the classes that a kind mentions by value, and returns those that it refers to.
+/// Adds the classes that a kind mentions by value to `found`, and returns those that it refers to.
 fn mentioned(kind: &KindSchema, found: &mut Vec<usize>) -> Vec<(usize, Holder)> {
     let mut targets = Vec::new();
     kind.visit(&mut |kind| match kind {

@@ -1,7 +1,7 @@
-//! Saves whose compressed blocks are made plain ones, before anything else reads them.
+//! Decompresses the blocks of a save before anything else reads them.
 
 use super::blocks::{Block, Checksums, Trailer, each_block};
-use super::compression::{Codec, most_for_each};
+use super::compression::{Codec, max_ratio};
 use super::header::damaged;
 use super::{BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, TRAILER_SIZE};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -10,23 +10,22 @@ use crate::{Error, ErrorKind, Limits, Result};
 #[derive(Clone, Copy)]
 pub(crate) struct Plain<'s> {
     pub(crate) bytes: &'s [u8],
-    /// The bytes by which limits in proportion to the save count.
+    /// The size of the save for limits that are relative to it.
     pub(crate) weight: u64,
     pub(crate) compression: Compression,
 }
 
-/// For how many bytes of a save without compression one stored byte stands at most, where limits are in
-/// proportion to the save.
+/// Maximum number of plain bytes for which one stored byte counts in limits that are relative to the size of a save.
 const WEIGHT: u64 = 16;
 
-/// The bytes by which limits in proportion to a save count: those that it has without compression, but
-/// no more than a save that is compressed as well as most can be.
+/// Returns the size of a save for limits that are relative to it: its size without compression. A save that is
+/// compressed better than most data can be counts as smaller, so that a small malicious file cannot raise the limits.
 pub(crate) fn weight(plain: u64, stored: u64) -> u64 {
     plain.min(stored.saturating_mul(WEIGHT))
 }
 
-/// Reads a save, whose compressed blocks are first made plain ones, if it has any. Errors have offsets in the
-/// save as it is; in a compressed block, that of the block.
+/// Decompresses the blocks of a save if it has compressed ones, and passes the result to `read`. Errors have offsets in
+/// the stored save. In a compressed block, it is the offset of the block.
 pub(crate) fn unpacked<T>(
     save: &[u8],
     limits: &Limits,
@@ -39,7 +38,7 @@ pub(crate) fn unpacked<T>(
     }
 }
 
-/// Makes the compressed blocks of a save plain ones; `None` if it has none.
+/// Returns the save with plain blocks, or `None` if no block is compressed.
 fn unpack<'s>(save: &'s [u8], limits: &Limits) -> Result<Option<Unpacker<'s>>> {
     let stored = save.len() as u64;
     if stored > limits.bytes {
@@ -63,7 +62,7 @@ fn unpack<'s>(save: &'s [u8], limits: &Limits) -> Result<Option<Unpacker<'s>>> {
     Ok(Some(unpacker))
 }
 
-/// True if there is a compressed block, as far as the lengths can be trusted.
+/// Returns true if there is a compressed block, as far as the lengths of blocks can be trusted.
 fn is_compressed(save: &[u8]) -> bool {
     let Some(mut at) = Header::length(save) else { return false };
     while let Some((tag, end)) = Block::head(save, at) {
@@ -79,7 +78,7 @@ fn is_compressed(save: &[u8]) -> bool {
 pub(super) struct Unpacker<'s> {
     save: &'s [u8],
     pub(super) plain: Vec<u8>,
-    /// Where blocks begin, plain and as stored, and whether they are compressed there.
+    /// The offsets of blocks in the plain and the stored save, and whether they are compressed.
     places: Vec<(usize, usize, bool)>,
     compression: Compression,
     codec: Codec,
@@ -101,7 +100,7 @@ impl<'s> Unpacker<'s> {
         Plain { bytes: &self.plain, weight, compression: self.compression }
     }
 
-    /// An error of the plain blocks, with its offset in the save.
+    /// Converts the offset of an error from the plain save to the stored one.
     fn place(&self, error: Error) -> Error {
         let Some(offset) = error.offset() else { return error };
         let next = self.places.partition_point(|(plain, ..)| *plain as u64 <= offset);
@@ -111,7 +110,7 @@ impl<'s> Unpacker<'s> {
         error.moved_to((at as u64 + inside).min(self.save.len() as u64))
     }
 
-    /// Takes a block; one that is an error leaves nothing.
+    /// Appends a block. If it returns an error, nothing is appended.
     pub(super) fn block(&mut self, block: &Block, limits: &Limits) -> Result<()> {
         let compression = Compression::of(block.tag);
         self.places.push((self.plain.len(), block.at, compression.is_some()));
@@ -119,7 +118,7 @@ impl<'s> Unpacker<'s> {
             Some(Ok(compression)) => compression,
             Some(Err(feature)) => return Err(switched_off(feature).at(block.at as u64)),
             None => {
-                // Tags that nobody knows are the scan's to refuse.
+                // The scan refuses unknown tags.
                 self.plain.extend_from_slice(&self.save[block.at..block.end + CRC_SIZE]);
                 return Ok(());
             }
@@ -134,7 +133,7 @@ impl<'s> Unpacker<'s> {
         let block_of = (block.tag, compression, content);
         decompress(block_of, block.at, &mut self.codec, stored, limits, &mut self.plain)
             .inspect_err(|_| self.plain.truncate(start))?;
-        // No more than 32 bits say.
+        // The length fits, since it was read from 32 bits.
         let length = u32::try_from(self.plain.len() - start - BLOCK_HEAD).unwrap_or(u32::MAX);
         self.plain[start] = BLOCK_RECORDS;
         self.plain[start + 1..start + BLOCK_HEAD].copy_from_slice(&length.to_le_bytes());
@@ -144,11 +143,11 @@ impl<'s> Unpacker<'s> {
     }
 }
 
-/// Bytes that follow the last block of a save.
+/// Bytes after the last block of a save.
 const AFTER_BLOCK: usize = CRC_SIZE + TRAILER_SIZE;
 
-/// Appends what a compressed block of a save of `stored` bytes holds; the codec counts the bytes of all of them. If it
-/// is an error, what is appended has no meaning.
+/// Appends the decompressed content of a block in a save of `stored` bytes. The codec counts the bytes of all blocks.
+/// After an error, the appended bytes have no meaning.
 pub(super) fn decompress(
     (tag, compression, content): (u8, Compression, &[u8]),
     at: usize,
@@ -165,7 +164,7 @@ pub(super) fn decompress(
     if length as usize <= content.len() {
         return Err(bad("the compressed block here is not smaller than what it holds"));
     }
-    if u64::from(length) > most_for_each(tag).saturating_mul(frame.len() as u64) {
+    if u64::from(length) > max_ratio(tag).saturating_mul(frame.len() as u64) {
         return Err(bad("the compressed block here cannot hold as much as it says"));
     }
     codec.contents += u64::from(length);
@@ -174,7 +173,7 @@ pub(super) fn decompress(
         .and_then(|()| limits.check_ratio(stored, codec.contents))
         .map_err(|error| error.at(at as u64))?;
     let start = out.len();
-    // With room for what follows, or a checksum would double the memory of a large block.
+    // Reserve room for the checksum as well: appending it would double the memory of a large block.
     out.reserve(length as usize + AFTER_BLOCK);
     out.resize(start + length as usize, 0);
     let result = codec.decompress(compression, frame, &mut out[start..]);

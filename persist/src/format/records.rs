@@ -8,11 +8,11 @@ use crate::codec::{Decoder, Fail, count};
 use crate::reflect::Holder;
 use crate::{Error, Result};
 
-/// Where a record lies in the save, and what it says of itself.
+/// The place of a record in the save, and the fields of its head.
 #[derive(Clone, Copy)]
 pub(crate) struct RecordLocation {
     pub(crate) id: u64,
-    /// First byte of the payload, which follows its length.
+    /// Offset of the payload, which comes after its length.
     pub(crate) start: usize,
     /// Index of its class in the save.
     pub(crate) class: u32,
@@ -21,19 +21,19 @@ pub(crate) struct RecordLocation {
 }
 
 impl RecordLocation {
-    /// True if it is the one value of the save.
+    /// Returns true if this is the root value of the save.
     pub(crate) fn is_value(&self) -> bool {
         self.holder == Holder::VALUE && self.added
     }
 
-    /// True if it is no object, but a value that a program kept of the one with its id.
+    /// Returns true if this is no object, but unknown data of the object with its id.
     pub(crate) fn is_kept(&self) -> bool {
         self.holder == Holder::VALUE && !self.added
     }
 
     #[inline]
     pub(crate) fn payload<'s>(&self, save: &'s [u8]) -> &'s [u8] {
-        // The scan has found the length and the payload inside the save.
+        // The scan has checked that the length and the payload are inside the save.
         let length = save.get(..self.start).and_then(<[u8]>::last_chunk::<4>);
         let length = length.map_or(0, |length| LittleEndian::read_u32(length)) as usize;
         save.get(self.start..).and_then(|rest| rest.get(..length)).unwrap_or_default()
@@ -44,16 +44,16 @@ impl RecordLocation {
 #[derive(Clone, Default)]
 pub(crate) struct Records {
     places: Vec<RecordLocation>,
-    /// The largest id.
+    /// The largest id of a record.
     last_id: u64,
     has_value: bool,
 }
 
 impl Records {
-    /// Classes have smaller numbers than this, which leaves as many to who reads the records.
-    pub(crate) const MOST_CLASSES: u32 = 1 << 25;
+    /// Classes have indices below this one. A load uses indices from here on for classes of the program.
+    pub(crate) const MAX_CLASSES: u32 = 1 << 25;
 
-    /// With room for this many records.
+    /// Makes an empty list with memory for `records` records.
     pub(super) fn with_capacity(records: usize) -> Self {
         Self { places: Vec::with_capacity(records), ..Self::default() }
     }
@@ -74,7 +74,7 @@ impl Records {
         self.places[record]
     }
 
-    /// Reads a record as one in another holder.
+    /// Changes the holder of a record.
     pub(crate) fn set_holder(&mut self, record: usize, holder: Holder) {
         self.places[record].holder = holder;
     }
@@ -83,44 +83,44 @@ impl Records {
         self.places.iter().copied()
     }
 
-    /// The largest id; 0 if there is no record.
+    /// Returns the largest id, or 0 if there is no record.
     pub(crate) fn last_id(&self) -> u64 {
         self.last_id
     }
 
-    /// The first one that is a value, or kept.
+    /// Returns the first record that is a value or unknown data.
     pub(crate) fn value(&self) -> Option<RecordLocation> {
         let mut records = self.has_value.then(|| self.iter())?;
         records.find(|record| record.holder == Holder::VALUE)
     }
 
-    /// True if one is a value, or kept.
+    /// Returns true if some record is a value or unknown data.
     pub(crate) fn has_value(&self) -> bool {
         self.has_value
     }
 
-    /// How many begin before this offset.
-    pub(crate) fn before(&self, offset: usize) -> usize {
+    /// Returns the number of records that begin before this offset.
+    pub(crate) fn count_until(&self, offset: usize) -> usize {
         self.places.partition_point(|record| record.start < offset)
     }
 
-    /// Takes out the records of what programs kept of objects.
-    pub(crate) fn take_kept(&mut self) -> Vec<RecordLocation> {
+    /// Removes the records of unknown data, and returns them.
+    pub(crate) fn take_unknown(&mut self) -> Vec<RecordLocation> {
         if !self.has_value || !self.iter().any(|record| record.is_kept()) {
             return Vec::new();
         }
-        let (kept, others): (Vec<_>, Vec<_>) = self.iter().partition(RecordLocation::is_kept);
+        let (unknown, others): (Vec<_>, Vec<_>) = self.iter().partition(RecordLocation::is_kept);
         *self = others.into_iter().collect();
-        kept
+        unknown
     }
 
-    /// The place of a record among those that are sorted: added ones before others, each by their ids.
+    /// Finds a record by binary search. The records must be sorted: added ones first, then by id.
     pub(crate) fn find(&self, is_added: bool, id: u64) -> Option<usize> {
         let key = |record: &RecordLocation| (!record.added, record.id);
         self.places.binary_search_by_key(&(!is_added, id), key).ok()
     }
 
-    /// These of the records, in this order.
+    /// Returns the selected records, in this order.
     pub(crate) fn select(&self, records: &[u32]) -> Self {
         records.iter().map(|record| self.get(*record as usize)).collect()
     }
@@ -134,17 +134,17 @@ impl FromIterator<RecordLocation> for Records {
     }
 }
 
-/// What stands in a block.
+/// An item in a block.
 pub(crate) enum Item {
-    /// Where it begins, with its head, and its body.
+    /// A definition: the offset of its head, and the range of its body.
     Definition(usize, Range<usize>),
-    /// By its head, with the place of its payload.
+    /// A record, with the place of its payload.
     Record(RecordLocation),
 }
 
 impl Item {
-    /// Reads an item of a block whose content ends at that offset. `defined` is how many classes are defined before it,
-    /// if a record must be of one of them.
+    /// Reads an item of a block whose content ends at `end`. `defined` is the number of classes that are defined before
+    /// the item, if a record must be of one of them.
     #[inline(always)]
     pub(crate) fn read(
         input: &mut Decoder<'_>,
@@ -197,8 +197,8 @@ fn record_head(
         let what = format!("the record here has object id {id}, ids are 1 to {MAX_ID}");
         return Err(damaged(at, &what));
     }
-    // That many are not in memory.
-    let class = u32::try_from(class).ok().filter(|class| *class < Records::MOST_CLASSES);
+    // More definitions than this do not fit in memory.
+    let class = u32::try_from(class).ok().filter(|class| *class < Records::MAX_CLASSES);
     let Some(class) = class else { return Err(damaged(at, "there are too many classes")) };
     Ok(RecordLocation { id, start: 0, class, holder, added: code & ADDED != 0 })
 }

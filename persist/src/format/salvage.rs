@@ -1,4 +1,4 @@
-//! A damaged save: what of it is whole.
+//! Finds the blocks of a damaged save that are whole.
 
 use std::ops::Range;
 
@@ -12,40 +12,41 @@ use super::{
 use crate::schema::ClassSchema;
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// How many bytes a search for the next whole block may look at, for each byte of the save.
+/// Bytes that the search for whole blocks may read, for each byte of the save. Without a limit, a malicious save with
+/// many overlapping block heads would take quadratic time.
 const EFFORT: u64 = 16;
 
-/// What is whole of a damaged save.
-pub(crate) struct Wreck<'s> {
+/// The whole parts of a damaged save.
+pub(crate) struct DamagedSave<'s> {
     save: &'s [u8],
     header: Option<Header>,
-    /// Its whole blocks, without compression.
+    /// The whole blocks, decompressed.
     unpacker: Unpacker<'s>,
     blocks: Vec<WholeBlock>,
-    /// Where a block has all definitions, if it is right before the trailer.
+    /// The range of the copy of all definitions, if it is right before the trailer.
     definitions: Option<Range<usize>>,
     trailer: Option<Trailer>,
-    /// Bytes that are not whole, and in how many places they are.
+    /// The number of damaged bytes, and the number of places with damage.
     pub(crate) lost_bytes: u64,
     pub(crate) places: usize,
-    /// How many bytes the search may still look at.
+    /// Bytes that the search may still read.
     effort: u64,
 }
 
-/// The content of a whole block, among the plain ones.
+/// The content of a whole block, as a range of the plain bytes.
 struct WholeBlock {
     start: usize,
     end: usize,
     is_after_damage: bool,
 }
 
-impl<'s> Wreck<'s> {
+impl<'s> DamagedSave<'s> {
     /// Finds the whole blocks of a save.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Damaged`] or that of the header if nothing is whole; [`ErrorKind::Unsupported`] for a compression
-    /// that this program was built without.
+    /// Returns [`ErrorKind::Damaged`] or the error of the header if nothing is whole, and [`ErrorKind::Unsupported`]
+    /// for a compression that this program was built without.
     pub(crate) fn read(save: &'s [u8], limits: &Limits) -> Result<Self> {
         let parsed = Header::parse(save);
         let mut this = Self {
@@ -61,7 +62,7 @@ impl<'s> Wreck<'s> {
         };
         let start = match &parsed {
             Ok((_, at)) => Some(*at),
-            // A header that ends where it says has taken no block with it.
+            // A damaged header that ends where it claims is followed by whole blocks.
             Err(_) => Header::length(save).filter(|at| this.is_whole(*at)),
         };
         if parsed.is_err() {
@@ -75,7 +76,7 @@ impl<'s> Wreck<'s> {
         Ok(this)
     }
 
-    /// How many records there were, if the trailer is whole.
+    /// Returns the number of records in the undamaged save, if the trailer is whole.
     pub(crate) fn records(&self) -> Option<u64> {
         self.trailer.map(|trailer| trailer.records)
     }
@@ -88,8 +89,8 @@ impl<'s> Wreck<'s> {
 
     /// Finds the records in the whole blocks whose classes are known.
     ///
-    /// Classes are numbered in the order of their definitions. If the block that has all of them is not whole, those
-    /// after a lost one are of no use: their numbers are in doubt.
+    /// Classes are numbered in the order of their definitions. If the copy of all definitions is damaged, definitions
+    /// after a lost one are useless: their numbers are unknown.
     pub(crate) fn scan(&self, limits: &Limits) -> Result<(Scan<'_>, Vec<ClassSchema>)> {
         let plain = &*self.unpacker.plain;
         let content = |block: &WholeBlock| definitions_in(&plain[block.start..block.end]);
@@ -97,7 +98,7 @@ impl<'s> Wreck<'s> {
         let counted = self.trailer.map(|trailer| trailer.definitions);
         let is_counted = |bodies: &Vec<&[u8]>| counted == Some(bodies.len() as u64);
         let mut scan = Scan::new(self.header.clone().unwrap_or_default(), 0);
-        // Those of another save are others, or in another order.
+        // The definitions must be of this save: a save inside a field has other ones, or orders them differently.
         let holds_found = |all: &Vec<&[u8]>| {
             let mut all = all.iter();
             found.iter().all(|definition| all.any(|other| other == definition))
@@ -110,7 +111,7 @@ impl<'s> Wreck<'s> {
             if block.is_after_damage && !is_counted(&found) {
                 scan.ignore_new_classes();
             }
-            // What is malformed behind a true checksum was made so.
+            // A malformed item in a block with a correct checksum was written so.
             let result = scan.items(plain, block.start..block.end, limits);
             result.map_err(|error| scan.first_fault(error, limits))?;
         }
@@ -118,7 +119,7 @@ impl<'s> Wreck<'s> {
         Ok((scan, classes))
     }
 
-    /// Looks for blocks from an offset on where one begins; if there is none, from the first byte on.
+    /// Searches for blocks from offset `start`, where a block begins. Without one, the search begins at the first byte.
     fn search(&mut self, start: Option<usize>, limits: &Limits) -> Result<()> {
         let mut at = start.unwrap_or(0);
         let mut is_damaged = start.is_none();
@@ -141,12 +142,12 @@ impl<'s> Wreck<'s> {
                 at = next;
             }
         }
-        // It is cut off.
+        // The save has no trailer, so it is cut off.
         self.places += usize::from(!is_damaged);
         Ok(())
     }
 
-    /// Takes a whole block; false if its checksum is right and its content malformed.
+    /// Adds a whole block. Returns false if its checksum matches and its content is malformed.
     fn take(&mut self, block: &Block, is_after_damage: bool, limits: &Limits) -> Result<bool> {
         if block.tag == BLOCK_DEFINITIONS {
             self.definitions = Some(block.at + BLOCK_HEAD..block.end);
@@ -162,7 +163,7 @@ impl<'s> Wreck<'s> {
         Ok(true)
     }
 
-    /// The tag of a block at `at` and where its content ends, by its head.
+    /// Returns the tag of a block at `at` and the end of its content, from its head.
     fn head(&self, at: usize) -> Option<(u8, usize)> {
         let is_block = |tag| {
             [BLOCK_RECORDS, BLOCK_DEFINITIONS].contains(&tag) || Compression::of(tag).is_some()
@@ -170,7 +171,7 @@ impl<'s> Wreck<'s> {
         Block::head(self.save, at).filter(|(tag, _)| is_block(*tag))
     }
 
-    /// The block at `at`, if it is whole.
+    /// Returns the block at `at`, if it is whole.
     fn block(&mut self, at: usize) -> Option<Block> {
         let (tag, end) = self.head(at)?;
         self.save.get(end..end.checked_add(CRC_SIZE)?)?;
@@ -178,8 +179,8 @@ impl<'s> Wreck<'s> {
         Block::is_whole(self.save, at, end)?.then_some(Block { tag, at, end })
     }
 
-    /// The trailer, if it is there: at the end of the file, or, if something was appended, where it says that it is. One
-    /// that is elsewhere belongs to a save in a field of this one.
+    /// Returns the trailer at `at`. It must be at the end of the file or, if bytes were appended, at the end that it
+    /// states. Any other trailer belongs to a save in a field of this one.
     fn trailer(&self, at: usize) -> Option<Trailer> {
         let end = at + TRAILER_SIZE;
         let is_own = |it: &Trailer| end == self.save.len() || end as u64 == it.length;
@@ -190,7 +191,8 @@ impl<'s> Wreck<'s> {
         Trailer::read(self.save.get(at..)?.first_chunk()?)
     }
 
-    /// Where to continue after a part at `at` that is not whole; a block `begins` there unless bytes are missing.
+    /// Returns the offset at which to continue after damage at `at`. If `begins`, a block begins at `at`, unless bytes
+    /// are missing.
     fn after(&mut self, at: usize, begins: bool) -> usize {
         let block = if begins { self.after_block(at) } else { None };
         block.or_else(|| self.after_save(at)).unwrap_or(at + 1)
@@ -200,7 +202,8 @@ impl<'s> Wreck<'s> {
         self.block(at).is_some() || self.trailer(at).is_some()
     }
 
-    /// The end of damaged blocks that end where they say: something whole follows. What is in them is not looked at.
+    /// Returns the end of one or more damaged blocks, if they end where they claim and something whole follows. Their
+    /// content is not searched.
     fn after_block(&mut self, mut at: usize) -> Option<usize> {
         loop {
             self.effort = self.effort.checked_sub(BLOCK_HEAD as u64)?;
@@ -211,7 +214,7 @@ impl<'s> Wreck<'s> {
         }
     }
 
-    /// The end of another save, which a field or the metadata holds: its blocks are none of this one.
+    /// Returns the end of another save, which is in a field or the metadata. Its blocks do not belong to this save.
     fn after_save(&mut self, at: usize) -> Option<usize> {
         let inner = self.save.get(at..).filter(|rest| at > 0 && rest.starts_with(&MAGIC))?;
         self.effort = self.effort.checked_sub(Header::length(inner)?.min(inner.len()) as u64)?;
@@ -230,7 +233,7 @@ impl<'s> Wreck<'s> {
     }
 }
 
-/// The error for a damaged save without a whole object.
+/// Returns the error for a damaged save without a whole object.
 pub(crate) fn nothing_whole(lost: Option<u64>) -> Error {
     let lost = match lost {
         Some(1) => String::from("its one object is lost"),

@@ -1,4 +1,4 @@
-//! The structure of a save: every checksum and record head, no payload.
+//! Reads the structure of a save: every checksum and record head, but no payload.
 
 use std::collections::HashSet;
 
@@ -17,24 +17,24 @@ use crate::env::Env;
 use crate::schema::{ClassSchema, KindSchema, inner_first};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// A save whose structure has been found whole. Its definitions are read when they are asked for.
+/// A save whose structure is valid. Its definitions are decoded when they are needed.
 pub(crate) struct Scan<'s> {
     pub(crate) header: Header,
     pub(crate) definitions: Vec<Definition<'s>>,
-    /// In file order.
+    /// All records, in file order.
     pub(crate) records: Records,
-    /// Records of classes from this index on are passed over: their numbers are in doubt.
+    /// Records of classes from this index on are skipped, since their class numbers are unknown.
     ignored: usize,
-    /// True if what is defined from now on is passed over.
+    /// True if further definitions are skipped.
     is_closed: bool,
 }
 
-/// A definition that has not been read yet.
+/// A definition that is not decoded yet.
 #[derive(Clone, Copy)]
 pub(crate) struct Definition<'s> {
-    /// Where it begins, with its head.
+    /// Offset of its head.
     pub(crate) at: usize,
-    /// Where its body ends.
+    /// Offset of the end of its body.
     end: usize,
     pub(crate) body: &'s [u8],
 }
@@ -46,23 +46,24 @@ pub(crate) fn scan<'s>(save: &'s [u8], limits: &Limits) -> Result<(Scan<'s>, Vec
     Ok((scan, classes))
 }
 
-/// Checks all of a save but its payloads, and returns its header.
+/// Checks all of a save except its payloads, and returns its header.
 pub(crate) fn check(save: &[u8], limits: &Limits) -> Result<Header> {
     unpacked(save, limits, |save| scan(save.bytes, limits).map(|(scan, _)| scan.header))
 }
 
-/// The fewest bytes of a record: class, holder, id, length and separator.
-const LEAST_RECORD: usize = 8;
+/// Minimum bytes of a record: class, holder, id, length and separator.
+const MIN_RECORD: usize = 8;
 
 impl<'s> Scan<'s> {
     pub(crate) fn read(save: &'s [u8], limits: &Limits) -> Result<Self> {
         let (header, at) = Header::parse(save)?;
         limits.check_metadata(header.metadata_length())?;
-        // What the trailer counts, as far as the save has the bytes for it. Nothing is checked yet.
+        // The count of records in the trailer, limited by the bytes of the save, since nothing is checked yet. It only
+        // reserves memory.
         let counted =
             save.last_chunk::<TRAILER_SIZE>().map_or(0, |t| LittleEndian::read_u64(&t[1..]));
-        let most = save.len() / LEAST_RECORD;
-        let mut scan = Self::new(header, usize::try_from(counted).map_or(most, |n| n.min(most)));
+        let max = save.len() / MIN_RECORD;
+        let mut scan = Self::new(header, usize::try_from(counted).map_or(max, |n| n.min(max)));
         let found = each_block((save, Checksums::Right), at, &mut |block| match block.tag {
             BLOCK_RECORDS => scan.items(save, block.at + BLOCK_HEAD..block.end, limits),
             BLOCK_DEFINITIONS => scan.check_copies(save, block),
@@ -76,26 +77,26 @@ impl<'s> Scan<'s> {
         Ok(scan)
     }
 
-    /// With room for that many records.
+    /// Makes an empty scan with memory for `records` records.
     pub(super) fn new(header: Header, records: usize) -> Self {
         let records = Records::with_capacity(records);
         Self { header, definitions: Vec::new(), records, ignored: usize::MAX, is_closed: false }
     }
 
-    /// Takes definitions from elsewhere, as those of all classes: what is defined from now on is passed over.
+    /// Sets the definitions of all classes. Later definitions are skipped.
     pub(super) fn define_all(&mut self, bodies: &[&'s [u8]]) {
         let definitions = bodies.iter().map(|body| Definition { at: 0, end: body.len(), body });
         self.definitions.extend(definitions);
         self.ignore_new_classes();
     }
 
-    /// Passes over what is defined from now on, and its records.
+    /// Skips all later definitions, and their records.
     pub(super) fn ignore_new_classes(&mut self) {
         (self.ignored, self.is_closed) = (self.definitions.len(), true);
     }
 
-    /// Reads the definitions, and checks what none of them shows alone: ids, and that the classes they mention are
-    /// defined and end.
+    /// Decodes the definitions, and checks the rules that concern several: ids are unique, and all mentioned classes
+    /// are defined and finite.
     pub(crate) fn classes(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
         let classes = self.read_each(limits)?;
         let mut ids = HashSet::new();
@@ -114,7 +115,7 @@ impl<'s> Scan<'s> {
                 return Err(damaged(at, &what).in_class(&*class.name));
             }
         }
-        // Nothing that this library wrote has such a class.
+        // This library writes no class that contains itself by value.
         if let Err(class) = inner_first(&classes) {
             let what = "a class is defined as holding itself by value, without an end";
             let at = self.definitions[class].at;
@@ -128,13 +129,13 @@ impl<'s> Scan<'s> {
         self.definitions.iter().map(read).collect()
     }
 
-    /// The error of a scan that failed: a definition before that place may be malformed.
+    /// Returns the first error of a scan that failed: a definition before that place may be malformed.
     #[cold]
     pub(super) fn first_fault(&self, error: Error, limits: &Limits) -> Error {
         self.read_each(limits).err().unwrap_or(error)
     }
 
-    /// Checks a block of the definitions once more, which ends the save but for its trailer.
+    /// Checks the copy of the definitions, which comes right before the trailer.
     fn check_copies(&self, save: &[u8], block: &Block) -> Result<()> {
         let mut rest = block.content(save);
         for Definition { at, body, .. } in &self.definitions {
@@ -149,7 +150,7 @@ impl<'s> Scan<'s> {
         Err(damaged(block.at, "there is more than the definitions of the blocks before"))
     }
 
-    /// Reads the items of a block, whose content this is.
+    /// Reads the items of a block with this content.
     pub(super) fn items(
         &mut self,
         save: &'s [u8],
@@ -180,10 +181,10 @@ impl<'s> Scan<'s> {
     }
 }
 
-/// The bodies of the definitions in a block, as far as it is well formed.
+/// Returns the bodies of the definitions in a block, up to the first malformed item.
 pub(super) fn definitions_in(content: &[u8]) -> Vec<&[u8]> {
     let mut scan = Scan { ignored: 0, ..Scan::new(Header::default(), 0) };
-    // What is malformed is found when the records are read.
+    // A malformed item is reported when the records are read.
     let _ = scan.items(content, 0..content.len(), &Limits::DEFAULT);
     scan.definitions.iter().map(|definition| definition.body).collect()
 }
@@ -195,7 +196,7 @@ pub(super) fn too_many(limit: u64) -> Error {
     Error::new(ErrorKind::TooLarge, what)
 }
 
-/// The number of a class that the kind mentions and that is not there.
+/// Returns the number of a class that the kind mentions and that is not defined.
 fn undefined(kind: &KindSchema, classes: usize) -> Option<usize> {
     let mut found = None;
     kind.visit(&mut |part| match part {

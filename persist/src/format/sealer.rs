@@ -1,4 +1,4 @@
-//! What becomes of the blocks that a [`Writer`](super::Writer) fills.
+//! Compresses, checksums and writes the blocks that a [`Writer`](super::Writer) fills.
 
 use std::io::{self, Write};
 
@@ -10,27 +10,27 @@ use super::plain::weight;
 use super::{BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, TRAILER_SIZE};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// Bytes that are written before the next are put into the checksum, so that they are in cache for both.
+/// Bytes that are checksummed and then written in one step, so that they are in the cache for both.
 const CACHED: usize = 256 << 10;
 
-/// Takes the parts of a save in order: compresses the blocks, adds their checksums, and writes them.
+/// Receives the parts of a save in order: compresses the blocks, adds their checksums, and writes them.
 ///
-/// A save may also stay in the buffer in which its blocks are filled. Then each method returns the bytes that go there:
-/// the header, what follows a block, the trailer.
+/// A save may also remain in the buffer in which its blocks are filled. Then each method returns the bytes to append
+/// there: the header, the checksum after a block, and the trailer.
 pub(crate) struct Sealer<'w> {
-    /// `None` if the save stays in the buffer.
+    /// The output, or `None` if the save remains in the buffer.
     out: Option<&'w mut dyn Write>,
     limits: &'w Limits,
-    /// False for a snapshot, which gets its checksums when it is written again.
+    /// False for a snapshot, which gets its checksums when it is written to a file.
     has_checksums: bool,
-    /// In place of the one that is given, for a save of a slot.
+    /// Replaces the header of the writer, for a save of a slot.
     header: Option<Header>,
     compression: Compression,
     codec: Codec,
-    /// A compressed block, whose memory is used again.
+    /// Buffer for a compressed block.
     packed: Vec<u8>,
-    /// Bytes by which the save is shorter than without compression.
-    spared: u64,
+    /// Bytes that compression has saved so far.
+    saved_bytes: u64,
     written: u64,
     memory: u64,
 }
@@ -44,7 +44,7 @@ impl<'w> Sealer<'w> {
         Self { out: Some(out), compression, ..Self::in_place(limits) }
     }
 
-    /// For a save that stays in the buffer in which it is written, without compression.
+    /// Makes a sealer for a save that remains in the buffer in which it is written, without compression.
     pub(crate) fn in_place(limits: &'w Limits) -> Self {
         Self {
             out: None,
@@ -54,27 +54,29 @@ impl<'w> Sealer<'w> {
             compression: Compression::None,
             codec: Codec::default(),
             packed: Vec::new(),
-            spared: 0,
+            saved_bytes: 0,
             written: 0,
             memory: 0,
         }
     }
 
-    /// For a snapshot in memory: the checksums of its blocks are zeros, so that a game waits for none.
+    /// Makes a sealer for a snapshot in memory. The checksums of its blocks are zeros, so that a game does not wait for
+    /// them.
     pub(crate) fn snapshot(limits: &'w Limits) -> Self {
         Self { has_checksums: false, ..Self::in_place(limits) }
     }
 
-    /// Writes the save under the header that follows those before it in a slot.
+    /// Sets the header of the save: the one that follows those of earlier saves of the slot.
     pub(crate) fn set_header(&mut self, header: Header) {
         self.header = Some(header);
     }
 
-    pub(super) fn stays(&self) -> bool {
+    pub(super) fn is_in_place(&self) -> bool {
         self.out.is_none()
     }
 
-    /// Bytes of memory that the objects of the save take even when they are empty, once it is written.
+    /// Returns the bytes of memory that the objects of the save take even when they are empty, once the save is
+    /// written.
     pub(crate) fn memory(&self) -> u64 {
         self.memory
     }
@@ -97,7 +99,7 @@ impl<'w> Sealer<'w> {
         self.emit(bytes)
     }
 
-    /// Takes a block in pieces, its tag and length included, which are at the beginning of the first.
+    /// Seals a block. The first piece begins with the tag and length of the block.
     pub(super) fn block(&mut self, pieces: &[&[u8]]) -> Result<Vec<u8>> {
         let is_packed = self.pack(pieces)?;
         let packed = [&self.packed[..]];
@@ -121,39 +123,39 @@ impl<'w> Sealer<'w> {
         Ok(Vec::new())
     }
 
-    /// Compresses a block, unless it is to be written as it is: then false.
+    /// Compresses a block into `packed`. Returns false if the block is to be written without compression.
     fn pack(&mut self, pieces: &[&[u8]]) -> Result<bool> {
         let Some((first, others)) = pieces.split_first() else { return Ok(false) };
-        // A decompressor that is missing costs no definition.
+        // Definitions are never compressed, so that programs without the decompressor can read them.
         if self.compression == Compression::None || first[0] != BLOCK_RECORDS {
             return Ok(false);
         }
         let items = [&[&first[BLOCK_HEAD..]], others].concat();
-        let before = items.iter().map(|piece| piece.len()).sum::<usize>();
+        let plain_length = items.iter().map(|piece| piece.len()).sum::<usize>();
         self.packed.clear();
         self.packed.resize(BLOCK_HEAD, 0);
-        // A record fits a `u32` with room for the block before it.
-        let length = u32::try_from(before).unwrap_or(u32::MAX);
+        // The length fits: the writer limits a record so that a block with it has a length of 32 bits.
+        let length = u32::try_from(plain_length).unwrap_or(u32::MAX);
         self.packed.extend_from_slice(&length.to_le_bytes());
         let tag = self.codec.compress(self.compression, &items, &mut self.packed);
         let Some(tag) = tag.map_err(|error| failed("compress", error))? else { return Ok(false) };
-        let after = self.packed.len() - BLOCK_HEAD;
-        let contents = self.codec.contents + before as u64;
-        // What a load could take for an attack is written as it is.
-        let most = self.limits.most_expanded(self.written + self.packed.len() as u64);
-        if after >= before || contents > most {
+        let packed_length = self.packed.len() - BLOCK_HEAD;
+        let contents = self.codec.contents + plain_length as u64;
+        // A load could take a block that expands this much for an attack.
+        let max_contents = self.limits.most_expanded(self.written + self.packed.len() as u64);
+        if packed_length >= plain_length || contents > max_contents {
             return Ok(false);
         }
         self.limits.check_decompressed(contents)?;
         self.codec.contents = contents;
-        self.spared += (before - after) as u64;
+        self.saved_bytes += (plain_length - packed_length) as u64;
         self.packed[0] = tag;
-        let length = u32::try_from(after).unwrap_or(u32::MAX);
+        let length = u32::try_from(packed_length).unwrap_or(u32::MAX);
         LittleEndian::write_u32(&mut self.packed[1..], length);
         Ok(true)
     }
 
-    /// Ends the save, whose objects take that many bytes of memory even when they are empty.
+    /// Ends the save. Its objects take `memory` bytes even when they are empty.
     pub(super) fn finish(
         &mut self,
         records: u64,
@@ -163,16 +165,16 @@ impl<'w> Sealer<'w> {
         let length = self.written + TRAILER_SIZE as u64;
         let trailer = self.emit(Trailer { records, definitions, length }.write())?;
         if let Some(out) = &mut self.out {
-            // A buffered writer would swallow what it cannot write when it is dropped.
+            // A buffered writer ignores errors of its last write when it is dropped.
             out.flush().map_err(write_error)?;
         }
         self.memory = memory;
-        self.limits.check_expansion(weight(length + self.spared, length), memory)?;
+        self.limits.check_expansion(weight(length + self.saved_bytes, length), memory)?;
         Ok(trailer)
     }
 }
 
-/// A whole save with another header.
+/// Returns a whole save with another header.
 pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Result<Vec<u8>> {
     let mut changed = Vec::with_capacity(save.len());
     let mut sealer = Sealer::new(&mut changed, Compression::None, limits);
@@ -180,9 +182,9 @@ pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Resu
     Ok(changed)
 }
 
-/// Writes a save again, under another header; blocks that are compressed stay as they are. Its objects take that many
-/// bytes of memory even when they are empty. `go_on` gets the number of bytes that were read since the last call. Returns
-/// the bytes of the save if it stays in a buffer, else none.
+/// Writes a save again with another header. Compressed blocks are copied unchanged. Its objects take `memory` bytes
+/// even when they are empty. `go_on` gets the number of bytes that were read since the last call. Returns the bytes of
+/// the save if it remains in a buffer, and otherwise none.
 pub(crate) fn write_again(
     (save, checksums): (&[u8], Checksums),
     header: &Header,
@@ -191,20 +193,20 @@ pub(crate) fn write_again(
     go_on: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<Vec<u8>> {
     let (_, start) = Header::parse(save)?;
-    let mut stays = out.header(header)?;
+    let mut in_place = out.header(header)?;
     go_on(start as u64)?;
     let (_, trailer) = each_block((save, checksums), start, &mut |block| {
         let bytes = &save[block.at..block.end];
         let crc = out.block(&[bytes])?;
-        if out.stays() {
-            stays.extend_from_slice(bytes);
-            stays.extend_from_slice(&crc);
+        if out.is_in_place() {
+            in_place.extend_from_slice(bytes);
+            in_place.extend_from_slice(&crc);
         }
         go_on((block.end + CRC_SIZE - block.at) as u64)
     })?;
-    stays.append(&mut out.finish(trailer.records, trailer.definitions, memory)?);
+    in_place.append(&mut out.finish(trailer.records, trailer.definitions, memory)?);
     go_on(TRAILER_SIZE as u64)?;
-    Ok(stays)
+    Ok(in_place)
 }
 
 #[cold]

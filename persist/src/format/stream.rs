@@ -1,4 +1,4 @@
-//! A save that is read block by block, which holds one of them at a time.
+//! Reads a save block by block, with one block in memory at a time.
 
 use std::io::{self, Read, Seek, SeekFrom};
 
@@ -17,38 +17,38 @@ use crate::env::Env;
 use crate::schema::ClassSchema;
 use crate::{Error, Limits, Result};
 
-/// The fewest bytes of a record: class, holder, id, length and separator.
-const LEAST_RECORD: u64 = 8;
+/// Minimum bytes of a record: class, holder, id, length and separator.
+const MIN_RECORD: u64 = 8;
 
-/// The blocks of a save, one after the other.
+/// Reads the blocks of a save, one after another.
 pub(crate) struct BlockReader<R> {
     file: R,
     limits: Limits,
-    /// Bytes of the save, and where its first block and the next one begin.
+    /// Bytes of the save, and the offsets of its first and its next block.
     length: u64,
     first: u64,
     at: u64,
-    /// The head of the next block, which is read with the last one.
+    /// The head of the next block, which was read together with the last one.
     head: Vec<u8>,
     stored: Vec<u8>,
     plain: Vec<u8>,
     codec: Codec,
-    /// True if the definitions were there once more, after which the save ends.
+    /// True if the copy of the definitions was read. Only the trailer may follow.
     is_closed: bool,
 }
 
-/// A block whose checksum is right, decompressed.
+/// A block with a correct checksum, decompressed.
 pub(crate) struct StreamBlock<'b> {
-    /// Where it begins in the save, and its bytes there.
+    /// Its offset in the save, and its stored bytes.
     pub(crate) at: u64,
     pub(crate) stored: u64,
-    /// `None` for the definitions once more.
+    /// `None` for the copy of all definitions.
     pub(crate) compression: Option<Compression>,
     pub(crate) content: &'b [u8],
 }
 
 impl<R: Read + Seek> BlockReader<R> {
-    /// Reads the header of a save, which the whole file is.
+    /// Opens a file that is one save, and reads its header.
     pub(crate) fn open(mut file: R, limits: &Limits) -> Result<(Header, Self)> {
         let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
         limits.check_total(length)?;
@@ -73,33 +73,33 @@ impl<R: Read + Seek> BlockReader<R> {
         Ok((header, blocks))
     }
 
-    /// Begins with the first block again.
+    /// Returns to the first block.
     pub(crate) fn rewind(&mut self) -> Result<()> {
         self.file.seek(SeekFrom::Start(self.first)).map_err(failed)?;
         (self.at, self.codec.contents, self.is_closed) = (self.first, 0, false);
         let head = (self.length - self.first).min(BLOCK_HEAD as u64);
         self.head.clear();
         (&mut self.file).take(head).read_to_end(&mut self.head).map_err(failed)?;
-        // It may have become shorter.
+        // The file may have become shorter since it was opened.
         if self.head.len() as u64 == head { Ok(()) } else { Err(cut_short(self.head.len())) }
     }
 
-    /// Bytes of the save.
+    /// Returns the bytes of the save.
     pub(crate) fn length(&self) -> u64 {
         self.length
     }
 
-    /// Where the first block begins.
+    /// Returns the offset of the first block.
     pub(crate) fn first(&self) -> u64 {
         self.first
     }
 
-    /// Where the next block or the trailer begins.
+    /// Returns the offset of the next block or the trailer.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
-    /// How many records the trailer counts, as far as the save can hold them. Nothing is checked yet.
+    /// Returns the number of records in the trailer, limited by the size of the save. Nothing is checked yet.
     pub(crate) fn records_hint(&mut self) -> Result<u64> {
         let Some(start) = self.length.checked_sub(TRAILER_SIZE as u64) else { return Ok(0) };
         let mut bytes = [0; TRAILER_SIZE];
@@ -107,8 +107,8 @@ impl<R: Read + Seek> BlockReader<R> {
         self.file.read_exact(&mut bytes).map_err(failed)?;
         self.rewind()?;
         let records = Trailer::read(&bytes).map_or(0, |trailer| trailer.records);
-        let most = self.limits.most_expanded(self.length).max(self.length) / LEAST_RECORD;
-        Ok(records.min(most).min(self.limits.objects))
+        let max_records = self.limits.most_expanded(self.length).max(self.length) / MIN_RECORD;
+        Ok(records.min(max_records).min(self.limits.objects))
     }
 
     /// Reads the next block, or the trailer after the last one.
@@ -121,9 +121,9 @@ impl<R: Read + Seek> BlockReader<R> {
         let left = self.length - at;
         let (tag, end) = Block::head(&self.head, 0).ok_or_else(cut)?;
         let whole = end as u64 + CRC_SIZE as u64;
-        // The head of the next block is read with it.
+        // Also read the head of the next block: a block then takes one read.
         let next = left.checked_sub(whole).ok_or_else(cut)?.min(BLOCK_HEAD as u64);
-        // It is not longer than the file.
+        // The size fits, since it is at most that of the file.
         let size = usize::try_from(whole + next).unwrap_or(usize::MAX);
         if self.stored.len() < size {
             self.stored.clear();
@@ -191,7 +191,7 @@ fn failed(error: io::Error) -> Error {
 }
 
 impl StreamBlock<'_> {
-    /// Where something at an offset of the content is in the save: in a compressed block, that is where the block begins.
+    /// Converts an offset in the content to one in the save. In a compressed block, it is the offset of the block.
     pub(crate) fn place(&self, offset: u64) -> u64 {
         match self.compression {
             Some(Compression::None) => self.at + BLOCK_HEAD as u64 + offset,
@@ -199,7 +199,7 @@ impl StreamBlock<'_> {
         }
     }
 
-    /// An error whose offset is one in the content, with that in the save.
+    /// Converts the offset of an error from the content to the save.
     pub(crate) fn locate(&self, error: Error) -> Error {
         match error.offset() {
             Some(offset) => error.moved_to(self.place(offset)),
@@ -208,30 +208,30 @@ impl StreamBlock<'_> {
     }
 }
 
-/// The definitions of the blocks so far.
+/// The definitions in the blocks that were read so far.
 #[derive(Default)]
 pub(crate) struct Definitions {
-    /// One after the other, with their heads, as a block of them has them.
+    /// All definitions with their heads, as the copy before the trailer has them.
     bytes: Vec<u8>,
-    /// Where each begins, here and in the save, and whether that is in a compressed block.
+    /// The offset of each definition, here and in the save, and whether its block is compressed.
     places: Vec<(usize, u64, bool)>,
-    /// Records so far.
+    /// Number of records that were read so far.
     records: u64,
 }
 
 impl Definitions {
-    /// How many there are.
+    /// Returns the number of definitions.
     pub(crate) fn len(&self) -> usize {
         self.places.len()
     }
 
-    /// Bytes of all of them.
+    /// Returns the bytes of all definitions.
     pub(crate) fn size(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Reads the items of a block: takes the definitions, and gives out each record with the definitions before it. Of the
-    /// definitions once more it checks that they are those.
+    /// Reads the items of a block. It collects the definitions, and passes each record with the definitions before it
+    /// to `take`. The copy of the definitions is compared with those that were collected.
     pub(crate) fn items(
         &mut self,
         block: &StreamBlock<'_>,
@@ -256,7 +256,7 @@ impl Definitions {
                 Item::Definition(at, body) => {
                     let is_compressed = block.compression != Some(Compression::None);
                     self.places.push((self.bytes.len(), block.place(at as u64), is_compressed));
-                    // With its separator.
+                    // The range includes the separator.
                     self.bytes.extend_from_slice(&block.content[at..=body.end]);
                 }
                 Item::Record(record) => {
@@ -271,14 +271,14 @@ impl Definitions {
         Ok(())
     }
 
-    /// Checks the numbers of a trailer, which is at that offset.
+    /// Checks the counts of a trailer, which is at offset `at`.
     pub(crate) fn check(&self, trailer: Trailer, at: u64) -> Result<()> {
         check_count(0, trailer.records, self.records, "records")
             .and_then(|()| check_count(0, trailer.definitions, self.len() as u64, "definitions"))
             .map_err(|error| error.moved_to(at))
     }
 
-    /// Reads them, as [`Scan::classes`] does.
+    /// Decodes the definitions like [`Scan::classes`].
     pub(crate) fn classes(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
         let mut scan = Scan::new(Header::default(), 0);
         scan.items(&self.bytes, 0..self.bytes.len(), limits)?;

@@ -1,34 +1,34 @@
-//! Which saves a save comes after: a version vector with epochs.
+//! The saves that a save continues, as a version vector with epochs.
 
 use std::hash::{BuildHasher, RandomState};
 
 use crate::codec::{Decoder, NoLinks, count};
 use crate::env::Env;
 
-/// Bytes of the name of a device.
+/// Maximum bytes of the name of a device.
 pub(crate) const LONGEST_DEVICE: usize = 255;
 
-/// Entries of one save.
-const MOST_ENTRIES: usize = 256;
+/// Maximum number of entries in one save.
+const MAX_ENTRIES: usize = 256;
 
-/// The largest count, as that of object ids: half of what a word holds.
-const MOST_SAVES: u64 = u64::MAX >> 1;
+/// Maximum count. Like the maximum of object ids, it is half of the maximum of a word.
+const MAX_SAVES: u64 = u64::MAX >> 1;
 
-/// How many saves of each device a save comes after, itself included.
+/// The number of saves of each device that a save continues, itself included.
 ///
-/// A device counts on in its latest epoch while it is sure that it made no later save in it, and begins another one
-/// else, so that no count ever means two saves.
+/// A device counts in its latest epoch as long as it knows that it made no later save there. Otherwise it begins a new
+/// epoch. So no count ever stands for two different saves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct VersionVector {
-    /// By device and epoch, in their order. They are few.
+    /// The counts by device and epoch, sorted. There are few, so a list is enough.
     counts: Vec<((String, u64), u64)>,
 }
 
-/// The latest epoch of a device, and how many saves it made in it.
+/// The latest epoch of a device, and the number of its saves in it.
 pub(crate) type Latest = (u64, u64);
 
 impl VersionVector {
-    /// Reads what [`write`](Self::write) wrote; `None` for anything else.
+    /// Reads the bytes that [`write`](Self::write) wrote. Returns `None` for any others.
     pub(super) fn read(content: &[u8]) -> Option<Self> {
         let mut links = NoLinks::default();
         let mut input = Decoder::new(content, &Env::DEFAULT, &mut links);
@@ -39,7 +39,7 @@ impl VersionVector {
             let key = (device, count::decode(&mut input).ok()?);
             let count = count::decode(&mut input).ok()?;
             let is_in_order = counts.last().is_none_or(|(last, _)| *last < key);
-            if !is_in_order || !(1..=MOST_SAVES).contains(&count) || counts.len() == MOST_ENTRIES {
+            if !is_in_order || !(1..=MAX_SAVES).contains(&count) || counts.len() == MAX_ENTRIES {
                 return None;
             }
             counts.push((key, count));
@@ -62,15 +62,15 @@ impl VersionVector {
         self.counts.is_empty()
     }
 
-    /// Each device and epoch with its count.
+    /// Iterates over the counts by device and epoch.
     pub(super) fn counts(&self) -> impl Iterator<Item = (&str, u64, u64)> {
         self.counts.iter().map(|((device, epoch), count)| (&**device, *epoch, *count))
     }
 
-    /// Of these counts; `None` if a save cannot have them.
+    /// Makes a vector of these counts. Returns `None` if they are invalid.
     pub(super) fn of(counts: Vec<(String, u64, u64)>) -> Option<Self> {
         let length = counts.len();
-        if length > MOST_ENTRIES {
+        if length > MAX_ENTRIES {
             return None;
         }
         let mut this = Self::default();
@@ -80,7 +80,7 @@ impl VersionVector {
         (this.counts.len() == length).then(|| Self::read(&this.write())).flatten()
     }
 
-    /// The devices by name, each with how many saves it made in all its epochs.
+    /// Returns the devices by name, each with the number of its saves in all epochs.
     pub(super) fn devices(&self) -> Vec<(&str, u64)> {
         let mut devices: Vec<(&str, u64)> = Vec::new();
         for ((device, _), count) in &self.counts {
@@ -92,12 +92,12 @@ impl VersionVector {
         devices
     }
 
-    /// All saves that are counted.
+    /// Returns the total number of saves.
     pub(crate) fn total(&self) -> u64 {
         self.counts.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
-    /// True if it counts every save that another does.
+    /// Returns true if this vector counts every save that the other counts.
     pub(super) fn covers(&self, other: &Self) -> bool {
         let is_counted = |(key, theirs): &((String, u64), u64)| {
             self.place(key).is_ok_and(|at| self.counts[at].1 >= *theirs)
@@ -105,7 +105,7 @@ impl VersionVector {
         other.counts.iter().all(is_counted)
     }
 
-    /// Where a device and epoch is, or would be.
+    /// Returns the index of a device and epoch, or as an error the index at which to insert it.
     fn place(&self, key: &(String, u64)) -> Result<usize, usize> {
         self.counts.binary_search_by(|(known, _)| known.cmp(key))
     }
@@ -123,7 +123,7 @@ impl VersionVector {
         own.map(|((_, epoch), count)| (*epoch, *count))
     }
 
-    /// Counts every save that another does, too.
+    /// Counts every save that the other vector counts, too.
     pub(crate) fn merge(&mut self, other: &Self) {
         for (key, theirs) in &other.counts {
             let own = self.count_mut(key);
@@ -131,22 +131,24 @@ impl VersionVector {
         }
     }
 
-    /// Counts one more save of a device, in a new epoch after `known` if that is later than what is counted.
+    /// Counts one more save of a device. With `begins_epoch`, or if `known` is later than this vector's entry, it
+    /// begins a new epoch.
     pub(crate) fn count(&mut self, device: &str, known: Option<Latest>, begins_epoch: bool) {
         let latest = self.latest(device);
         let epoch = match latest {
-            Some((epoch, count)) if !begins_epoch && known <= latest && count < MOST_SAVES => epoch,
+            Some((epoch, count)) if !begins_epoch && known <= latest && count < MAX_SAVES => epoch,
             _ => {
                 let last = known.max(latest).map_or(0, |(epoch, _)| epoch);
-                // By chance, since a slot may be deleted and begun again, and nothing be left of the epoch before.
+                // The step is random: a slot may be deleted and created again, with no record of its earlier epochs.
                 last.saturating_add(1 + (RandomState::new().hash_one(()) >> 32))
             }
         };
         let key = (device.to_owned(), epoch);
         let count = self.count_mut(&key);
-        *count = (*count + 1).min(MOST_SAVES);
-        // Forgets the devices with the fewest saves. That makes strangers of saves that are none, but never hides one.
-        while self.counts.len() > MOST_ENTRIES {
+        *count = (*count + 1).min(MAX_SAVES);
+        // Drop the devices with the fewest saves. Related saves may then appear to diverge, but diverged saves never
+        // appear related.
+        while self.counts.len() > MAX_ENTRIES {
             let others = self.counts.iter().enumerate().filter(|(_, (other, _))| *other != key);
             let Some((fewest, _)) = others.min_by_key(|(_, (_, count))| *count) else { break };
             self.counts.remove(fewest);

@@ -12,29 +12,30 @@ use crate::reflect::Holder;
 use crate::schema::ClassSchema;
 use crate::{Error, ErrorKind, Result};
 
-/// Fills the blocks of a save, one after the other; it holds one block and the largest record.
+/// Fills the blocks of a save, one after another. It holds one block and the largest record in memory.
 pub(crate) struct Writer<'w, 's> {
     out: &'w mut Sealer<'s>,
     env: &'w Env<'w>,
-    /// The block, its head included; before it the save so far, if that stays there.
+    /// The current block with its head. If the save remains in memory, the earlier blocks come before it.
     buffer: &'w mut Buffer,
-    /// Where the block begins, if it does.
+    /// Offset of the current block in the buffer, if one has begun.
     block: Option<usize>,
     records: u64,
     definitions: u64,
     blocks: u64,
-    /// The definitions so far: without them no record can be read, so that a save of several blocks has them twice.
+    /// All definitions so far. A save of several blocks has a copy of them at its end: without them no record can be
+    /// decoded.
     defined: Vec<u8>,
 }
 
-/// What the encode of a record asks of the save around it.
+/// The access of a record's encoder to the save around it.
 pub(crate) trait RecordLinks: SaveLinks {
-    /// The numbers of the classes, which an encode may add to.
+    /// Returns the numbers of the classes. Encoding may add to them.
     fn numbers(&mut self) -> &mut ClassNumbers;
 }
 
 impl<'w, 's> Writer<'w, 's> {
-    /// Writes the header; the buffer's bytes are of no meaning before.
+    /// Writes the header. The previous content of the buffer is discarded.
     pub(crate) fn new(
         out: &'w mut Sealer<'s>,
         header: &Header,
@@ -50,7 +51,7 @@ impl<'w, 's> Writer<'w, 's> {
         Ok(writer)
     }
 
-    /// Writes bytes that are there.
+    /// Appends bytes to the buffer.
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
         if bytes.is_empty() {
             return Ok(());
@@ -58,7 +59,7 @@ impl<'w, 's> Writer<'w, 's> {
         self.buffer.append(self.env, &mut NoLinks::default(), |out| out.bytes(bytes))
     }
 
-    /// Begins a block, unless one has begun.
+    /// Begins a block, unless one is open.
     #[inline]
     fn begin(&mut self) -> Result<()> {
         if self.block.is_some() { Ok(()) } else { self.begin_block() }
@@ -70,8 +71,8 @@ impl<'w, 's> Writer<'w, 's> {
         self.buffer.append(self.env, &mut NoLinks::default(), |out| out.take(BLOCK_HEAD).map(drop))
     }
 
-    /// Writes a record, after the definitions of its class, of all classes that this one
-    /// mentions and of those whose values are in it as trait objects.
+    /// Writes a record. Before it come the definitions of its class, of all classes that this one mentions, and of the
+    /// classes of trait objects in it.
     pub(crate) fn record(
         &mut self,
         number: u64,
@@ -81,21 +82,21 @@ impl<'w, 's> Writer<'w, 's> {
         payload: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
     ) -> Result<()> {
         self.begin()?;
-        // Mostly there are none, and each record asks twice.
+        // Most records need no new definitions, and each record makes this check twice.
         if links.numbers().has_definitions() {
-            let before = self.define(links.numbers())?;
-            self.put_defined(before)?;
+            let from = self.define(links.numbers())?;
+            self.put_defined(from)?;
         }
         let start = self.append(number, as_what, id, links, payload)?;
         if links.numbers().has_definitions() {
-            // The record turned out to need them.
-            let before = self.define(links.numbers())?;
-            self.buffer.insert(start, &self.defined[before..]);
+            // The payload has trait objects of new classes, whose definitions go before the record.
+            let from = self.define(links.numbers())?;
+            self.buffer.insert(start, &self.defined[from..]);
         }
         self.close_if_full()
     }
 
-    /// Appends a record; returns where it begins.
+    /// Appends a record, and returns its offset.
     #[inline]
     fn append(
         &mut self,
@@ -116,9 +117,9 @@ impl<'w, 's> Writer<'w, 's> {
             out.value(&holder)?;
             count::encode(id, out)?;
             let length = out.take(4)?;
-            let before = out.position();
+            let from = out.position();
             payload(out)?;
-            match definition::item_length(out.position() - before, "this") {
+            match definition::item_length(out.position() - from, "this") {
                 Ok(bytes) => LittleEndian::write_u32(length, bytes),
                 Err(error) => return Err(out.refuse(error)),
             }
@@ -128,31 +129,31 @@ impl<'w, 's> Writer<'w, 's> {
         Ok(start)
     }
 
-    /// Takes the definitions that are missing, and returns where in `defined` they begin.
+    /// Collects the new definitions, and returns their offset in `defined`.
     #[cold]
     fn define(&mut self, numbers: &mut ClassNumbers) -> Result<usize> {
-        let before = self.defined.len();
+        let from = self.defined.len();
         self.definitions += numbers.take_definitions(&mut self.defined)?;
-        Ok(before)
+        Ok(from)
     }
 
-    /// Writes what was defined from this place on.
-    fn put_defined(&mut self, before: usize) -> Result<()> {
+    /// Writes the definitions from an offset of `defined` on.
+    fn put_defined(&mut self, from: usize) -> Result<()> {
         let defined = mem::take(&mut self.defined);
-        let result = self.begin().and_then(|()| self.put(&defined[before..]));
+        let result = self.begin().and_then(|()| self.put(&defined[from..]));
         self.defined = defined;
         result
     }
 
-    /// Writes the definition of a class whose index in its save is its number here, less one.
+    /// Writes the definition of a class whose number is its index plus 1.
     pub(crate) fn definition(&mut self, class: &ClassSchema) -> Result<()> {
-        let before = self.defined.len();
+        let from = self.defined.len();
         definition::push(class, &|class, _| class as u64 + 1, &mut self.defined)?;
         self.definitions += 1;
-        self.put_defined(before)
+        self.put_defined(from)
     }
 
-    /// Writes a record whose payload is there, of a class that is defined.
+    /// Writes a record with an encoded payload, whose class is defined already.
     pub(crate) fn payload(
         &mut self,
         number: u64,
@@ -165,8 +166,8 @@ impl<'w, 's> Writer<'w, 's> {
         self.close_if_full()
     }
 
-    /// Writes the last block, the definitions once more, and the trailer of a save whose objects take that many bytes
-    /// of memory even when they are empty.
+    /// Writes the last block, the copy of the definitions, and the trailer. The objects of the save take `memory` bytes
+    /// even when they are empty.
     pub(crate) fn finish(mut self, memory: u64) -> Result<()> {
         self.close(BLOCK_RECORDS)?;
         if self.blocks > 1 && u32::try_from(self.defined.len()).is_ok() {
@@ -184,7 +185,7 @@ impl<'w, 's> Writer<'w, 's> {
 
     fn close(&mut self, tag: u8) -> Result<()> {
         let Some(start) = self.block.take() else { return Ok(()) };
-        // One record fits a `u32` with room for the block before it.
+        // The length fits: a record is limited so that a block with it has a length of 32 bits.
         let length = self.buffer.len() - start - BLOCK_HEAD;
         let length = u32::try_from(length).unwrap_or(u32::MAX);
         let head = self.buffer.part_mut(start, BLOCK_HEAD);
@@ -193,7 +194,7 @@ impl<'w, 's> Writer<'w, 's> {
         self.blocks += 1;
         let pieces: Vec<_> = self.buffer.pieces(start..self.buffer.len()).collect();
         let crc = self.out.block(&pieces)?;
-        if !self.out.stays() {
+        if !self.out.is_in_place() {
             self.buffer.clear();
         }
         self.put(&crc)

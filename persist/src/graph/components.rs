@@ -1,42 +1,44 @@
-//! Cycles in a graph.
+//! Strongly connected components and cycles of a directed graph, by Tarjan's algorithm.
 
-/// Edges by the node that they leave.
+/// The edges of a graph, grouped by the node that they leave.
 pub(crate) struct Edges {
-    /// First edge of each node, and the end.
+    /// Index in `targets` of the first edge of each node, then the number of edges.
     starts: Vec<usize>,
     targets: Vec<u32>,
 }
 
 impl Edges {
-    /// For a graph of `nodes` nodes, none entered yet.
+    /// Makes an empty list of edges for a graph of `nodes` nodes. Call [`push`](Self::push) once for each node, in
+    /// order.
     pub(crate) fn new(nodes: usize) -> Self {
         let mut starts = Vec::with_capacity(nodes + 1);
         starts.push(0);
         Self { starts, targets: Vec::new() }
     }
 
-    /// Enters the next node, with the nodes that it leads to.
+    /// Adds the next node, with the nodes that it points to.
     pub(crate) fn push(&mut self, targets: impl IntoIterator<Item = u32>) {
         self.targets.extend(targets);
         self.starts.push(self.targets.len());
     }
 
-    /// The nodes that one leads to.
+    /// Returns the nodes that `node` points to.
     pub(crate) fn of(&self, node: u32) -> &[u32] {
         &self.targets[self.starts[node as usize]..self.starts[node as usize + 1]]
     }
 
-    /// The strongly connected components, by Tarjan's algorithm
-    /// (<https://doi.org/10.1137/0201010>), with an explicit stack.
+    /// Returns the strongly connected components, by Tarjan's algorithm (<https://doi.org/10.1137/0201010>). It has an
+    /// explicit stack: a graph may be a chain of a million objects, and recursion would overflow the thread's stack.
     pub(crate) fn components(&self) -> Components {
         let nodes = self.starts.len() - 1;
         let mut found =
             Components { of: vec![NONE; nodes], order: Vec::with_capacity(nodes), count: 0 };
-        // The order in which nodes were met, from 1, and the first open node that each leads back to.
-        let (mut met, mut number, mut lowest) = (0_u32, vec![0; nodes], vec![0; nodes]);
-        // Nodes whose component is not known yet.
+        // `number` is the order in which nodes were visited, from 1. `lowest` is the first open node that each leads
+        // back to.
+        let (mut visited, mut number, mut lowest) = (0_u32, vec![0; nodes], vec![0; nodes]);
+        // Tarjan's stack: the visited nodes whose component is not known yet.
         let mut open = Vec::new();
-        // The nodes on the way, and the next edge of each.
+        // The nodes on the path from the root, and the next edge of each.
         let mut path: Vec<(u32, usize)> = Vec::new();
         for root in (0..NONE).take(nodes) {
             if number[root as usize] == 0 {
@@ -45,8 +47,8 @@ impl Edges {
             while let Some((node, next)) = path.last_mut() {
                 let (node, at) = (*node, *node as usize);
                 if number[at] == 0 {
-                    met += 1;
-                    (number[at], lowest[at]) = (met, met);
+                    visited += 1;
+                    (number[at], lowest[at]) = (visited, visited);
                     open.push(node);
                 }
                 if let Some(target) = self.of(node).get(*next) {
@@ -63,7 +65,8 @@ impl Edges {
                     lowest[*outer as usize] = lowest[*outer as usize].min(lowest[at]);
                 }
                 if lowest[at] == number[at] {
-                    // It is the first node of a component.
+                    // This node was visited first of its component, so all nodes above it on the stack are in the
+                    // component.
                     while let Some(last) = open.pop() {
                         found.of[last as usize] = found.count;
                         found.order.push(last);
@@ -81,18 +84,17 @@ impl Edges {
 
 const NONE: u32 = u32::MAX;
 
-/// Which nodes lead to each other.
+/// The strongly connected components of a graph.
 pub(crate) struct Components {
     /// Number of the component of each node.
     pub(crate) of: Vec<u32>,
-    /// The nodes, each after those that it leads to, except for its own component.
+    /// All nodes, grouped by component. A component comes after every other one that its nodes point to.
     pub(crate) order: Vec<u32>,
     count: u32,
 }
 
 impl Components {
-    /// The components that have a cycle: those of several nodes, and of one
-    /// that leads to itself.
+    /// Returns the components that contain a cycle: those of several nodes, and single nodes that point to themselves.
     pub(crate) fn cycles(&self, edges: &Edges) -> Vec<Vec<u32>> {
         let same = |a: &u32, b: &u32| self.of[*a as usize] == self.of[*b as usize];
         let is_cycle = |nodes: &&[u32]| nodes.len() > 1 || edges.of(nodes[0]).contains(&nodes[0]);
@@ -123,7 +125,7 @@ mod tests {
             let mut edges = Edges::new(graph.len());
             graph.iter().for_each(|targets| edges.push(targets.iter().copied()));
             let found = edges.components();
-            // Which node reaches which, the slow way.
+            // Compute reachability with Warshall's algorithm, which is slow and simple.
             let nodes = 0..graph.len();
             let mut reach: Vec<Vec<bool>> = vec![vec![false; graph.len()]; graph.len()];
             let all = graph.iter().enumerate();

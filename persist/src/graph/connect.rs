@@ -1,4 +1,4 @@
-//! The passes of a load after the filling: objects without a cell are made, ids become pointers, hooks run.
+//! The passes of a load after all records are decoded: build drafts, connect references, run hooks, seal cells.
 
 use std::any::Any;
 use std::hint::black_box;
@@ -13,13 +13,13 @@ use super::table::{OnceContents, Table};
 use crate::codec::{LoadedObject, Persist, Phase, Prototypes, ReferenceSlot, VisitLinks, Visitor};
 use crate::{Error, ErrorKind, Result};
 
-/// How many records are connected after one look at all their targets: few enough that
-/// these are still in cache, as are the objects if they have just been filled.
+/// Records that are connected after one loop has touched all their targets. The number is small, so that these targets
+/// are still in the CPU cache, and so are the objects themselves if they have just been decoded.
 pub(super) const CHUNK: usize = 128;
 
 impl Table<'_> {
-    /// Third pass: objects that could not be filled in place are shared, each after
-    /// those that it must hold from the start.
+    /// Build pass: turns drafts into shared objects. Each draft comes after the drafts that it points to outside of
+    /// cells, because nothing can change such a pointer once its owner is shared.
     pub(super) fn build(&mut self) -> Result<()> {
         if !self.objects.entries.iter().any(|entry| matches!(entry, LoadedObject::Draft(_))) {
             return Ok(());
@@ -34,7 +34,8 @@ impl Table<'_> {
                 draft.visit(&mut visitor.outside_of_cells())
             });
             let visited = connected.and_then(|contents| {
-                // It could not be changed later.
+                // `after_load` runs now, since it needs `&mut`: a built object is behind an `Rc` or `Arc` without a
+                // cell.
                 let mut links = Prototypes::bare();
                 let visitor = Visitor::new(Phase::AfterLoad, env, &mut links);
                 if hooks {
@@ -43,13 +44,13 @@ impl Table<'_> {
                 Ok(contents)
             });
             let contents = visited.map_err(|error| self.named(record, error))?;
-            self.aside.extend(contents.map(|contents| (record, contents)));
+            self.once_contents.extend(contents.map(|contents| (record, contents)));
             self.objects.entries[record] = LoadedObject::Shared(draft.build());
         }
         Ok(())
     }
 
-    /// The order in which objects without a cell are made.
+    /// Returns the order in which drafts are built. Returns an error if their references outside of cells form a cycle.
     fn order(&mut self) -> Result<Vec<u32>> {
         let edges = self.edges(|reference| reference.is_bare());
         let found = edges.components();
@@ -58,36 +59,37 @@ impl Table<'_> {
             let class = self.name(self.objects.records.get(record).class);
             return Err(self.named(record, cycle_error(class, cycle.len())));
         }
-        if !self.references.all().iter().any(|reference| reference.is_lasting_once()) {
+        if !self.references.all().iter().any(|reference| reference.is_strong_once()) {
             self.objects.order.clone_from(&found.order);
             return Ok(found.order);
         }
-        // Cells that can be set once are set last where they close a cycle: nothing
-        // could cut it if the load failed.
-        let component = self.edges(PendingReference::is_for_ever).components().of;
+        // A failed load frees its objects by emptying their cells, but nothing can empty a `OnceCell` behind `&`. So if
+        // the content of such a cell closes a cycle of pointers that cannot be emptied, the cell is set when nothing
+        // can fail any more.
+        let component = self.edges(PendingReference::is_permanent).components().of;
         for record in 0..self.objects.entries.len() {
             for place in self.references.of(record) {
                 let reference = self.references.get(place);
-                if let Some(target) = reference.target().filter(|_| reference.is_lasting_once())
+                if let Some(target) = reference.target().filter(|_| reference.is_strong_once())
                     && component[target] == component[record]
                 {
-                    self.references.set_late(place);
+                    self.references.set_closes_cycle(place);
                 }
             }
         }
-        self.objects.order = self.edges(PendingReference::is_for_ever).components().order;
+        self.objects.order = self.edges(PendingReference::is_permanent).components().order;
         Ok(found.order)
     }
 
-    /// The references between objects without a cell.
-    fn edges(&self, wanted: impl Fn(PendingReference) -> bool) -> Edges {
+    /// Returns the references between drafts for which `is_included` is true.
+    fn edges(&self, is_included: impl Fn(PendingReference) -> bool) -> Edges {
         let entries = &self.objects.entries;
         let is_draft = |record: usize| matches!(entries[record], LoadedObject::Draft(_));
         let mut edges = Edges::new(entries.len());
         for record in 0..entries.len() {
             let range = if is_draft(record) { self.references.of(record) } else { 0..0 };
             let references = self.references.in_places(range).iter();
-            let references = references.filter(|reference| wanted(**reference));
+            let references = references.filter(|reference| is_included(**reference));
             let targets = references.filter_map(|reference| reference.target());
             edges.push(
                 targets.filter(|target| is_draft(*target)).filter_map(|t| u32::try_from(t).ok()),
@@ -96,21 +98,22 @@ impl Table<'_> {
         edges
     }
 
-    /// Fourth pass: ids become pointers, in the order in which they were set aside.
+    /// Connect pass: points every reference at its target, in the order in which references were decoded.
     pub(super) fn connect(
         &mut self,
         visit_root: &mut dyn FnMut(&mut Visitor<'_>) -> Result<()>,
     ) -> Result<()> {
-        // A debug build visits all the same: the mistakes of a hand-written impl show in small graphs too.
-        if !self.waits && self.aside.is_empty() && !cfg!(debug_assertions) {
+        // A debug build always visits. A hand-written impl that decodes and visits in different orders then fails in
+        // small graphs too, whose references lead to their targets at once.
+        if !self.waits && self.once_contents.is_empty() && !cfg!(debug_assertions) {
             return Ok(());
         }
-        let (root, kept) = (self.references.of_root(), take(&mut self.objects.root_kept));
+        let (root, unknown) = (self.references.of_root(), take(&mut self.objects.root_unknown));
         Connector::new(self).connect(root, Pass::Whole, None, &mut |mut visitor| {
             visit_root(&mut visitor)?;
-            kept.__visit_shared(&mut visitor)
+            unknown.__visit_shared(&mut visitor)
         })?;
-        self.objects.root_kept = kept;
+        self.objects.root_unknown = unknown;
         let records = self.objects.records.len();
         (0..records).step_by(CHUNK).try_for_each(|start| {
             self.connect_records(start..records.min(start + CHUNK))
@@ -118,8 +121,8 @@ impl Table<'_> {
         })
     }
 
-    /// Connects the records that have been filled since the last call, while they are in cache, and forgets their
-    /// references; returns how many those were. An error comes with its record.
+    /// Connects the records that were decoded since the last call, while they are in cache. Then forgets their
+    /// references, and returns how many there were. An error comes with the index of its record.
     pub(super) fn connect_filled(&mut self) -> Result<u64, (usize, Error)> {
         let filled = self.references.begun();
         self.references.begin_record().map_err(|error| (filled.start, error))?;
@@ -134,19 +137,20 @@ impl Table<'_> {
         let mut connector = Connector::new(self);
         for record in records {
             let table = &mut *connector.table;
-            // Mostly nothing is kept; then not even a hash is asked for.
-            let keeps = &mut table.objects.kept;
-            let kept = if keeps.is_empty() { None } else { keeps.remove(&record) };
-            let aside = &mut table.aside;
-            let contents = if aside.is_empty() { None } else { aside.remove(&record) };
+            // Most saves have no unknown data: skip even the hash of the look-up.
+            let unknowns = &mut table.objects.unknown;
+            let unknown = if unknowns.is_empty() { None } else { unknowns.remove(&record) };
+            let once = &mut table.once_contents;
+            let contents = if once.is_empty() { None } else { once.remove(&record) };
             let kind = table.objects.kinds[record];
-            let is_wanted = kind
+            let needs_visit = kind
                 .is_some_and(|kind| table.registry.traits_of(kind.get()).references)
-                // Of what is kept as unknown the type does not say whether it refers to others.
-                || table.references.is_late(record)
-                || kept.is_some()
+                // An object of an unknown class has no type that says whether it holds references. So those that it
+                // holds are visited.
+                || table.references.is_deferred(record)
+                || unknown.is_some()
                 || contents.is_some();
-            let Some(shared) = table.objects.shared(record).filter(|_| is_wanted).cloned() else {
+            let Some(shared) = table.objects.shared(record).filter(|_| needs_visit).cloned() else {
                 continue;
             };
             let pass = if table.objects.is_built(record) { Pass::Cells } else { Pass::Whole };
@@ -154,19 +158,19 @@ impl Table<'_> {
             let env = table.env;
             let contents = connector.connect(references, pass, contents, &mut |mut visitor| {
                 env.guarded(|| shared.object().visit_object(&mut visitor))?;
-                kept.as_ref().map_or(Ok(()), |kept| kept.__visit_shared(&mut visitor))
+                unknown.as_ref().map_or(Ok(()), |unknown| unknown.__visit_shared(&mut visitor))
             });
             let contents = contents.map_err(|error| (record, error))?;
             let table = &mut *connector.table;
-            table.objects.kept.extend(kept.map(|kept| (record, kept)));
-            // It waits until nothing can fail.
-            table.aside.extend(contents.map(|contents| (record, contents)));
+            table.objects.unknown.extend(unknown.map(|unknown| (record, unknown)));
+            // The contents that close cycles wait for `seal`, when nothing can fail any more.
+            table.once_contents.extend(contents.map(|contents| (record, contents)));
         }
         Ok(())
     }
 
-    /// Looks at the targets of records that come next, so that they are in cache when they
-    /// are connected. Only a loop that is as short as this one waits for many of them at once.
+    /// Reads the targets of the next records, so that they are in cache when they are connected. The loop does nothing
+    /// else: only then does the processor execute several steps at once, so that their cache misses overlap.
     fn touch(&self, records: Range<usize>) {
         let pending = self.references.of_records(records);
         let targets = pending.iter().filter_map(|reference| reference.target());
@@ -175,7 +179,7 @@ impl Table<'_> {
         black_box(count);
     }
 
-    /// Fifth and sixth pass: hooks, inner values first.
+    /// Hook passes: runs the `validate` or `after_load` hooks, inner values first.
     pub(super) fn run_hooks(&self, phase: Phase) -> Result<()> {
         if !self.registry.any_traits(|traits| traits.after_load) {
             return Ok(());
@@ -194,31 +198,31 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// Last pass: sets the cells that close cycles.
+    /// Seal pass: sets the once cells whose contents close cycles.
     pub(super) fn seal(&mut self) {
-        let (env, late) = (self.env, take(&mut self.aside));
+        let (env, contents) = (self.env, take(&mut self.once_contents));
         let mut connector = Connector::new(self);
-        for (record, contents) in late {
+        for (record, contents) in contents {
             let Some(shared) = connector.table.objects.shared(record).cloned() else { continue };
-            connector.taken = contents;
-            // Of the visits of this object it is the one that asks for nothing.
+            connector.earlier_contents = contents;
+            // `Phase::Seal` only moves contents into cells, so this visit cannot fail.
             let _ =
                 shared.object().visit_object(&mut Visitor::new(Phase::Seal, env, &mut connector));
         }
     }
 }
 
-/// Points the references of one object after the other at their targets.
+/// Points the references of visited objects at their targets, one object at a time.
 struct Connector<'c, 'l> {
     table: &'c mut Table<'l>,
-    /// The references of the object that is visited.
+    /// The indices of the references that the visited object has left.
     next: Range<usize>,
     pass: Pass,
-    /// True if a reference that closes a cycle was met.
+    /// True if this visit came to a reference that closes a cycle since `is_late` was last called.
     late: bool,
-    /// The contents set aside for the object that is visited.
-    taken: OnceContents,
-    put: OnceContents,
+    /// Contents of once cells that an earlier visit of this object set aside, in the order of the visit.
+    earlier_contents: OnceContents,
+    new_contents: OnceContents,
 }
 
 impl<'c, 'l> Connector<'c, 'l> {
@@ -228,13 +232,13 @@ impl<'c, 'l> Connector<'c, 'l> {
             next: 0..0,
             pass: Pass::Whole,
             late: false,
-            taken: OnceContents::new(),
-            put: OnceContents::new(),
+            earlier_contents: OnceContents::new(),
+            new_contents: OnceContents::new(),
         }
     }
 
-    /// Points the references of an object, which are at these places, at their targets. `contents` are those that an
-    /// earlier visit set aside; returns those that this one does, if there are any.
+    /// Points the references of an object at their targets. `references` is their range. `contents` has the contents of
+    /// once cells that an earlier visit set aside. Returns the contents that this visit sets aside, if there are any.
     fn connect(
         &mut self,
         references: Range<usize>,
@@ -243,14 +247,16 @@ impl<'c, 'l> Connector<'c, 'l> {
         visit: &mut dyn FnMut(Visitor<'_>) -> Result<()>,
     ) -> Result<Option<OnceContents>> {
         (self.next, self.pass, self.late) = (references, pass, false);
-        self.taken = contents.unwrap_or_default();
-        self.put.clear();
+        self.earlier_contents = contents.unwrap_or_default();
+        self.new_contents.clear();
         visit(Visitor::new(Phase::Connect, self.table.env, self))?;
+        // A leftover reference shows that decoding and visiting disagree. Then earlier pointers may have got wrong
+        // targets.
         if self.step().is_some() {
             return Err(out_of_step());
         }
-        let is_empty = self.put.iter().all(Option::is_none);
-        Ok(if is_empty { None } else { Some(take(&mut self.put)) })
+        let is_empty = self.new_contents.iter().all(Option::is_none);
+        Ok(if is_empty { None } else { Some(take(&mut self.new_contents)) })
     }
 
     fn step(&mut self) -> Option<PendingReference> {
@@ -258,6 +264,8 @@ impl<'c, 'l> Connector<'c, 'l> {
         self.next
             .by_ref()
             .map(|at| self.table.references.get(at))
+            // An object without a cell is visited twice: bare references when it is built, and those in inner cells
+            // later.
             .find(|reference| reference.is_of(pass))
     }
 }
@@ -266,7 +274,7 @@ impl VisitLinks for Connector<'_, '_> {
     #[inline]
     fn reference(&mut self, slot: &mut dyn ReferenceSlot) -> Result<()> {
         let Some(reference) = self.step() else { return Err(out_of_step()) };
-        self.late |= reference.is_late();
+        self.late |= reference.closes_cycle();
         let Some(target) = reference.target() else { return Ok(()) };
         let mut caster = None;
         if let Some(of) = slot.of()
@@ -275,6 +283,8 @@ impl VisitLinks for Connector<'_, '_> {
             let class = self.table.registry.objects[kind.get()].class;
             caster = self.table.caster(of, class);
         }
+        // `Table::link` has checked the target's type unless references are connected in chunks. Then the type was a
+        // guess, and `slot.connect` returns false if it was wrong.
         match self.table.objects.shared(target) {
             Some(object) if slot.connect(object, caster) => Ok(()),
             None if reference.is_weak() => slot.dangle(&self.table.registry.prototypes()),
@@ -285,11 +295,11 @@ impl VisitLinks for Connector<'_, '_> {
     }
 
     fn put_aside(&mut self, content: Option<Box<dyn Any>>) {
-        self.put.push_back(content);
+        self.new_contents.push_back(content);
     }
 
     fn take_back(&mut self) -> Option<Box<dyn Any>> {
-        self.taken.pop_front().flatten()
+        self.earlier_contents.pop_front().flatten()
     }
 
     fn is_late(&mut self) -> bool {

@@ -1,5 +1,5 @@
-//! Which field of a record is bad where the schema does not show it: a set with an element
-//! twice, a `NonZero` of 0, what a `with` module refuses.
+//! Finds the field of a record that cannot be decoded, if the schema alone does not show it. Examples are a set with a
+//! duplicate element, a `NonZero` of 0, and a value that a `with` module refuses.
 
 use super::table::Table;
 use crate::codec::Decoder;
@@ -7,21 +7,21 @@ use crate::env::Env;
 use crate::schema::{Cursor, Form, KindSchema, Program, Reader, Stored};
 use crate::{Error, ErrorKind, Value};
 
-/// Levels of a path that are looked for: each is decoded anew.
+/// The maximum length of the path of a bad field. Each level decodes its part of the record again.
 const LEVELS: usize = 32;
 
-/// A record as it is stored: the classes of its save, its class and its payload.
+/// A record as it is stored: all classes of its save, the index of its class, and its payload.
 type StoredRecord<'s> = (&'s Stored, usize, &'s [u8]);
 
-/// An error of decoding a payload that has the form of the program's class, with the field. It may have been
-/// rewritten from a stored class and payload.
+/// Adds the bad field to an error from decoding a payload. The payload has the form of the program's class `class`; if
+/// it was rewritten into that form, `stored` is the record of the save.
 pub(super) fn in_bad_field(
     table: &mut Table<'_>,
     error: Error,
     (class, payload): (usize, &[u8]),
     stored: Option<StoredRecord<'_>>,
 ) -> Error {
-    // Another decode would come upon a limit elsewhere.
+    // Leave errors about limits alone: the decode here would reach the limit in another field.
     let is_element = error.field().is_some_and(|field| field.starts_with('['));
     if matches!(error.kind(), ErrorKind::TooLarge | ErrorKind::TooDeep)
         || error.field().is_some() && !is_element
@@ -30,7 +30,7 @@ pub(super) fn in_bad_field(
     }
     let (mut path, reason) = bad_field(table, class, payload, stored);
     if is_element {
-        // The adapter of the field has named it, and knows more.
+        // The field's adapter has named the element itself, and knows more about it.
         while path.pop_if(|name| name.starts_with('[')).is_some() {}
     }
     let error = match reason.filter(|_| error.kind() == ErrorKind::InvalidValue) {
@@ -40,8 +40,8 @@ pub(super) fn in_bad_field(
     path.into_iter().rev().fold(error, |error, name| error.in_field(&name))
 }
 
-/// The names on the way to what cannot be decoded, as far as structs, lists and options lead, and
-/// why it cannot be, if that is known.
+/// Returns the path of the value that cannot be decoded, through structs, lists and options, and the reason, if it is
+/// known.
 fn bad_field(
     table: &mut Table<'_>,
     class: usize,
@@ -51,7 +51,7 @@ fn bad_field(
     let (program, env) = (table.registry.program(), table.env);
     let mut input = Decoder::new(payload, env, table);
     let mut path = Vec::new();
-    // Where the last field could not be read.
+    // The number of bytes that were left where the last bad field begins.
     let mut stopped = None;
     let mut kind = &KindSchema::Class(class);
     let target = |class: usize| program.targets[class];
@@ -102,7 +102,7 @@ fn bad_field(
     }
     let reason = match input.take_error() {
         Some(reason) => Some(reason.message().to_owned()),
-        None => twice(program, class, payload, &path).map(|value| {
+        None => duplicate(program, class, payload, &path).map(|value| {
             let advice = if stored.is_some_and(|stored| is_damaged(stored, env)) {
                 "the save was written wrongly or made to harm, restore a backup"
             } else {
@@ -117,16 +117,16 @@ fn bad_field(
     (path, reason)
 }
 
-/// True if the bytes of a record that its schema allows are no value of it: in a set of the save something stands
-/// twice already.
+/// Returns true if the stored record itself is invalid: a set in it has a duplicate element already, although its bytes
+/// match the schema.
 fn is_damaged((classes, class, payload): StoredRecord<'_>, env: &Env<'_>) -> bool {
     let mut reader = Reader::new(&env.limits, payload.len() as u64);
     let read = reader.payload(classes, class, payload, &env.limits);
     read.is_err_and(|error| error.kind() == ErrorKind::InvalidValue)
 }
 
-/// The element of a set, or key of a map, that stands twice at the end of a path.
-fn twice(program: &Program, class: usize, payload: &[u8], path: &[String]) -> Option<Value> {
+/// Returns the duplicate element of the set, or duplicate key of the map, at the end of a path.
+fn duplicate(program: &Program, class: usize, payload: &[u8], path: &[String]) -> Option<Value> {
     let mut cursor = Cursor::of_class(program.layout(), class, payload);
     for name in path {
         let index = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')?.parse().ok());

@@ -6,14 +6,14 @@ use crate::schema::LoadEvent;
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, Result};
 
-/// What a load makes of the handles that it meets.
+/// The renumbering of handles in a load, and what it has changed so far.
 pub(super) struct Handles<'l> {
     remap: Option<&'l mut dyn Renumber>,
-    /// True if a handle of the record that is being filled is not as it was.
+    /// True if a handle of the current record was changed.
     changed: bool,
-    /// Arena and bits of the handle that ended its decode.
+    /// Arena and bits of the handle whose refusal ended a decode.
     pub(super) refused: Option<(&'static str, u64)>,
-    /// Handles that got new ids.
+    /// Number of handles that got new ids.
     pub(super) remapped: u64,
 }
 
@@ -22,18 +22,18 @@ impl<'l> Handles<'l> {
         Self { remap, changed: false, refused: None, remapped: 0 }
     }
 
-    /// Says that the handles of another record follow.
+    /// Resets the state of the record before the next one is decoded.
     pub(super) fn begin(&mut self) {
         self.changed = false;
         self.refused = None;
     }
 
-    /// The arena of this name, if its handles may be given new ids.
+    /// Returns the arena of this name, if its handles may get new ids.
     pub(super) fn arena(&self, name: &str) -> Option<(TypeId, &'static str)> {
         self.remap.as_ref()?.arena(name)
     }
 
-    /// What becomes of a handle in a record, of this class and id.
+    /// Renumbers a handle in a record of class and object id `(class, object)`, and counts what happened to it.
     pub(super) fn find(
         &mut self,
         arena: TypeId,
@@ -52,7 +52,7 @@ impl<'l> Handles<'l> {
         Ok(found)
     }
 
-    /// The error for a decode of the record that failed.
+    /// Returns the error for a record that failed to decode. If the remap made two handles equal, the error says so.
     #[cold]
     pub(super) fn explain(&self, fail: Fail) -> Error {
         let error = Error::from(fail);

@@ -1,49 +1,53 @@
-//! Addresses to numbers, for the time that the objects are held.
+//! Maps the addresses of objects to numbers while a save holds the objects.
 
 use std::collections::HashMap;
 
-/// A map from addresses to small numbers, by linear probing.
+/// A map from addresses to small numbers: a hash table with linear probing.
 ///
-/// A slot is one word, so that a look-up is one cache miss. It holds the number, how far the slot is from the home of
-/// its address, and what the home does not say of the address. Addresses that no slot can hold are in a standard map;
-/// programs rarely have any.
+/// A slot is one word, so that a look-up is one cache miss. It holds the number, the distance from the address's home
+/// slot, and those bits of the address that the home does not determine. A standard map holds the addresses that do not
+/// fit a slot; programs rarely have any.
+///
+/// An address hashes to its home by a multiplication that can be inverted. So a slot need not store the whole address,
+/// and [`grow`](Self::grow) recomputes each address from its slot.
 pub(super) struct AddressMap {
-    /// From the top: `WIDTH - bits` bits of the address, `FAR` bits of distance, `bits` bits of the number + 1. 0 is a
-    /// free slot.
+    /// From the top: `WIDTH - bits` bits of the address, `FAR` bits of distance, and `bits` bits of the number + 1. The
+    /// value 0 marks a free slot.
     slots: Vec<u64>,
-    /// There are `2^bits` slots, or none yet.
+    /// There are `2^bits` slots, or none before the first insertion.
     bits: u32,
     len: u32,
     others: HashMap<usize, u32>,
 }
 
-/// Low bits that are 0 in the address of an object, before which there are two words of counts.
+/// Low bits that are 0 in the address of every object: the value in an `Rc` or `Arc` comes after two words of counts.
 const ALIGNED: u32 = align_of::<usize>().trailing_zeros();
 
-/// Bits of the rest of an address that a slot can hold. Systems use at most 57 of 64 address bits, most of them 47.
+/// Bits of an aligned address that a slot can hold. Systems use at most 57 of 64 address bits, and most of them 47.
 const WIDTH: u32 = 54;
 
-/// Bits of a distance. One above 100 is rare, since at most half of the slots are taken.
+/// Bits of a distance. Distances above 100 are rare, since at most half of the slots are in use.
 const FAR: u32 = 64 - WIDTH;
 
-/// The objects in `2^NEAR` times `2^EACH` words have their homes in `2^NEAR` slots, in order: objects that were made one
-/// after the other are mostly met so, too. With homes all over the slots, a save of 10^6 objects took 1.6 times as long.
+/// Objects within `2^NEAR` times `2^EACH` words of memory have their homes in `2^NEAR` adjacent slots, in order.
+/// Objects that were created one after another are mostly visited in that order too, so their slots share cache lines.
+/// With homes spread over all slots, a save of 10^6 objects took 1.6 times as long.
 const NEAR: u32 = 6;
 
-/// An allocation has at least `2^EACH` words, so that no two objects of these have one home.
+/// An allocation has at least `2^EACH` words, so no two objects within those words share a home.
 const EACH: u32 = 2;
 
-/// Bits of the place of an object among those words.
+/// Bits of the position of an object within those `2^INNER` words.
 const INNER: u32 = NEAR + EACH;
 
-/// 2^64 / golden ratio (Knuth, TAOCP 3, 6.4), which spreads what is equally far apart: an odd number, then bits of 0.
-/// So products have a permutation of the other factor on top.
+/// 2^64 / golden ratio (Knuth, TAOCP 3, 6.4), which spreads evenly spaced addresses. Its low `FAR + INNER` bits are 0
+/// and the rest is odd, so that the high bits of a product are a permutation of the other factor, and can be inverted.
 const SPREAD: u64 = (0x9e37_79b9_7f4a_7c15 >> (FAR + INNER) | 1) << (FAR + INNER);
 
-/// Multiplied by this, what is on top of a product is the other factor again.
+/// The inverse of [`SPREAD`]: multiplying the high bits of a product by this gives the other factor.
 const GATHER: u64 = {
     let odd = SPREAD >> (FAR + INNER);
-    // Newton's iteration: each step doubles the bits that are right, three at first.
+    // Newton's iteration doubles the number of correct bits in each step. It starts with three.
     let (mut inverse, mut step) = (odd, 0);
     while step < 5 {
         inverse = inverse.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(inverse)));
@@ -52,20 +56,22 @@ const GATHER: u64 = {
     inverse
 };
 
-/// All of an address, as slots need it.
+/// A whole address, split as slots need it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Hash {
-    /// The `WIDTH - NEAR` upper bits: which words these are, hashed, then the last bits of the place among them.
+    /// In the `WIDTH - NEAR` upper bits: the hash of the block of `2^INNER` words, then the low `EACH` bits of the
+    /// position in it.
     spread: u64,
-    /// The first bits of that place.
+    /// The high `NEAR` bits of the position in the block.
     near: u64,
 }
 
 impl Hash {
-    /// `None` if the address has bits that slots have no room for.
+    /// Returns `None` if the address has bits that a slot cannot hold.
     #[inline]
     fn of(address: usize) -> Option<Self> {
-        // A bit that should be 0 comes out on top.
+        // The rotation moves the alignment bits to the top, so that the check for `WIDTH` bits below finds those that
+        // are not 0.
         let rest = (address as u64).rotate_right(ALIGNED);
         let inner = rest & ((1 << INNER) - 1);
         let last = (inner & ((1 << EACH) - 1)) << (FAR + NEAR);
@@ -84,22 +90,22 @@ impl Hash {
 
 impl Default for AddressMap {
     fn default() -> Self {
-        Self { slots: Vec::new(), bits: LEAST - 1, len: 0, others: HashMap::new() }
+        Self { slots: Vec::new(), bits: MIN_BITS - 1, len: 0, others: HashMap::new() }
     }
 }
 
-/// `bits` of 512 KiB of slots.
+/// The `bits` of a map whose slots take 512 KiB.
 const LARGE: u32 = 16;
 
-/// `bits` of the smallest map that has slots.
-const LEAST: u32 = NEAR + 2;
+/// The `bits` of the smallest map that has slots.
+const MIN_BITS: u32 = NEAR + 2;
 
 #[expect(
     clippy::cast_possible_truncation,
     reason = "places and numbers are below the number of slots"
 )]
 impl AddressMap {
-    /// The number of an address, and whether it is new: numbers count up from 0.
+    /// Returns the number of an address, and whether the address is new. Numbers count up from 0.
     #[inline]
     pub(super) fn insert(&mut self, address: usize) -> (u32, bool) {
         match Hash::of(address).map(|hash| self.find(hash)) {
@@ -113,7 +119,7 @@ impl AddressMap {
         }
     }
 
-    /// Where the search for an address begins, and what its slot would be there, without the number.
+    /// Returns the home slot of an address, and the value of a slot there without the number.
     #[inline]
     fn home(&self, hash: Hash) -> (usize, u64) {
         let spread = self.bits - NEAR;
@@ -121,14 +127,14 @@ impl AddressMap {
         (home as usize, hash.spread << spread)
     }
 
-    /// Reads where the searches for addresses begin, one right after the other. Of such short steps the processor does
-    /// several at a time, so that their cache misses overlap.
+    /// Reads the home slots of addresses, one right after another. The processor executes several such short steps at
+    /// once, so that their cache misses overlap.
     pub(super) fn touch(&self, addresses: impl Iterator<Item = usize>) {
         let slot = |address| self.slots.get(self.home(Hash::of(address)?).0);
         std::hint::black_box(addresses.filter_map(slot).fold(0, |sum, slot| sum ^ slot));
     }
 
-    /// True if the slots hardly stay in the cache next to all else.
+    /// Returns true if the slots rarely stay in the cache beside everything else.
     #[inline]
     pub(super) fn is_large(&self) -> bool {
         self.bits > LARGE
@@ -137,25 +143,28 @@ impl AddressMap {
     #[inline]
     fn find(&self, hash: Hash) -> AddressSearch {
         let mask = self.slots.len().wrapping_sub(1);
-        let (mut place, mut wanted) = self.home(hash);
+        let (mut place, mut expected) = self.home(hash);
+        // A slot cannot store a larger distance, so no address is further from its home.
         for _ in 0..1 << FAR {
             place &= mask;
             let Some(slot) = self.slots.get(place) else { break };
-            // Only the number is left if all else is as wanted.
-            let number = slot ^ wanted;
+            // The number remains if all other bits are equal. Subtracting 1 also rules out 0, which is no number.
+            let number = slot ^ expected;
             if number.wrapping_sub(1) < mask as u64 {
                 return AddressSearch::Number(number as u32 - 1);
             }
             if *slot == 0 {
-                return AddressSearch::Free(place, wanted);
+                return AddressSearch::Free(place, expected);
             }
-            wanted = wanted.wrapping_add(mask as u64 + 1);
+            // In the next slot, the distance is larger by one.
+            expected = expected.wrapping_add(mask as u64 + 1);
             place += 1;
         }
         AddressSearch::Nothing
     }
 
-    /// True if a new address can take the free slot that was found.
+    /// Returns true if a new address can take the free slot that was found. Once `others` is in use, a new address must
+    /// first be looked up there.
     #[inline]
     fn has_room(&self) -> bool {
         (self.len as usize) < self.slots.len() / 2 && self.others.is_empty()
@@ -176,10 +185,10 @@ impl AddressMap {
         (number, true)
     }
 
-    /// Takes all out. There are as many slots as before, unless those were few of them.
+    /// Removes all addresses. The number of slots stays, unless few of them were used.
     pub(super) fn clear(&mut self) {
-        // What one large graph needed is not cleared after each small one.
-        while self.bits > LEAST && self.len >> (self.bits - 3) == 0 {
+        // Otherwise, every small save after one large save would clear the slots of the large one.
+        while self.bits > MIN_BITS && self.len >> (self.bits - 3) == 0 {
             self.bits -= 1;
         }
         self.slots.truncate(1 << self.bits);
@@ -188,7 +197,7 @@ impl AddressMap {
         self.len = 0;
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn size(&self) -> usize {
         self.slots.capacity() * size_of::<u64>()
             + self.others.capacity() * size_of::<(usize, u32)>()
@@ -211,7 +220,7 @@ impl AddressMap {
         for (place, slot) in old.iter().enumerate().filter(|(_, slot)| **slot != 0) {
             let distance = (slot >> bits) as usize & ((1 << FAR) - 1);
             let home = place.wrapping_sub(distance) & (old.len() - 1);
-            // In order of their homes, which stays: the new slots are written from the first to the last.
+            // Slots are in the order of their homes, and stay in it: the loop writes the new slots from first to last.
             let rest = slot >> (FAR + bits) << (FAR + NEAR);
             let spread = (home as u64) >> NEAR << (64 - (bits - NEAR)) | rest;
             let hash = Hash { spread, near: home as u64 & ((1 << NEAR) - 1) };
@@ -221,11 +230,13 @@ impl AddressMap {
     }
 }
 
-/// Where the search for an address ended.
+/// The result of a search for an address.
 enum AddressSearch {
+    /// The address has this number.
     Number(u32),
-    /// At this free slot, which the address can take by this value.
+    /// The address is absent. It can take this free slot, with this value and its number.
     Free(usize, u64),
+    /// The address is in no slot, and no free slot is near enough.
     Nothing,
 }
 
@@ -233,7 +244,7 @@ enum AddressSearch {
 mod tests {
     use super::*;
 
-    /// An [`AddressMap`], and the standard map that it has to agree with.
+    /// An [`AddressMap`], and the standard map that it must agree with.
     #[derive(Default)]
     struct Twins {
         map: AddressMap,
@@ -248,7 +259,7 @@ mod tests {
             assert_eq!(self.map.insert(address), (number, new), "{address:#x}");
         }
 
-        /// Asks for each address again, in no particular order.
+        /// Looks up each address again, in no particular order.
         fn check(mut self) -> AddressMap {
             let addresses: Vec<usize> = self.known.keys().copied().collect();
             addresses.into_iter().for_each(|address| self.insert(address));
@@ -285,7 +296,7 @@ mod tests {
     fn addresses_without_a_pattern_keep_their_numbers() {
         let mut twins = Twins::default();
         for bits in random().take(20_000) {
-            // Of one address space, many of them twice.
+            // Both use the same address space, and many addresses come twice.
             twins.insert(usize::try_from(bits >> 50 << 4).unwrap());
             twins.insert(usize::try_from(bits >> 17 << 3).unwrap());
         }
@@ -311,7 +322,7 @@ mod tests {
         let mut twins = Twins::default();
         for low in 0..3 << FAR {
             twins.insert(with_hash(low << (FAR + NEAR)));
-            // From the last home the search goes on at the first.
+            // From the last home, the search continues at the first slot.
             twins.insert(with_hash(u64::MAX << (FAR + NEAR) ^ low << (FAR + NEAR)));
         }
         assert!(!twins.check().others.is_empty());

@@ -15,49 +15,54 @@ use crate::schema::Stored;
 use crate::sorting::sort;
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// Gives out numbers and ids to the objects that a save meets, and queues them.
+/// Assigns numbers and ids to the objects that a save visits, and queues them for writing.
 pub(super) struct Links<'s> {
     registry: &'s Registry,
     pub(super) tables: SaveTables,
-    /// The objects that had ids before, which have the first numbers.
+    /// The objects that had ids before this save. They have the first numbers.
     known: Vec<PriorId>,
     /// The id of the first object after those.
     first_id: u64,
-    /// True if an object is known by a pointer without its type.
+    /// True if the type of a visited object is not known from its pointer alone.
     boxed: bool,
-    /// The object being written, and references to objects with far numbers since it was asked for them.
+    /// `at` is the number of the object that is being written. `far` counts references to objects whose numbers are far
+    /// from it, since [`leads_far`](Self::leads_far) was last called.
     at: u32,
     far: usize,
-    most: u64,
+    max_objects: u64,
     empty_elements: usize,
-    /// Memory of the objects by the sizes of their cells, and of elements that are large for their bytes.
+    /// Memory of the objects by the sizes of their cells, and of the elements that need much memory for their stored
+    /// bytes.
     pub(super) held: u64,
-    /// Numbers of classes as implementors of traits.
+    /// Numbers of classes as implementors, by the type and the trait.
     implementors: HashMap<(TypeId, TypeId), u64>,
-    /// Objects that are pointed at as trait objects, and by which of the traits: their classes are
-    /// seen when they are written.
+    /// The numbers of objects that are pointed at as trait objects, each with the index of the trait in `traits`. Their
+    /// classes are known only when they are written.
     claims: Vec<(u32, u32)>,
     traits: Vec<TraitName>,
-    /// Trait objects that are pointed at as a type, too.
+    /// Objects that are pointed at both as trait objects and as a type.
     types: Vec<(u32, TypeId)>,
-    /// Indices of the types of written objects that show only inside of a lock or cell.
+    /// The types of written objects, as indices into the registry's objects, where only the inside of a lock or cell
+    /// shows the type.
     inside: Vec<(u32, usize)>,
-    /// The object being written, if it has no cell around it.
+    /// The number of the object that is being written, if it has no cell around it.
     from: Option<u32>,
-    /// References from objects without a cell, where only `&mut` reaches them.
+    /// References from objects without a cell that are in no inner cell either: only `&mut` reaches them.
     bare: Vec<(u32, u32)>,
-    /// True if one of them is weak: otherwise they cannot form a cycle.
+    /// True if one of them is weak. Without a weak one they cannot form a cycle, since the program could not have built
+    /// it.
     bare_weak: bool,
 }
 
-/// An object that had an id before.
+/// An object that had an id before the save.
 struct PriorId {
     id: u64,
-    /// True if it was added by the program.
+    /// True if the program added it, so that it is written even if nothing points to it.
     added: bool,
 }
 
-/// From this number of objects between two of them on, the slots of addresses hardly are in the cache.
+/// Distance between the numbers of two objects from which the slots of their addresses are rarely in the cache
+/// together.
 const FAR: u32 = 1 << 15;
 
 impl<'s> Links<'s> {
@@ -75,8 +80,8 @@ impl<'s> Links<'s> {
             boxed: false,
             at: 0,
             far: 0,
-            // Numbers are of 32 bits.
-            most: limits.objects.min(u64::from(u32::MAX - 1)),
+            // Numbers have 32 bits.
+            max_objects: limits.objects.min(u64::from(u32::MAX - 1)),
             empty_elements: 0,
             held: 0,
             implementors: HashMap::new(),
@@ -90,13 +95,13 @@ impl<'s> Links<'s> {
         }
     }
 
-    /// The id of a value, which is written before any object is met.
+    /// Returns the id of the root value, which is written before any object is visited.
     pub(super) fn take_id(&mut self) -> u64 {
         self.first_id += 1;
         self.first_id - 1
     }
 
-    /// Makes an object known by an id of its own, before others are met.
+    /// Registers an object with the id that it already has. Called before any other object is visited.
     pub(super) fn know(&mut self, shared: Shared, id: u64, added: bool) {
         let (number, new) = self.tables.map.insert(shared.address());
         if new {
@@ -109,45 +114,45 @@ impl<'s> Links<'s> {
         }
     }
 
-    /// The id of the object of this number.
+    /// Returns the id of the object of this number.
     #[inline]
     pub(super) fn id(&self, number: u32) -> u64 {
         match (number as usize).checked_sub(self.known.len()) {
-            Some(behind) => self.first_id + behind as u64,
+            Some(new) => self.first_id + new as u64,
             None => self.known[number as usize].id,
         }
     }
 
-    /// The id of the object of this number, and whether the program added it.
+    /// Returns the id of the object of this number, and whether the program added it.
     #[inline]
     pub(super) fn id_and_added(&self, number: u32) -> (u64, bool) {
         (self.id(number), self.known.get(number as usize).is_some_and(|known| known.added))
     }
 
-    /// The number in the save of a class of the program.
+    /// Returns the number that a class of the program has in the save.
     pub(super) fn class_number(&mut self, class: usize) -> Result<u64> {
         let classes = &self.registry.program().classes;
         Ok(self.registry.first_numbers.number(&mut self.tables.numbers, class, classes))
     }
 
-    /// The object of this number is written next; says whether it is made when it is whole.
+    /// Begins the next object. `is_built` says that a load must build it before it is shared, because it has no cell.
     #[inline]
     pub(super) fn begin(&mut self, number: u32, is_built: bool) {
         self.at = number;
         self.from = is_built.then_some(number);
     }
 
-    /// The object of this number has this type, which shows only inside of it.
+    /// Records the type of an object that shows only its inside.
     pub(super) fn see(&mut self, number: u32, object: usize) {
         self.inside.push((number, object));
     }
 
-    /// True if many of the last objects led to such as are not in the cache.
+    /// Returns true if many of the last `objects` objects referred to objects far away, which are not in the cache.
     pub(super) fn leads_far(&mut self, objects: usize) -> bool {
         std::mem::take(&mut self.far) > objects / 4
     }
 
-    /// The type as which an object was written, if it was.
+    /// Returns the type as which an object was written, if it was written.
     fn written(&self, number: u32) -> Option<&'s ObjectEntry> {
         if !self.tables.queue.has(number) {
             return None;
@@ -163,18 +168,19 @@ impl<'s> Links<'s> {
         Some(&self.registry.objects[index])
     }
 
-    /// The trait as whose trait object an object was pointed at.
+    /// Returns the trait as whose trait object an object was pointed at.
     pub(super) fn trait_of(&self, number: u32) -> Option<TraitName> {
         let claim = self.claims.iter().find(|(place, _)| *place == number)?;
         Some(self.traits[claim.1 as usize])
     }
 
-    /// An object that is kept without a stand-in is written next: it is in a cell.
-    pub(super) fn begin_kept(&mut self) {
+    /// Begins the next object, which is unknown data without a stand-in: it is in a cell.
+    pub(super) fn begin_unknown(&mut self) {
         self.from = None;
     }
 
-    /// Checks what could not be when it was met.
+    /// Checks the references whose targets' types were unknown when they were visited. Called when all objects are
+    /// written.
     pub(super) fn check(&mut self) -> Result<()> {
         sort(&mut self.inside);
         for (number, pointee) in &self.types {
@@ -196,8 +202,8 @@ impl<'s> Links<'s> {
         self.check_cycles()
     }
 
-    /// Finds objects without a cell that lead to each other: none of them could be
-    /// made first.
+    /// Returns an error if objects without a cell point to each other in a cycle: a load could build none of them
+    /// first.
     fn check_cycles(&self) -> Result<()> {
         if !self.bare_weak {
             return Ok(());
@@ -223,7 +229,8 @@ impl<'s> Links<'s> {
         }
     }
 
-    /// Checks that a target is what the reference says, or notes what shows only when it is written.
+    /// Checks that a target has the type that the reference says, or notes the check for when the target has been
+    /// written.
     #[inline(never)]
     fn check_pointed(&mut self, number: u32, new: bool, pointed: Pointed) -> Result<()> {
         let seen = || self.tables.objects.object(number).1.seen_pointee();
@@ -256,15 +263,15 @@ impl<'s> Links<'s> {
         if id > MAX_ID {
             return error!(ErrorKind::TooLarge, "the object ids are used up");
         }
-        let most = self.most;
+        let max_objects = self.max_objects;
         error!(
             ErrorKind::TooLarge,
-            "the save would have more objects than the limit of {most}; raise `Limits::objects`"
+            "the save would have more objects than the limit of {max_objects}; raise `Limits::objects`"
         )
     }
 }
 
-/// The error for objects without a cell that lead to each other.
+/// Returns the error for a cycle of objects without a cell.
 #[cold]
 pub(super) fn cycle_error(class: &str, length: usize) -> Error {
     let what = match length {
@@ -288,7 +295,7 @@ fn two_types(id: u64) -> Error {
 
 impl SaveLinks for Links<'_> {
     fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()> {
-        // Compared with the bytes of the save when those are known.
+        // The sum is compared with the length of the save when that is known.
         self.held = self.held.saturating_add(memory);
         charge_empty(&mut self.empty_elements, empty, limits)
     }
@@ -302,13 +309,13 @@ impl SaveLinks for Links<'_> {
             let target = shared(target);
             self.boxed |= target.is_boxed();
             self.tables.objects.push(target);
-            if u64::from(number) >= self.most || id > MAX_ID {
+            if u64::from(number) >= self.max_objects || id > MAX_ID {
                 return Err(self.too_many(id));
             }
         } else if number.abs_diff(self.at) > FAR {
             self.far += 1;
         }
-        // An object has several types only where one of them has no size.
+        // One object is pointed at as several types only if one of them is unsized, such as `[T; N]` and `[T]`.
         if !typed || self.boxed && !new {
             self.check_pointed(number, new, target.pointed())?;
         }
@@ -343,7 +350,7 @@ impl SaveLinks for Links<'_> {
 
     fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
         match schema.clone().downcast::<Stored>() {
-            Ok(schema) => Ok(self.tables.numbers.foreign(&schema, index, self.registry.program())),
+            Ok(schema) => Ok(self.tables.numbers.unknown(&schema, index, self.registry.program())),
             Err(_) => Err(error!(ErrorKind::Unsupported, "the class of a kept value is lost")),
         }
     }

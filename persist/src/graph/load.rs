@@ -1,4 +1,5 @@
-//! Loads: the scan of a save, its objects, and their references.
+//! The driver of a load: scans a save, then creates, fills, connects and checks its objects. The [module page](super)
+//! lists the passes.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -11,7 +12,7 @@ use super::fault::in_bad_field;
 use super::handles::Handles;
 use super::loading::{LoadingObjects, TypeIndex};
 use super::outcome::{LoadOutcome, LoadedObjects};
-use super::table::{DefaultedFields, MADE, Table, Unregistered};
+use super::table::{DefaultedFields, OWN_CLASS, Table, Unregistered};
 use crate::codec::{Decoder, Fail, LoadedObject, Persist, Phase, Prototypes, Visitor, left_over};
 use crate::env::Env;
 use crate::format::{MAX_ID, Plain, RecordLocation, Scan};
@@ -24,31 +25,33 @@ use crate::sorting::sort_by;
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, LoadOptions, ObjectId, Result};
 
-/// Ids of values that have become objects, while they are decoded: those of the save are
-/// smaller, also those that name none of its objects.
-pub(super) const FIRST_MADE: u64 = MAX_ID + 1;
+/// First id for values that have become objects, while they are decoded. All ids of the save are smaller, also those of
+/// references to objects that the save lacks.
+pub(super) const FIRST_TEMPORARY_ID: u64 = MAX_ID + 1;
 
-/// Loads a graph in passes: every object is made empty; each is filled, its references set
-/// aside as ids; then ids become pointers, in most saves while others are still to be filled;
-/// then hooks run.
+/// Loads a graph in passes. Every object is created empty. Each record is decoded, and its references are listed as
+/// ids. Then ids become pointers; in most saves this happens while other records are still to be decoded. Then hooks
+/// run.
 pub(crate) struct Loader<'l> {
     pub(super) save: &'l [u8],
     pub(super) table: Table<'l>,
     pub(super) outcome: LoadOutcome,
-    /// A record rewritten into the program's form.
+    /// Buffer for a record that is rewritten into the program's form.
     pub(super) scratch: Vec<u8>,
-    /// What earlier programs kept of each object, by its id.
-    pub(super) before: HashMap<u64, Vec<RecordLocation>>,
+    /// The records of unknown data that earlier programs kept, by the id of its object.
+    pub(super) earlier: HashMap<u64, Vec<RecordLocation>>,
     /// True if all records were checked by the schema of the save.
     is_checked: bool,
-    /// Payloads of values that have become objects.
-    pub(super) made: Vec<(Vec<u8>, Vec<DefaultedField>)>,
-    /// What was made up for fields of the record that was rewritten last.
-    pub(super) made_up: Vec<(usize, Vec<u8>)>,
-    /// The next id for one while it is decoded, and after that the first free one.
+    /// Payloads of values that have become objects, each with its defaulted fields.
+    pub(super) promoted: Vec<(Vec<u8>, Vec<DefaultedField>)>,
+    /// Values that were synthesized for fields of the record that was rewritten last, each with its class.
+    pub(super) synthesized: Vec<(usize, Vec<u8>)>,
+    /// `next_id` is the next temporary id for a value that becomes an object. `first_free` is the first final id for
+    /// those.
     pub(super) next_id: u64,
     pub(super) first_free: u64,
-    /// Objects that are values now, and may be nothing else.
+    /// Records of objects that have become values of other objects. A load decodes such an object only if a reference
+    /// needs it.
     pub(super) waiting: HashSet<usize>,
 }
 
@@ -62,7 +65,7 @@ impl<'l> Loader<'l> {
     ) -> Result<Box<Self>> {
         let limits = &env.limits;
         let mut scan = Scan::read(save.bytes, limits)?;
-        let kept = scan.records.take_kept();
+        let unknown = scan.records.take_unknown();
         let stored_root = scan.records.value();
         let root = stored_root.map(|record| record.class as usize).zip(root);
         let how = (limits, options.drop_unknown);
@@ -77,28 +80,28 @@ impl<'l> Loader<'l> {
         })?;
         let Scan { header, records, .. } = scan;
         let objects = LoadingObjects::new(registry, records)?;
-        let mut before: HashMap<u64, Vec<RecordLocation>> = HashMap::new();
-        for record in kept {
+        let mut earlier: HashMap<u64, Vec<RecordLocation>> = HashMap::new();
+        for record in unknown {
             let class = &matched.stored[record.class as usize];
             class
                 .check_kept(record.id, objects.find(record.id).is_some())
                 .map_err(|error| error.at(record.start as u64))?;
-            before.entry(record.id).or_default().push(record);
+            earlier.entry(record.id).or_default().push(record);
         }
         let first_free = objects.records.last_id() + 1;
         let plans = Plans::of(matched, registry.program(), options);
         let table = Table::new((registry, env), plans, objects, Handles::new(remap), save.weight);
-        // In a box: what lies on the stack is missing for values in values.
+        // A `Loader` on the stack would leave less of it for values nested in values.
         Ok(Box::new(Self {
             save: save.bytes,
             table,
             outcome: LoadOutcome { header, ..LoadOutcome::default() },
             scratch: Vec::new(),
-            before,
+            earlier,
             is_checked: false,
-            made: Vec::new(),
-            made_up: Vec::new(),
-            next_id: FIRST_MADE,
+            promoted: Vec::new(),
+            synthesized: Vec::new(),
+            next_id: FIRST_TEMPORARY_ID,
             first_free,
             waiting: HashSet::new(),
         }))
@@ -108,13 +111,13 @@ impl<'l> Loader<'l> {
         &self.table.plans
     }
 
-    /// Keeps nothing of objects, which could not be given back.
-    pub(crate) fn without_kept(mut self: Box<Self>) -> Box<Self> {
+    /// Keeps no unknown data, for callers that could not write it back.
+    pub(crate) fn without_unknown(mut self: Box<Self>) -> Box<Self> {
         self.table.plans.aside = false;
         self
     }
 
-    /// Loads the objects of a save that a manager wrote.
+    /// Loads the objects of a save that a manager wrote. Returns an error for a save of one value.
     pub(crate) fn load(mut self: Box<Self>) -> Result<(LoadedObjects, LoadOutcome)> {
         if let Some(root) = self.table.objects.records.value() {
             let class = &self.plans().stored[root.class as usize].name;
@@ -135,7 +138,7 @@ impl<'l> Loader<'l> {
         Ok(self.finish())
     }
 
-    /// Loads a save of one value.
+    /// Loads a save of one value, whose class in the program is `class`.
     pub(crate) fn load_value<T: Persist>(
         mut self: Box<Self>,
         class: usize,
@@ -147,16 +150,16 @@ impl<'l> Loader<'l> {
             .iter()
             .filter(|record| record.holder == Holder::VALUE)
             .collect();
-        let wanted = &self.table.registry.program().classes[class].name;
+        let expected = &self.table.registry.program().classes[class].name;
         let &[root] = &roots[..] else {
             let message = match roots.len() {
                 0 => format!(
-                    "the save holds objects, {} in all, and no value of its own where one {wanted} is expected; load it as a `SaveManager`",
+                    "the save holds objects, {} in all, and no value of its own where one {expected} is expected; load it as a `SaveManager`",
                     self.table.objects.records.len()
                 ),
                 several => {
                     format!(
-                        "the save holds {several} values where one {wanted} is expected; restore a backup"
+                        "the save holds {several} values where one {expected} is expected; restore a backup"
                     )
                 }
             };
@@ -167,18 +170,18 @@ impl<'l> Loader<'l> {
         if is_other {
             let stored = &self.plans().stored[root.class as usize];
             let found = &stored.name;
-            // Only a struct or an enum has former names.
+            // Only a struct or an enum can have former names.
             let is_bare = |form: &Form| matches!(form, Form::Value(_));
             let has_names = !is_bare(&stored.form)
                 && !is_bare(&self.table.registry.program().classes[class].form);
             let or = if has_names {
-                format!(", or put `#[persist(alias = \"{found}\")]` on {wanted}")
+                format!(", or put `#[persist(alias = \"{found}\")]` on {expected}")
             } else {
                 String::new()
             };
             return Err(error!(
                 ErrorKind::WrongClass,
-                "the save holds a value of type {found}, and one of type {wanted} was asked for; load it as {found}{or}"
+                "the save holds a value of type {found}, and one of type {expected} was asked for; load it as {found}{or}"
             )
             .at(root.start as u64));
         }
@@ -192,7 +195,7 @@ impl<'l> Loader<'l> {
         self.all_passes(root).map_err(|error| self.with_newer_version(error))
     }
 
-    /// Says first that the save is of a newer program, if that may be why it does not load.
+    /// Adds to an error that the save is of a newer program, if that may be the reason for it.
     fn with_newer_version(&self, error: Error) -> Error {
         let is_of_schema = matches!(
             error.kind(),
@@ -224,7 +227,8 @@ impl<'l> Loader<'l> {
     fn all_passes(&mut self, root: &mut dyn LoadRoot) -> Result<()> {
         let moved = self.create()?;
         if !moved.is_empty() || self.plans().as_stored().is_some() {
-            // With the pointers of the program, a save may fit that does not with its own.
+            // An object whose holder differs between save and program could pass the checks of a load although the save
+            // is inconsistent by its own schema. So all records are checked by that first.
             let stored = self.plans().as_stored().unwrap_or(&self.plans().stored);
             self.check_records(stored, &moved, |_| true)?;
             self.is_checked = true;
@@ -234,7 +238,7 @@ impl<'l> Loader<'l> {
         root.fill(self)?;
         let root_end = self.table.references.len();
         let mut next = 0;
-        // Values that become objects come on as they are met.
+        // The number of records grows in this loop: decoding a record may add values that become objects.
         while next < self.table.objects.records.len() {
             if in_chunks && next.is_multiple_of(CHUNK) {
                 self.connect_filled()?;
@@ -251,20 +255,22 @@ impl<'l> Loader<'l> {
         self.table.references.begin_record()?;
         if !self.table.is_plain {
             self.keep_unknown()?;
-            self.fill_late()?;
+            self.fill_deferred()?;
         }
         self.check_converted()?;
         if !self.table.is_plain {
             self.free_inlined();
             self.count_unknown();
         }
-        self.count_made();
+        self.count_loaded();
         if self.table.objects.records.has_value() {
-            // Nobody else could get at the others, or cut their cycles.
+            // The program gets only the value. It could neither reach other objects nor break their cycles, so they are
+            // freed here.
             let Table { objects, references, resolves, .. } = &mut self.table;
             let freed = objects.keep_reached(0..root_end, references, *resolves);
             self.count_dangling(&freed);
         }
+        // The policy comes before `build`, which runs the first hooks of the program.
         self.check_policy()?;
         let references = &self.table.references;
         let freed = (0..self.table.objects.kinds.len())
@@ -285,12 +291,12 @@ impl<'l> Loader<'l> {
         Ok(())
     }
 
-    /// Connects the objects that have been filled since the last call.
+    /// Connects the objects that were decoded since the last call.
     fn connect_filled(&mut self) -> Result<()> {
         match self.table.connect_filled() {
             Ok(references) => self.outcome.references += references,
             Err((record, error)) => {
-                // Now that each target is looked at, the decode says in which field it is.
+                // Decode again, and check each target at once: that error names the field.
                 self.table.in_chunks = false;
                 self.fill_object(record)?;
                 return Err(self.table.named(record, error));
@@ -299,12 +305,12 @@ impl<'l> Loader<'l> {
         Ok(())
     }
 
-    /// First pass: every object is made empty by the factory of its class. Returns the records that are in other holders
-    /// now, with those that they have in the save.
+    /// Create pass: creates every object empty, with the factory of its class. Returns the records whose holder in the
+    /// program differs from the save, each with the holder in the save.
     fn create(&mut self) -> Result<Vec<(usize, Holder)>> {
         let Table { registry, objects, .. } = &mut self.table;
         let (registry, prototypes) = (*registry, registry.prototypes());
-        // Records of one type mostly stand together.
+        // Consecutive records mostly have one type.
         let mut last = (u32::MAX, Holder::VALUE, (Holder::VALUE, None));
         let mut moved = Vec::new();
         objects.reserve();
@@ -337,36 +343,36 @@ impl<'l> Loader<'l> {
         Ok(moved)
     }
 
-    /// Counts the objects that the save has and those that were made of values, but not what is kept.
-    fn count_made(&mut self) {
-        let Table { objects, asked_for, .. } = &self.table;
+    /// Counts the loaded objects by class. Objects of unknown classes do not count.
+    fn count_loaded(&mut self) {
+        let Table { objects, requested, .. } = &self.table;
         let records = objects.records.iter().zip(&objects.kinds).enumerate();
-        let made = records.filter(|(record, (_, kind))| {
-            kind.is_some() && (asked_for.is_empty() || !asked_for.contains(record))
+        let loaded = records.filter(|(record, (_, kind))| {
+            kind.is_some() && (requested.is_empty() || !requested.contains(record))
         });
-        // By classes of the save, and by those of the program.
+        // The counts by classes of the save, and by those of the program.
         let mut counts: [Vec<u64>; 2] = Default::default();
-        for (_, (record, _)) in made {
-            let program = record.class.checked_sub(MADE);
+        for (_, (record, _)) in loaded {
+            let program = record.class.checked_sub(OWN_CLASS);
             let counts = &mut counts[usize::from(program.is_some())];
             let class = program.unwrap_or(record.class) as usize;
             counts.resize(counts.len().max(class + 1), 0);
             counts[class] += 1;
         }
-        for (first, counts) in [0, MADE].into_iter().zip(counts) {
+        for (first, counts) in [0, OWN_CLASS].into_iter().zip(counts) {
             for (class, count) in (first..).zip(counts).filter(|(_, count)| *count > 0) {
                 self.outcome.count_objects(self.table.name(class), count);
             }
         }
     }
 
-    /// Chooses when references are connected. If every object is in its cell for good, no
-    /// pass of its own is needed: they lead to their targets as they are decoded, or, among more
-    /// objects, where each look at one is a cache miss of its own, a few records later.
+    /// Chooses when references are connected. If every object is in its cell from the start, no separate pass is
+    /// needed. With few objects, each reference points to its target as soon as it is decoded. With many, looking at a
+    /// target is a cache miss, so references are connected after each chunk of records.
     fn choose_pass(&mut self) {
-        const MOST: usize = 1 << 14;
+        const MAX_RESOLVED: usize = 1 << 14;
         let records = self.table.objects.records.len();
-        let is_plain = self.before.is_empty()
+        let is_plain = self.earlier.is_empty()
             && (0..self.plans().stored.len()).all(|class| self.plans().is_identical(class))
             && self
                 .table
@@ -375,17 +381,17 @@ impl<'l> Loader<'l> {
                 .iter()
                 .all(|entry| matches!(entry, LoadedObject::Shared(_)));
         self.table.is_plain = is_plain;
-        self.table.resolves = is_plain && records <= MOST;
-        // A cell that can be set once runs the hooks of its content when it is connected: then
-        // all others must be filled.
+        self.table.resolves = is_plain && records <= MAX_RESOLVED;
+        // Connecting a once cell runs the hooks of its content, and hooks need all objects to be decoded. So connecting
+        // in chunks requires that no class has hooks.
         self.table.in_chunks = is_plain
-            && records > MOST
+            && records > MAX_RESOLVED
             && !self.table.objects.records.has_value()
             && !self.table.registry.any_traits(|traits| traits.after_load);
         self.table.references.reserve(if self.table.in_chunks { CHUNK } else { records });
     }
 
-    /// Second pass, for one object.
+    /// Fill pass for one object: decodes its record.
     pub(super) fn fill_object(&mut self, index: usize) -> Result<()> {
         let env = self.table.env;
         env.guarded(|| self.fill_unguarded(index)).map_err(|error| self.table.named(index, error))
@@ -406,7 +412,7 @@ impl<'l> Loader<'l> {
         self.fill(&record, Some(index), &mut |input| fill(&shared, input))
     }
 
-    /// Second pass, for one record: the value is read and its references set aside.
+    /// Fill pass for one record: decodes it into a value, and lists its references.
     fn fill(
         &mut self,
         record: &RecordLocation,
@@ -414,19 +420,20 @@ impl<'l> Loader<'l> {
         read: &mut dyn FnMut(&mut Decoder<'_>) -> Result<(), Fail>,
     ) -> Result<()> {
         let class = record.class as usize;
-        let kept = self.kept_before(record.id);
-        // One of what is kept may be a field of the program.
-        let identical = record.class < MADE && self.plans().is_identical(class) && kept.is_empty();
-        let keeps = if identical {
+        let unknown = self.earlier_of(record.id);
+        // A field that an earlier program kept as unknown may be a field of this program.
+        let identical =
+            record.class < OWN_CLASS && self.plans().is_identical(class) && unknown.is_empty();
+        let to_keep = if identical {
             self.table.defaulted.clear();
-            kept
-        } else if record.class >= MADE {
-            let (payload, defaulted) = take(&mut self.made[record.start]);
+            unknown
+        } else if record.class >= OWN_CLASS {
+            let (payload, defaulted) = take(&mut self.promoted[record.start]);
             self.table.defaulted = DefaultedFields::new(defaulted, payload.len());
             self.scratch = payload;
-            kept
+            unknown
         } else {
-            self.rewrite(record, &kept).map_err(|error| {
+            self.rewrite(record, &unknown).map_err(|error| {
                 let error = self.plans().of_other_class(class, error);
                 self.table.of_record(record, in_save(record, error))
             })?
@@ -438,8 +445,8 @@ impl<'l> Loader<'l> {
         let left = input.rest().len();
         match result {
             Ok(()) if left == 0 => {
-                if !keeps.is_empty() {
-                    self.keep(keeps, index, record.id)
+                if !to_keep.is_empty() {
+                    self.keep(to_keep, index, record.id)
                         .map_err(|error| self.table.of_record(record, in_save(record, error)))?;
                 }
                 Ok(())
@@ -451,35 +458,37 @@ impl<'l> Loader<'l> {
         }
     }
 
-    /// Checks the records that were not read as they are stored, if something of them was passed over: what is dropped
-    /// or kept, and in fields that became others what references lead to. What is converted was checked by that.
+    /// Checks records that were converted, if the conversion skipped some of their bytes. Such bytes are dropped or
+    /// kept fields, and references in fields that became another type. The conversion itself checks all bytes that it
+    /// converts.
     fn check_converted(&self) -> Result<()> {
         let Table { objects, plans, tally, is_plain, .. } = &self.table;
         if self.is_checked {
             return Ok(());
         }
-        let is_unknown = |class: u32| class < MADE && plans.resolve(class as usize).is_none();
+        let is_unknown = |class: u32| class < OWN_CLASS && plans.resolve(class as usize).is_none();
         let rewrites = || {
-            !self.before.is_empty()
+            !self.earlier.is_empty()
                 || plans.stored.refers()
                 || plans.events().any(|(row, _)| row.event.passes_over())
                 || objects.records.iter().any(|record| is_unknown(record.class))
         };
-        // A component of an unknown class is in a record that is read as it is stored.
+        // A component of an unknown class may be in a record that otherwise is decoded as it is stored.
         if !tally.passes_over() && (*is_plain || !rewrites()) {
             return Ok(());
         }
         let holds_any_class = plans.stored.holds_any_class();
         self.check_records(&plans.stored, &[], |record| {
-            record.class < MADE
+            record.class < OWN_CLASS
                 && (!plans.is_identical(record.class as usize)
                     || holds_any_class
-                    || self.before.contains_key(&record.id))
+                    || self.earlier.contains_key(&record.id))
         })
     }
 
-    /// Checks records by the schema of the save, as [`verify`](crate::save::verify) does, and all that was kept; `moved`
-    /// has the holders of the save where the program has others. What is over a limit was passed over all the same.
+    /// Checks records by the schema of the save, as [`verify`](crate::save::verify) does, and all unknown data that
+    /// earlier programs kept. `moved` has the holders of the save where the program has others. Errors about limits are
+    /// ignored: the load itself skipped these bytes without reaching one.
     fn check_records(
         &self,
         stored: &Stored,
@@ -488,8 +497,8 @@ impl<'l> Loader<'l> {
     ) -> Result<()> {
         let objects = &self.table.objects;
         let wrong = RefCell::new(None);
-        let mut is_target = |met: LocalValue<'_>| {
-            let LocalValue::Reference { id, weak, class, holder } = met else { return true };
+        let mut is_target = |value: LocalValue<'_>| {
+            let LocalValue::Reference { id, weak, class, holder } = value else { return true };
             let found = objects.find(id).map(|index| {
                 let record = objects.records.get(index as usize);
                 let place = moved.binary_search_by_key(&(index as usize), |(index, _)| *index);
@@ -502,8 +511,8 @@ impl<'l> Loader<'l> {
             is_right
         };
         let mut checker = None;
-        let kept = self.before.values().flatten().copied();
-        for record in objects.records.iter().filter(is_meant).chain(kept) {
+        let unknown = self.earlier.values().flatten().copied();
+        for record in objects.records.iter().filter(is_meant).chain(unknown) {
             let (class, payload) = (record.class as usize, record.payload(self.save));
             if stored.takes_any_bytes(class, payload) {
                 continue;
@@ -525,7 +534,7 @@ impl<'l> Loader<'l> {
         Ok(())
     }
 
-    /// The error for a record whose decode failed, or left bytes.
+    /// Returns the error for a record whose decode failed, or left bytes, with the field if it can be found.
     #[cold]
     fn explained(
         &mut self,
@@ -535,18 +544,17 @@ impl<'l> Loader<'l> {
         (left, fail): (usize, Option<Fail>),
     ) -> Error {
         let class = record.class as usize;
-        // What the typed decoder says, if the schema does not show more.
+        // Start from the error of the typed decoder, which is used if the schema does not show more.
         let handles = &self.table.handles;
         let error = fail.map_or_else(|| left_over(left), |fail| handles.explain(fail));
-        if let Some(class) = record.class.checked_sub(MADE) {
-            let (error, made) = (refused.unwrap_or(error), take(&mut self.scratch));
-            let error = in_bad_field(&mut self.table, error, (class as usize, &made), None);
+        if let Some(class) = record.class.checked_sub(OWN_CLASS) {
+            let (error, payload) = (refused.unwrap_or(error), take(&mut self.scratch));
+            let error = in_bad_field(&mut self.table, error, (class as usize, &payload), None);
             return self.table.of_record(record, error);
         }
         let stored = record.payload(self.save);
-        // The schema of the save often shows the field; a reason that
-        // the type gave is better than any.
-        let mut is_target = |met: LocalValue<'_>, _: usize, _: usize| match met {
+        // The schema of the save often shows the field. But a reason that the type itself gave is better.
+        let mut is_target = |value: LocalValue<'_>, _: usize, _: usize| match value {
             LocalValue::Reference { id, weak, class, holder } => {
                 match self.table.objects.find(id) {
                     Some(record) => {
@@ -584,7 +592,7 @@ impl<'l> Loader<'l> {
 
     fn finish(mut self) -> (LoadedObjects, LoadOutcome) {
         let Table { plans, registry, tally, handles, .. } = &self.table;
-        // The names of the program's classes by those that the save has for them.
+        // The names of the program's classes, by their names in the save where these differ.
         let names = plans.stored.iter().enumerate().filter_map(|(class, stored)| {
             Some((&*stored.name, &*registry.program().classes[plans.resolve(class)?].name))
         });
@@ -623,7 +631,7 @@ impl<'l> Loader<'l> {
     }
 }
 
-/// A value beside the objects, filled and visited before them.
+/// The root value of a save, which is decoded and visited before the objects.
 trait LoadRoot {
     fn fill(&mut self, _: &mut Loader<'_>) -> Result<()> {
         Ok(())
@@ -634,14 +642,14 @@ trait LoadRoot {
     }
 }
 
-/// There is none.
+/// A save without a root value.
 impl LoadRoot for () {}
 
 struct RootValue<T> {
     record: RecordLocation,
-    /// Of the program.
+    /// Index of its class in the program.
     class: usize,
-    /// In a box, so that it is not on the stack of each function on its way to the program.
+    /// Boxed, so that a large value is not on the stack of each function that returns it.
     value: Option<Box<T>>,
 }
 
@@ -670,7 +678,7 @@ impl<T: Persist> LoadRoot for RootValue<T> {
     }
 }
 
-/// An error of a record with its place in the save.
+/// Moves the offset of an error from its record to the whole save.
 fn in_save(record: &RecordLocation, error: Error) -> Error {
     match error.offset() {
         Some(offset) => error.moved_to(record.start as u64 + offset),

@@ -1,4 +1,4 @@
-//! The objects that a load makes, by the records of the save.
+//! The objects that a load creates, by the records of the save.
 
 use std::collections::BTreeSet;
 use std::num::NonZeroU32;
@@ -14,7 +14,7 @@ use crate::format::{RecordLocation, Records};
 use crate::reflect::Holder;
 use crate::{Error, ErrorKind, Result};
 
-/// Index of an object type in the registry; 4 bytes, as an `Option` too.
+/// Index of an object type in the registry. It takes 4 bytes, also as an `Option`.
 #[derive(Clone, Copy)]
 pub(super) struct TypeIndex(NonZeroU32);
 
@@ -31,28 +31,29 @@ impl TypeIndex {
 /// The objects of a load.
 pub(super) struct LoadingObjects<'l> {
     registry: &'l Registry,
-    /// The first record, and how many of the first ones have ids that are each one more than that before it.
+    /// The id of the first record, and the number of first records whose ids count up from it by one. Most saves have
+    /// only such ids, and need no hash table.
     ordered: (u64, u64),
-    /// The records of the other ids, also of values that have become objects.
+    /// The records of all other ids, also of values that have become objects.
     others: HashMap<u64, u32>,
     /// The records of the save, then those of values that have become objects.
     pub(super) records: Records,
-    /// By record.
+    /// The objects, by record.
     pub(super) entries: Vec<LoadedObject>,
-    /// Index into the registry's object types, by record.
+    /// Index into the registry's object types, by record. `None` if the record becomes no object.
     pub(super) kinds: Vec<Option<TypeIndex>>,
-    /// An object of each type, the stand-in while references wait.
+    /// An object of each type: references point to it while they wait for their targets.
     stand_ins: Vec<Option<Shared>>,
-    /// Objects that cannot be emptied, each after those that it holds.
+    /// The drafts in the order of building: each comes after the objects that it holds.
     pub(super) order: Vec<u32>,
-    /// What this load keeps of each object, by its record, and of the value.
-    pub(super) kept: HashMap<usize, Unknown>,
-    pub(super) root_kept: Unknown,
+    /// The unknown data of each object, by its record, and of the root value.
+    pub(super) unknown: HashMap<usize, Unknown>,
+    pub(super) root_unknown: Unknown,
 }
 
 impl<'l> LoadingObjects<'l> {
     pub(super) fn new(registry: &'l Registry, records: Records) -> Result<Self> {
-        if records.len() >= PendingReference::MOST {
+        if records.len() >= PendingReference::MAX_RECORDS {
             bail!(ErrorKind::TooLarge, "a save has at most 536870910 objects");
         }
         let mut this = Self {
@@ -64,8 +65,8 @@ impl<'l> LoadingObjects<'l> {
             kinds: Vec::new(),
             stand_ins: vec![None; registry.objects.len()],
             order: Vec::new(),
-            kept: HashMap::new(),
-            root_kept: Unknown::default(),
+            unknown: HashMap::new(),
+            root_unknown: Unknown::default(),
         };
         for (record, index) in records.iter().zip(0..) {
             if index == 0 {
@@ -74,7 +75,7 @@ impl<'l> LoadingObjects<'l> {
             if record.id == this.ordered.0 + this.ordered.1 && this.others.is_empty() {
                 this.ordered.1 += 1;
             } else if this.find(record.id).is_some() {
-                return Err(used_twice(&record));
+                return Err(duplicate_id(&record));
             } else {
                 this.others.insert(record.id, index);
             }
@@ -83,14 +84,14 @@ impl<'l> LoadingObjects<'l> {
         Ok(this)
     }
 
-    /// Makes room for every record.
+    /// Reserves memory for every record.
     pub(super) fn reserve(&mut self) {
         let records = self.records.len();
         self.entries.reserve_exact(records);
         self.kinds.reserve_exact(records);
     }
 
-    /// The record of an object.
+    /// Returns the index of the record of an object.
     #[inline(always)]
     pub(super) fn find(&self, id: u64) -> Option<u32> {
         let at = id.wrapping_sub(self.ordered.0);
@@ -102,30 +103,30 @@ impl<'l> LoadingObjects<'l> {
         self.others.get(&id).copied()
     }
 
-    /// The object of a record, if others can refer to it.
+    /// Returns the object of a record, if others can refer to it.
     #[inline]
     pub(super) fn shared(&self, record: usize) -> Option<&Shared> {
         self.entries[record].shared()
     }
 
-    /// The object that stands for those of a type while references wait.
+    /// Returns the object to which references point while they wait for a target of this type.
     #[inline]
     pub(super) fn stand_in(&self, kind: TypeIndex) -> Option<&Shared> {
         self.stand_ins[kind.get()].as_ref()
     }
 
-    /// True if the object was whole when it was shared.
+    /// Returns true if the object has no cell, and was therefore complete when it was shared.
     pub(super) fn is_built(&self, record: usize) -> bool {
         self.kinds[record].is_some() && self.records.get(record).holder.is_built()
     }
 
-    /// True if a record is of the class, or of any, in the holder.
+    /// Returns true if a record has the holder and the class. `None` stands for any class.
     pub(super) fn is_target(&self, record: u32, class: Option<usize>, holder: Holder) -> bool {
         let record = self.records.get(record as usize);
         class.is_none_or(|class| class == record.class as usize) && record.holder == holder
     }
 
-    /// Makes an empty object of a type, for the next record.
+    /// Creates an empty object of a type for the next record.
     #[inline(always)]
     pub(super) fn make(&mut self, object: usize, prototypes: &Prototypes<'_>) -> Result<()> {
         let make = self.registry.objects[object].kind.make;
@@ -140,21 +141,21 @@ impl<'l> LoadingObjects<'l> {
         Ok(())
     }
 
-    /// An empty object of a type, which is that of no record.
+    /// Creates an empty object of a type for no record: a stand-in of a type whose objects are drafts.
     #[cold]
     fn another(&self, object: usize, prototypes: &Prototypes<'_>) -> Result<Option<Shared>> {
-        let mut made = Vec::new();
-        (self.registry.objects[object].kind.make)(prototypes, &mut made)?;
-        Ok(made.pop().and_then(LoadedObject::build))
+        let mut created = Vec::new();
+        (self.registry.objects[object].kind.make)(prototypes, &mut created)?;
+        Ok(created.pop().and_then(LoadedObject::build))
     }
 
-    /// Says that the next record becomes no object.
+    /// Adds the next record, which becomes no object.
     pub(super) fn skip(&mut self) {
         self.entries.push(LoadedObject::Nothing);
         self.kinds.push(None);
     }
 
-    /// Says that a record becomes an object of a type, which it is not yet.
+    /// Sets the type of object that a record will become.
     pub(super) fn expect(&mut self, record: usize, object: usize) -> Result<()> {
         if self.stand_ins[object].is_none() {
             self.stand_ins[object] = self.another(object, &self.registry.prototypes())?;
@@ -163,32 +164,31 @@ impl<'l> LoadingObjects<'l> {
         Ok(())
     }
 
-    /// Enters the object that a value has become, and its record; `made_id` is the id by which
-    /// the references to it know it.
+    /// Adds an object that was a value in the save, and its record. References know it by `temporary_id`.
     pub(super) fn enter(
         &mut self,
-        made_id: u64,
+        temporary_id: u64,
         record: RecordLocation,
         object: usize,
     ) -> Result<()> {
         let place = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
-        self.others.insert(made_id, place);
+        self.others.insert(temporary_id, place);
         self.records.push(record);
         self.make(object, &self.registry.prototypes())
     }
 
-    /// Empties the cells of objects.
+    /// Empties the cells of objects, so that they hold no other objects.
     fn empty(&self, records: impl Iterator<Item = usize>) {
         let mut emptying = self.registry.prototypes();
         for shared in records.filter_map(|record| self.shared(record)) {
             let mut visitor = Visitor::new(Phase::Dismantle, &Env::FREEING, &mut emptying);
-            // One that cannot be emptied, since the program borrows it, is the program's.
+            // An object that is borrowed is in use by the program, and cannot be emptied.
             let _ = shared.object().visit_object(&mut visitor);
         }
     }
 
-    /// Frees the objects to which no strong references lead from the value whose references are at these places, and
-    /// returns them. `resolved` says that references lead to their targets already.
+    /// Frees the objects that the root value does not reach by strong references, and returns their records. `root` has
+    /// the places of the root's references. `resolved` says that references point to their targets already.
     pub(super) fn keep_reached(
         &mut self,
         root: Range<usize>,
@@ -206,8 +206,8 @@ impl<'l> LoadingObjects<'l> {
                 }
             }
         }
-        let is_there = |record: &usize| !matches!(self.entries[*record], LoadedObject::Nothing);
-        let freed = (0..reached.len()).filter(|record| !reached[*record] && is_there(record));
+        let is_present = |record: &usize| !matches!(self.entries[*record], LoadedObject::Nothing);
+        let freed = (0..reached.len()).filter(|record| !reached[*record] && is_present(record));
         let freed: BTreeSet<usize> = freed.collect();
         if freed.is_empty() {
             return freed;
@@ -217,25 +217,25 @@ impl<'l> LoadingObjects<'l> {
             self.empty(freed.iter().copied());
         }
         for record in &freed {
-            // Nothing that it holds is freed with it: those are stand-ins, or it has been emptied.
+            // This frees no other object: the object holds stand-ins, or it has been emptied.
             self.entries[*record] = LoadedObject::Nothing;
             self.kinds[*record] = None;
         }
         freed
     }
 
-    /// Lets go of the stand-ins: no reference is decoded any more.
+    /// Drops the stand-ins. No reference may be decoded after this.
     pub(super) fn drop_stand_ins(&mut self) {
         self.stand_ins.clear();
     }
 }
 
-/// Frees what an unfinished load has made, cycles and long chains too:
-/// while the table holds every object, emptying one frees no other.
+/// Frees the objects of a load that failed, including cycles and long chains. While the table holds every object,
+/// emptying one of them frees no other, so there is no deep recursion.
 impl Drop for LoadingObjects<'_> {
     fn drop(&mut self) {
         self.stand_ins.clear();
-        self.kept.clear();
+        self.unknown.clear();
         for entry in &mut self.entries {
             if matches!(entry, LoadedObject::Draft(_)) {
                 *entry = LoadedObject::Nothing;
@@ -249,7 +249,7 @@ impl Drop for LoadingObjects<'_> {
 }
 
 #[cold]
-fn used_twice(record: &RecordLocation) -> Error {
+fn duplicate_id(record: &RecordLocation) -> Error {
     error!(
         ErrorKind::DuplicateId,
         "object id #{} is used by two records; the save is damaged or made to harm", record.id

@@ -1,26 +1,27 @@
-//! The objects of a save by their numbers.
+//! The list of objects in a save, by their numbers.
 
 use std::rc::Rc;
 
 use crate::codec::{AnyObject, Shared};
 use crate::reflect::Pointer;
 
-/// Holds the objects that a save meets, so that no address comes back for another one while it runs.
+/// Holds every object that a save visits. While the save runs, the allocator therefore cannot reuse an address for
+/// another object, so an address identifies an object.
 ///
-/// They lie in chunks: a list of many grows without a copy, and has no room left over.
+/// The objects are in chunks: a long list grows without a copy, and wastes no capacity.
 #[derive(Default)]
 pub(super) struct ObjectList {
     chunks: Vec<Chunk>,
     len: usize,
 }
 
-/// Objects of a chunk.
+/// Number of objects in a chunk.
 const CHUNK: usize = 1 << 10;
 
 enum Chunk {
-    /// All are in an `Rc` and have a size, as in most graphs: two words each.
+    /// All objects are in an `Rc` and have a size, as in most graphs. Each takes two words.
     Rc(Vec<Rc<dyn AnyObject>>),
-    /// Three words each.
+    /// Objects in any pointer. Each takes three words.
     Any(Vec<Shared>),
 }
 
@@ -33,7 +34,7 @@ impl ObjectList {
     pub(super) fn push(&mut self, shared: Shared) {
         let place = self.len / CHUNK;
         if place == self.chunks.len() {
-            // Only the first may stay small.
+            // Only the first chunk may stay small.
             let room = if place == 0 { 0 } else { CHUNK };
             self.chunks.push(Chunk::Rc(Vec::with_capacity(room)));
         }
@@ -45,7 +46,7 @@ impl ObjectList {
         }
     }
 
-    /// The object of this number.
+    /// Returns the object of this number.
     #[inline]
     pub(super) fn get(&self, number: u32) -> Shared {
         let place = number as usize % CHUNK;
@@ -55,7 +56,7 @@ impl ObjectList {
         }
     }
 
-    /// The object of this number, and the sort of pointer to it.
+    /// Returns the object of this number, and the kind of pointer to it.
     pub(super) fn object(&self, number: u32) -> (Pointer, &dyn AnyObject) {
         let place = number as usize % CHUNK;
         match &self.chunks[number as usize / CHUNK] {
@@ -64,7 +65,7 @@ impl ObjectList {
         }
     }
 
-    /// Where the object of this number is.
+    /// Returns the address of the object of this number.
     pub(super) fn address(&self, number: u32) -> usize {
         let place = number as usize % CHUNK;
         match &self.chunks[number as usize / CHUNK] {
@@ -73,7 +74,7 @@ impl ObjectList {
         }
     }
 
-    /// Keeps the memory.
+    /// Removes all objects, and keeps the memory for the next save.
     pub(super) fn clear(&mut self) {
         for chunk in &mut self.chunks {
             match chunk {
@@ -84,7 +85,7 @@ impl ObjectList {
         self.len = 0;
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn size(&self) -> usize {
         let size = |chunk: &Chunk| match chunk {
             Chunk::Rc(objects) => objects.capacity() * size_of::<Rc<dyn AnyObject>>(),
@@ -95,7 +96,8 @@ impl ObjectList {
 }
 
 impl Chunk {
-    /// Adds a pointer of any sort.
+    /// Adds an object in a pointer of any kind. The chunk changes to the wider form if the object does not fit the
+    /// narrow one.
     #[inline(never)]
     fn push(&mut self, shared: Shared) {
         match self {

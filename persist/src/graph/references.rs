@@ -1,4 +1,4 @@
-//! The references of a load that wait for their targets.
+//! The references that a load has decoded and not yet connected.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -6,19 +6,19 @@ use std::ops::Range;
 use crate::codec::Within;
 use crate::{ErrorKind, Result};
 
-/// A reference that has been decoded and waits for its target: the record of the
-/// target, and where the reference is.
+/// A decoded reference: the record of its target, and flags that say where the reference is. It takes 4 bytes, since a
+/// save may have many more references than objects.
 #[derive(Clone, Copy)]
 pub(super) struct PendingReference(u32);
 
-/// In which pass references are connected.
+/// Selects the references that one pass connects.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pass {
-    /// All of the object.
+    /// All references of the object.
     Whole,
-    /// References that only `&mut` reaches.
+    /// References outside of cells, which only `&mut` reaches.
     Bare,
-    /// References in cells.
+    /// References inside cells.
     Cells,
 }
 
@@ -28,10 +28,10 @@ const IN_ONCE: u32 = 1 << 29;
 const TARGET: u32 = IN_ONCE - 1;
 
 impl PendingReference {
-    /// More records than this there cannot be.
-    pub(super) const MOST: usize = TARGET as usize;
+    /// Maximum number of records: larger indices do not fit beside the flags.
+    pub(super) const MAX_RECORDS: usize = TARGET as usize;
 
-    /// A reference to a record, or to none.
+    /// Makes a reference to a record, or to none.
     pub(super) fn new(target: Option<u32>, weak: bool, within: Within) -> Self {
         let place = match within {
             Within::Bare => 0,
@@ -54,17 +54,17 @@ impl PendingReference {
         self.0 & (IN_CELL | IN_ONCE) == 0
     }
 
-    /// True if it is a strong one in a cell that can be set once.
-    pub(super) fn is_lasting_once(self) -> bool {
+    /// Returns true if this is a strong reference in a cell that can be set only once.
+    pub(super) fn is_strong_once(self) -> bool {
         self.0 & (WEAK | IN_CELL | IN_ONCE) == IN_ONCE
     }
 
-    /// True if it cannot be cut when its object is shared.
-    pub(super) fn is_for_ever(self) -> bool {
+    /// Returns true if this is a strong reference that cannot be removed once its object is shared.
+    pub(super) fn is_permanent(self) -> bool {
         self.0 & (WEAK | IN_CELL) == 0
     }
 
-    pub(super) fn is_late(self) -> bool {
+    pub(super) fn closes_cycle(self) -> bool {
         self.0 & (IN_CELL | IN_ONCE) == IN_CELL | IN_ONCE
     }
 
@@ -77,20 +77,20 @@ impl PendingReference {
     }
 }
 
-/// The references, in the order of decoding, and whose each is.
+/// All references in the order in which they were decoded, with the range of each record.
 #[derive(Default)]
 pub(super) struct References {
     all: Vec<PendingReference>,
-    /// Where those of each record begin, in the order of records, and the end.
+    /// Index of the first reference of each record, in the order of records, then the number of references.
     starts: Vec<u32>,
-    /// The record whose references these are first.
+    /// The record with the first entry in `starts`. Earlier records are connected and forgotten.
     first: usize,
-    /// The references of records that were filled after all others.
-    late: HashMap<usize, Range<usize>>,
+    /// The references of records that were decoded after all others, out of order.
+    deferred: HashMap<usize, Range<usize>>,
 }
 
 impl References {
-    /// Makes room for the beginnings of that many records.
+    /// Reserves memory for the ranges of that many records.
     pub(super) fn reserve(&mut self, records: usize) {
         self.starts.reserve_exact(records + 1);
     }
@@ -100,12 +100,12 @@ impl References {
         self.all.push(reference);
     }
 
-    /// Forgets the last one.
+    /// Removes the last reference.
     pub(super) fn pop(&mut self) {
         self.all.pop();
     }
 
-    /// Forgets those after the first `len`.
+    /// Removes the references after the first `len`.
     pub(super) fn truncate(&mut self, len: usize) {
         self.all.truncate(len);
     }
@@ -127,7 +127,7 @@ impl References {
         &self.all
     }
 
-    /// What is decoded from now on are the references of the next record.
+    /// Begins the next record: references that are pushed after this call belong to it.
     #[inline]
     pub(super) fn begin_record(&mut self) -> Result<()> {
         let Ok(start) = u32::try_from(self.all.len()) else {
@@ -137,43 +137,45 @@ impl References {
         Ok(())
     }
 
-    /// The places of those of a record.
+    /// Returns the range of the references of a record.
     pub(super) fn of(&self, record: usize) -> Range<usize> {
-        let late = if self.late.is_empty() { None } else { self.late.get(&record) };
-        late.cloned().unwrap_or_else(|| {
+        let deferred = if self.deferred.is_empty() { None } else { self.deferred.get(&record) };
+        deferred.cloned().unwrap_or_else(|| {
             let at = record - self.first;
             self.starts[at] as usize..self.starts[at + 1] as usize
         })
     }
 
-    /// The places of those of the value that is loaded.
+    /// Returns the range of the references of the root value.
     pub(super) fn of_root(&self) -> Range<usize> {
         0..self.starts.first().map_or(0, |start| *start as usize)
     }
 
-    /// The references of records that were filled in their order.
+    /// Returns the references of several records that were decoded in their order.
     pub(super) fn of_records(&self, records: Range<usize>) -> &[PendingReference] {
         let start = |record: usize| self.starts[record - self.first] as usize;
         &self.all[start(records.start)..start(records.end)]
     }
 
-    /// The records that have begun, or that the next call of [`begin_record`](Self::begin_record) begins.
+    /// Returns the records that have begun, up to the one that the next call of [`begin_record`](Self::begin_record)
+    /// begins.
     pub(super) fn begun(&self) -> Range<usize> {
         self.first..self.first + self.starts.len()
     }
 
-    /// Says that a record has all references since there were `start`, though it comes after all others.
-    pub(super) fn end_late(&mut self, record: usize, start: usize) {
-        self.late.insert(record, start..self.all.len());
+    /// Gives a record all references from `start` on. The record is one that is decoded after all others.
+    pub(super) fn end_deferred(&mut self, record: usize, start: usize) {
+        self.deferred.insert(record, start..self.all.len());
     }
 
-    /// True if a record was filled after all others.
-    pub(super) fn is_late(&self, record: usize) -> bool {
-        !self.late.is_empty() && self.late.contains_key(&record)
+    /// Returns true if a record was decoded after all others.
+    pub(super) fn is_deferred(&self, record: usize) -> bool {
+        !self.deferred.is_empty() && self.deferred.contains_key(&record)
     }
 
-    /// Marks one in a cell that can be set once as closing a cycle.
-    pub(super) fn set_late(&mut self, place: usize) {
+    /// Marks a reference in a once cell as one that closes a cycle, by a combination of flags that no other reference
+    /// has.
+    pub(super) fn set_closes_cycle(&mut self, place: usize) {
         self.all[place].0 |= IN_CELL | IN_ONCE;
     }
 
@@ -185,7 +187,7 @@ impl References {
         self.all.extend(ordered);
     }
 
-    /// Forgets all, which are connected; `next` is the next record.
+    /// Forgets all references, when they are connected. The next record is `next`.
     pub(super) fn forget(&mut self, next: usize) {
         self.first = next;
         self.starts.clear();

@@ -1,11 +1,12 @@
-//! Records that are not in the program's form: rewritten, and what is left of them kept.
+//! Converts records that are not in the program's form: old versions, values that have become objects, and objects that
+//! have become values. The parts that the program does not know are kept as unknown data.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::mem::take;
 
-use super::load::{FIRST_MADE, Loader};
+use super::load::{FIRST_TEMPORARY_ID, Loader};
 use super::references::PendingReference;
-use super::table::{DefaultedFields, MADE, Table};
+use super::table::{DefaultedFields, OWN_CLASS, Table};
 use crate::codec::{LoadedObject, Unknown, UnknownPiece};
 use crate::format::{MAX_ID, RecordLocation};
 use crate::options::LoadPolicy;
@@ -15,36 +16,39 @@ use crate::schema::{
 };
 use crate::{ErrorKind, Result};
 
-fn kept_of<'l>(before: &HashMap<u64, Vec<RecordLocation>>, id: u64, save: &'l [u8]) -> Keeps<'l> {
-    let records = before.get(&id).map_or(&[][..], |records| records);
+/// Returns the unknown data that earlier programs kept of an object, each value with its class.
+fn parts_of<'l>(earlier: &HashMap<u64, Vec<RecordLocation>>, id: u64, save: &'l [u8]) -> Keeps<'l> {
+    let records = earlier.get(&id).map_or(&[][..], |records| records);
     records.iter().map(|record| (record.class as usize, record.payload(save))).collect()
 }
 
 impl<'l> Loader<'l> {
-    /// Rewrites a record into the program's form; returns what is to be kept of it.
+    /// Rewrites a record into the program's form, into `scratch`. `unknown` has the unknown data of the object in the
+    /// save. Returns the unknown data that is left after the conversion.
     pub(super) fn rewrite(
         &mut self,
         record: &RecordLocation,
-        kept: &Keeps<'l>,
+        unknown: &Keeps<'l>,
     ) -> Result<Keeps<'l>> {
         let payload = record.payload(self.save);
-        let (save, before) = (self.save, &self.before);
+        let (save, earlier) = (self.save, &self.earlier);
         let Table { plans, objects, env, .. } = &mut self.table;
         let found = |id, class, holder| {
             let found = objects.find(id)?;
             let record = objects.records.get(found as usize);
             (objects.is_target(found, Some(class), holder)).then(|| InlinedObject {
                 payload: record.payload(save),
-                kept: kept_of(before, id, save),
+                kept: parts_of(earlier, id, save),
             })
         };
-        let source = SourceRecord { class: record.class as usize, id: record.id, payload, kept };
+        let source =
+            SourceRecord { class: record.class as usize, id: record.id, payload, kept: unknown };
         self.scratch.clear();
-        // Wider numbers make it up to twice as long; what is not written costs no memory.
+        // Wider numbers may double the length of a record. Reserved memory that is never written costs nothing.
         self.scratch.reserve(2 * payload.len());
         let rest = transcode(plans, &source, &found, &mut self.next_id, env, &mut self.scratch)?;
         self.table.defaulted = DefaultedFields::new(rest.defaulted, self.scratch.len());
-        self.made_up = rest.made_up;
+        self.synthesized = rest.made_up;
         for value in rest.shared {
             self.add_shared(value)?;
         }
@@ -53,31 +57,31 @@ impl<'l> Loader<'l> {
             .into_iter()
             .map(|(class, place)| match place {
                 KeptLocation::Payload(range) => (class, &payload[range]),
-                KeptLocation::Kept(i) => kept[i],
+                KeptLocation::Kept(i) => unknown[i],
             })
             .collect())
     }
 
-    /// What earlier programs kept of an object.
+    /// Returns the unknown data that earlier programs kept of an object.
     #[inline]
-    pub(super) fn kept_before(&self, id: u64) -> Keeps<'l> {
-        if self.before.is_empty() { Keeps::new() } else { kept_of(&self.before, id, self.save) }
+    pub(super) fn earlier_of(&self, id: u64) -> Keeps<'l> {
+        if self.earlier.is_empty() { Keeps::new() } else { parts_of(&self.earlier, id, self.save) }
     }
 
-    /// Keeps values of an object, or of the value that is loaded.
+    /// Keeps unknown values of an object, or of the root value if `index` is `None`.
     pub(super) fn keep(
         &mut self,
-        keeps: Keeps<'l>,
+        to_keep: Keeps<'l>,
         index: Option<usize>,
         object: u64,
     ) -> Result<()> {
-        if keeps.is_empty() || !self.table.plans.aside {
+        if to_keep.is_empty() || !self.table.plans.aside {
             return Ok(());
         }
         let mut pieces: Vec<UnknownPiece> = Vec::new();
-        let made_up = take(&mut self.made_up);
-        let made_up = made_up.iter().map(|(class, bytes)| (*class, &bytes[..]));
-        for (class, bytes) in keeps.into_iter().chain(made_up) {
+        let synthesized = take(&mut self.synthesized);
+        let synthesized = synthesized.iter().map(|(class, bytes)| (*class, &bytes[..]));
+        for (class, bytes) in to_keep.into_iter().chain(synthesized) {
             pieces.push(self.table.unknown_whole(class, bytes)?.0);
             if let Ok(class) = u32::try_from(class)
                 && (class as usize) < self.table.plans.stored.len()
@@ -85,18 +89,19 @@ impl<'l> Loader<'l> {
                 self.table.tally.add(LoadEvent::Kept, class, object);
             }
         }
-        let kept = Unknown { holder: None, pieces };
+        let unknown = Unknown { holder: None, pieces };
         match index {
-            Some(index) => drop(self.table.objects.kept.insert(index, kept)),
-            None => self.table.objects.root_kept = kept,
+            Some(index) => drop(self.table.objects.unknown.insert(index, unknown)),
+            None => self.table.objects.root_unknown = unknown,
         }
         Ok(())
     }
 
-    /// Makes an object of a value.
+    /// Adds an object for a value that a record held directly, and that is behind a pointer in the program. Its record
+    /// comes after all others, so the loop of the fill pass decodes it too.
     fn add_shared(&mut self, value: SharedValue) -> Result<()> {
-        let SharedValue { id: made_id, class, holder, payload, defaulted } = value;
-        let id = self.first_free.saturating_add(made_id - FIRST_MADE);
+        let SharedValue { id: temporary_id, class, holder, payload, defaulted } = value;
+        let id = self.first_free.saturating_add(temporary_id - FIRST_TEMPORARY_ID);
         let registry = self.table.registry;
         let name = &registry.program().classes[class].name;
         let object = registry.object(class, holder).ok_or_else(|| {
@@ -107,7 +112,7 @@ impl<'l> Loader<'l> {
         })?;
         if id > MAX_ID
             || self.table.objects.records.len() as u64
-                >= self.table.env.limits.objects.min(PendingReference::MOST as u64)
+                >= self.table.env.limits.objects.min(PendingReference::MAX_RECORDS as u64)
         {
             bail!(
                 ErrorKind::TooLarge,
@@ -116,16 +121,16 @@ impl<'l> Loader<'l> {
             );
         }
         self.table.hold(registry.footprint(object))?;
-        let number = MADE + u32::try_from(class).unwrap_or_default();
-        let start = self.made.len();
+        let number = OWN_CLASS + u32::try_from(class).unwrap_or_default();
+        let start = self.promoted.len();
         let record = RecordLocation { id, start, class: number, holder, added: false };
-        self.table.objects.enter(made_id, record, object)?;
-        self.made.push((payload, defaulted));
+        self.table.objects.enter(temporary_id, record, object)?;
+        self.promoted.push((payload, defaulted));
         Ok(())
     }
 
-    /// True for an object that has become a value already, so that it may be nowhere else: it is
-    /// filled when something is found to lead to it.
+    /// Returns true for an object that has become a value of another object, and notes it. Such an object is decoded
+    /// later, and only if some reference still points to it.
     #[inline]
     pub(super) fn waits(&mut self, index: usize) -> bool {
         if !self.table.plans.has_inlined() {
@@ -133,7 +138,7 @@ impl<'l> Loader<'l> {
         }
         let record = self.table.objects.records.get(index);
         let waits = !record.added
-            && record.class < MADE
+            && record.class < OWN_CLASS
             && self.table.plans.is_inlined(record.id)
             && !matches!(self.table.objects.entries[index], LoadedObject::Nothing);
         if waits {
@@ -142,58 +147,59 @@ impl<'l> Loader<'l> {
         waits
     }
 
-    /// Second pass, for what is asked for only now: objects that wait, and those that are kept.
-    pub(super) fn fill_late(&mut self) -> Result<()> {
+    /// Fill pass for deferred records: objects that wait for a reference, and objects of unknown classes that are
+    /// kept. Each may refer to more of both, so the loop runs until no record is left.
+    pub(super) fn fill_deferred(&mut self) -> Result<()> {
         let mut seen = 0;
         loop {
             let end = self.table.references.len();
-            // Mostly none waits; then no reference is looked at.
+            // Most loads have no waiting object: then skip the references.
             let unseen = if self.waiting.is_empty() { end } else { seen }..end;
             for reference in self.table.references.in_places(unseen) {
                 if let Some(target) = reference.target().filter(|_| !reference.is_weak())
                     && self.waiting.remove(&target)
                 {
-                    self.table.late.push_back(target);
+                    self.table.deferred.push_back(target);
                 }
             }
             seen = end;
-            let Some(record) = self.table.late.pop_front() else { return Ok(()) };
+            let Some(record) = self.table.deferred.pop_front() else { return Ok(()) };
             if matches!(self.table.objects.entries[record], LoadedObject::Nothing) {
                 self.keep_object(record)?;
             } else {
-                self.fill_behind(record)?;
-                // What it has made of values, each of which begins where the one before it ends.
+                self.fill_one_deferred(record)?;
+                // Decode the objects that this record's values have become. The references of each begin where those of
+                // the one before end.
                 while self.table.references.begun().end <= self.table.objects.records.len() {
-                    let made = self.table.references.begun().end - 1;
-                    self.fill_behind(made)?;
+                    let promoted = self.table.references.begun().end - 1;
+                    self.fill_one_deferred(promoted)?;
                     self.table.references.begin_record()?;
                 }
             }
         }
     }
 
-    /// Fills an object that comes after all others.
-    fn fill_behind(&mut self, record: usize) -> Result<()> {
+    /// Decodes an object after all others.
+    fn fill_one_deferred(&mut self, record: usize) -> Result<()> {
         let start = self.table.references.len();
         self.fill_object(record)?;
-        self.table.references.end_late(record, start);
+        self.table.references.end_deferred(record, start);
         Ok(())
     }
 
-    /// Second pass, for an object of a class that the program does not have, but
-    /// which something that is kept refers to.
+    /// Fill pass for an object of an unknown class, which some kept data refers to.
     fn keep_object(&mut self, index: usize) -> Result<()> {
         let record = self.table.objects.records.get(index);
         let start = self.table.references.len();
         self.table
             .keep_object(index, record.payload(self.save))
-            .and_then(|()| self.keep(self.kept_before(record.id), Some(index), record.id))
+            .and_then(|()| self.keep(self.earlier_of(record.id), Some(index), record.id))
             .map_err(|error| self.table.named(index, error))?;
-        self.table.references.end_late(index, start);
+        self.table.references.end_deferred(index, start);
         Ok(())
     }
 
-    /// Notes the records whose class the program does not have, and that are not kept.
+    /// Counts the records of unknown classes that are not kept.
     pub(super) fn count_unknown(&mut self) {
         for (index, entry) in self.table.objects.entries.iter().enumerate() {
             let record = self.table.objects.records.get(index);
@@ -206,7 +212,7 @@ impl<'l> Loader<'l> {
         }
     }
 
-    /// Frees the objects that are values now and nothing else, and counts the others as copied.
+    /// Frees the objects that have become values and are nothing else now, and counts the others as copied.
     pub(super) fn free_inlined(&mut self) {
         let inlined = self.table.plans.inlined();
         if inlined.is_empty() {
@@ -229,16 +235,16 @@ impl<'l> Loader<'l> {
             if is_added || strong.contains(&record) {
                 continue;
             }
-            // Nothing is connected yet: it holds stand-ins only.
+            // This frees no other object: nothing is connected yet, so the object holds stand-ins only.
             self.table.objects.entries[record] = LoadedObject::Nothing;
             self.table.objects.kinds[record] = None;
             freed.insert(record);
-            self.table.objects.kept.remove(&record);
+            self.table.objects.unknown.remove(&record);
         }
         self.count_dangling(&freed);
     }
 
-    /// Counts the weak references to objects that were freed: they dangle.
+    /// Counts the weak references to freed objects, which dangle now.
     pub(super) fn count_dangling(&mut self, freed: &BTreeSet<usize>) {
         if freed.is_empty() {
             return;
@@ -260,10 +266,10 @@ impl<'l> Loader<'l> {
         }
     }
 
-    /// Has all objects kept whose class the program does not have.
+    /// Requests that all objects of unknown classes are kept, unless the save is of one value or the options drop them.
     pub(super) fn keep_unknown(&mut self) -> Result<()> {
         let is_value = self.table.objects.records.has_value();
-        let keeps = !is_value && !self.table.plans.options().drop_unknown;
+        let to_keep = !is_value && !self.table.plans.options().drop_unknown;
         for i in 0..self.table.objects.records.len() {
             if !matches!(self.table.objects.entries[i], LoadedObject::Nothing) {
                 continue;
@@ -277,14 +283,15 @@ impl<'l> Loader<'l> {
             self.table
                 .check_contested(record.class as usize, fits)
                 .map_err(|error| self.table.named(i, error.at(record.start as u64)))?;
-            if keeps {
-                self.table.ask_for(i);
+            if to_keep {
+                self.table.request(i);
             }
         }
         Ok(())
     }
 
-    /// Under a strict policy, makes an error of what was lost, kept for later or made up.
+    /// Under [`LoadPolicy::Strict`], returns an error if the load lost, kept or filled in anything that the program did
+    /// not accept.
     pub(super) fn check_policy(&self) -> Result<()> {
         if self.table.plans.options().policy != LoadPolicy::Strict {
             return Ok(());
@@ -322,11 +329,11 @@ impl<'l> Loader<'l> {
             (LoadEvent::Unknown, "the program does not have the class"),
             (LoadEvent::Unregistered, "the class is not registered for its trait"),
         ] {
-            let meant = |class: u32| {
+            let is_meant = |class: u32| {
                 removed.contains(&(class as usize))
                     || registry.is_removed_class(self.table.name(class))
             };
-            let counts = self.table.tally.of(event).filter(|(class, _)| !meant(*class));
+            let counts = self.table.tally.of(event).filter(|(class, _)| !is_meant(*class));
             if let Some((class, run)) = counts.min_by_key(|(class, run)| (run.first, *class)) {
                 return Err(error(what, self.table.name(class), run.first));
             }

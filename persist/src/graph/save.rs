@@ -6,7 +6,7 @@ use super::Registry;
 use super::links::Links;
 use super::registry::ObjectEntry;
 use super::tables::SaveTables;
-use super::targets::{Targets, kept};
+use super::targets::{Targets, unknown_in};
 use crate::codec::{
     Buffer, Encoder, Persist, Phase, Prototypes, SaveLinks, Shared, Stop, Unknown, UnknownPiece,
     Visitor, not_registered_yet,
@@ -17,80 +17,78 @@ use crate::reflect::{Cell, Holder, Pointer};
 use crate::types::save_as::SaveAs;
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
-/// What is kept of objects by their ids, and those by their addresses.
-type KeptByObject<'s> = (&'s HashMap<ObjectId, Unknown>, &'s HashMap<usize, ObjectId>);
+/// The unknown data of objects by their ids, and the ids of objects by their addresses.
+type UnknownByObject<'s> = (&'s HashMap<ObjectId, Unknown>, &'s HashMap<usize, ObjectId>);
 
-/// Saves a graph: a work list of objects, each written once, in the order in
-/// which they are met from the roots.
+/// Saves a graph. A work list holds the objects to write, and each is written once, in the order in which references
+/// first lead to it from the roots.
 pub(crate) struct Saver<'s> {
     registry: &'s Registry,
     env: &'s Env<'s>,
     links: Links<'s>,
-    /// What the program does not know of each object, by its id, and that by its address; and
-    /// of the value.
-    kept: Option<KeptByObject<'s>>,
-    kept_of_value: Option<&'s Unknown>,
-    /// The type of the last object: those of one type often follow one another.
+    /// `unknown` has the unknown data of each object. `unknown_of_root` has that of the root value.
+    unknown: Option<UnknownByObject<'s>>,
+    unknown_of_root: Option<&'s Unknown>,
+    /// The type of the last object: consecutive objects often have one type.
     last: Option<LastType>,
-    /// Lists where objects lead before they are written.
+    /// Lists what the next objects refer to, before they are written.
     ahead: Targets<'s>,
-    /// Where the tables are kept between saves.
-    kept_tables: &'s mut SaveTables,
+    /// The caller's tables: a save that succeeds leaves its memory there for the next one.
+    reused_tables: &'s mut SaveTables,
 }
 
-/// How many objects are looked at ahead, and how many bytes of each at most.
-const AHEAD: usize = 64;
-const LOOKED_AT: u64 = 1 << 10;
+/// Number of objects that are prefetched at a time, and the maximum number of bytes that are encoded of each.
+const PREFETCHED: usize = 64;
+const MAX_PREFETCHED: u64 = 1 << 10;
 
-/// What is the same for all objects of a type.
+/// The data that all objects of a type share.
 #[derive(Clone, Copy)]
 struct LastType {
     key: (Pointer, TypeId),
-    /// In the registry.
+    /// Index in the registry.
     index: usize,
-    /// Number of the class in the save; 0 for a type whose objects take more than a record to write.
+    /// Number of the class in the save, or 0 for a type whose objects need [`prepare`](Saver::prepare).
     class: u64,
     holder: Holder,
     footprint: u64,
 }
 
 impl<'s> Saver<'s> {
-    /// `next_id` is the first that is free for an object that has none yet.
+    /// Makes a saver. `next_id` is the first id that is free for an object without one.
     pub(crate) fn new(
         registry: &'s Registry,
         env: &'s Env<'s>,
         next_id: u64,
         tables: &'s mut SaveTables,
     ) -> Self {
-        // A save that fails leaves none.
+        // A save that fails leaves the caller empty tables.
         let links = Links::new(registry, &env.limits, next_id, std::mem::take(tables));
-        let ahead = Targets::within(env.within(Limits { bytes: LOOKED_AT, ..env.limits }));
-        let (kept, kept_of_value, last, kept_tables) = (None, None, None, tables);
-        Self { registry, env, links, kept, kept_of_value, last, ahead, kept_tables }
+        let ahead = Targets::within(env.within(Limits { bytes: MAX_PREFETCHED, ..env.limits }));
+        let (unknown, unknown_of_root, last, reused_tables) = (None, None, None, tables);
+        Self { registry, env, links, unknown, unknown_of_root, last, ahead, reused_tables }
     }
 
-    /// Writes with each object what was kept of it, by the ids that the objects at these addresses
-    /// have in the program.
+    /// Writes the unknown data of each object after it. `ids` has the ids of the objects by their addresses in the
+    /// program.
     pub(crate) fn keep(
         &mut self,
-        kept: &'s HashMap<ObjectId, Unknown>,
+        unknown: &'s HashMap<ObjectId, Unknown>,
         ids: &'s HashMap<usize, ObjectId>,
     ) {
-        self.kept = Some((kept, ids)).filter(|(kept, _)| !kept.is_empty());
+        self.unknown = Some((unknown, ids)).filter(|(unknown, _)| !unknown.is_empty());
     }
 
-    /// Writes with the value what was kept of it.
-    pub(crate) fn keep_of_value(&mut self, kept: &'s Unknown) {
-        self.kept_of_value = Some(kept);
+    /// Writes unknown data after the root value.
+    pub(crate) fn keep_of_value(&mut self, unknown: &'s Unknown) {
+        self.unknown_of_root = Some(unknown);
     }
 
-    /// Makes an object known by an id of its own; only an added one is written
-    /// without being met.
+    /// Registers an object with the id that it has. Only an added object is written even if no reference leads to it.
     pub(crate) fn know(&mut self, shared: Shared, id: ObjectId, added: bool) {
         self.links.know(shared, id.get(), added);
     }
 
-    /// Writes the objects that were added and all that they lead to.
+    /// Writes the added objects and everything that they refer to.
     pub(crate) fn save(
         self,
         out: &mut Sealer<'_>,
@@ -101,28 +99,28 @@ impl<'s> Saver<'s> {
         self.finish(writer)
     }
 
-    /// Writes the objects that are waiting and all that they lead to.
+    /// Writes the queued objects and everything that they refer to.
     fn finish(mut self, mut writer: Writer<'_, '_>) -> Result<()> {
         let mut next = 0;
         while let Some(number) = self.links.tables.queue.get(next) {
-            if next % AHEAD == 0 && self.links.tables.map.is_large() {
-                self.look_ahead(next);
+            if next % PREFETCHED == 0 && self.links.tables.map.is_large() {
+                self.prefetch(next);
             }
             next += 1;
             let shared = self.links.tables.objects.get(number);
             self.write_object(number, &shared, &mut writer)?;
-            let kept = self.kept.and_then(|(kept, ids)| kept.get(ids.get(&shared.address())?));
-            if let Some(kept) = kept {
-                self.write_kept_of(kept, self.links.id(number), &mut writer)?;
+            let unknown = self.unknown.and_then(|(all, ids)| all.get(ids.get(&shared.address())?));
+            if let Some(unknown) = unknown {
+                self.write_unknown_parts(unknown, self.links.id(number), &mut writer)?;
             }
         }
         self.links.check()?;
         writer.finish(self.links.held)?;
-        *self.kept_tables = self.links.tables.cleared();
+        *self.reused_tables = self.links.tables.cleared();
         Ok(())
     }
 
-    /// Writes one value with everything that it leads to.
+    /// Writes one value with everything that it refers to.
     pub(crate) fn save_value<T: Persist>(
         self,
         value: &T,
@@ -135,7 +133,7 @@ impl<'s> Saver<'s> {
         self.save_root(class, &mut |out| out.value(value), field, out, header, buffer)
     }
 
-    /// Writes the parts of one value as the class that owns them, with everything that they lead to.
+    /// Writes the parts of one value as the class that owns them, with everything that they refer to.
     pub(crate) fn save_parts<P: SaveAs>(
         self,
         parts: &P,
@@ -156,8 +154,8 @@ impl<'s> Saver<'s> {
         self.save_root(class, &mut |out| parts.encode_parts(out), field, out, header, buffer)
     }
 
-    /// Writes one value of a class by a function that encodes it, with everything that it leads to; `field` finds
-    /// the path of the field that refuses.
+    /// Writes one value of a class with everything that it refers to. `encode` encodes the value; `field` returns the
+    /// path of the field that refuses to be encoded.
     pub(crate) fn save_root(
         mut self,
         class: usize,
@@ -175,26 +173,27 @@ impl<'s> Saver<'s> {
         writer
             .record(number, as_value, id, &mut self.links, encode)
             .map_err(|error| error.in_field(&field(&mut self)).in_class(&*classes[class].name))?;
-        if let Some(kept) = self.kept_of_value {
-            self.write_kept_of(kept, id, &mut writer)?;
+        if let Some(unknown) = self.unknown_of_root {
+            self.write_unknown_parts(unknown, id, &mut writer)?;
         }
         self.finish(writer)
     }
 
-    /// Writes what was kept of an object, after its record.
-    fn write_kept_of(
+    /// Writes the unknown data of an object, after its record.
+    fn write_unknown_parts(
         &mut self,
-        kept: &Unknown,
+        unknown: &Unknown,
         id: u64,
         writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
-        self.links.begin_kept();
-        kept.pieces
+        self.links.begin_unknown();
+        unknown
+            .pieces
             .iter()
             .try_for_each(|piece| self.write_piece(piece, (Holder::VALUE, false), id, writer))
     }
 
-    /// Writes a value of a class that the program does not have.
+    /// Writes a value of an unknown class.
     fn write_piece(
         &mut self,
         piece: &UnknownPiece,
@@ -208,19 +207,20 @@ impl<'s> Saver<'s> {
             .map_err(|error| error.in_object(id).in_class(&*piece.class.name))
     }
 
-    /// Brings the slots of what the next objects lead to into the cache: if the last ones led far, those of all that
-    /// they refer to, else those of the objects that come after them. Without the former, a save of a million objects
-    /// with references to any of them takes 1.4 times as long. What is listed is a hint: nothing depends on it.
+    /// Reads the slots of the next objects, so that they are in the cache when needed. If the last objects referred far
+    /// away, it reads the slots of everything that the next objects refer to, and otherwise those of the objects after
+    /// them. Without the former, a save of a million objects with random references takes 1.4 times as long. The list
+    /// is a hint: the result of a save does not depend on it.
     #[cold]
-    fn look_ahead(&mut self, next: usize) {
-        let leads_far = self.links.leads_far(AHEAD);
+    fn prefetch(&mut self, next: usize) {
+        let leads_far = self.links.leads_far(PREFETCHED);
         let SaveTables { map, objects, queue, .. } = &self.links.tables;
-        let numbers = |next| (next..next + AHEAD).map_while(|place| queue.get(place));
+        let numbers = |next| (next..next + PREFETCHED).map_while(|place| queue.get(place));
         if leads_far {
             let targets = numbers(next).map(|number| objects.object(number).1);
             map.touch(self.ahead.of_all(targets).iter().copied());
         } else {
-            map.touch(numbers(next + AHEAD).map(|number| objects.address(number)));
+            map.touch(numbers(next + PREFETCHED).map(|number| objects.address(number)));
         }
     }
 
@@ -234,9 +234,9 @@ impl<'s> Saver<'s> {
         let pointee = shared.object().seen_pointee();
         let of = match (self.last, pointee) {
             (Some(last), Some(pointee)) if last.key == (shared.pointer(), pointee) => last,
-            _ => match kept(shared) {
+            _ => match unknown_in(shared) {
                 Some(cell) => {
-                    self.links.begin_kept();
+                    self.links.begin_unknown();
                     let unknown = cell.try_borrow().map_err(|_| borrowed())?;
                     return self.write_unknown(&unknown, (None, added), id, writer);
                 }
@@ -264,7 +264,8 @@ impl<'s> Saver<'s> {
             .map_err(|error| self.refused(error, shared, entry()).in_object(id))
     }
 
-    /// Runs the hooks of an object before it is written; true if it was a stand-in, and is written.
+    /// Runs the hooks of an object before it is written. Returns true if the object is a stand-in: then it has been
+    /// written as the data that it holds.
     #[cold]
     fn prepare(
         &mut self,
@@ -290,7 +291,7 @@ impl<'s> Saver<'s> {
         };
         let mut written = None;
         let (wait, holder) = (self.env.limits.lock_wait, (Some(entry.kind.holder), added));
-        look_at(shared, entry, wait, &mut |value| {
+        inspect(shared, entry, wait, &mut |value| {
             written = (stand_in.unknown)(value)
                 .map(|unknown| self.write_unknown(unknown, holder, id, writer));
         });
@@ -298,17 +299,17 @@ impl<'s> Saver<'s> {
         Ok(true)
     }
 
-    /// The error with the field and the class of the object that was not encoded.
+    /// Adds the field and the class to the error of an object that was not encoded.
     #[cold]
     fn refused(&mut self, error: Error, shared: &Shared, entry: &ObjectEntry) -> Error {
         let mut field = String::new();
-        look_at(shared, entry, Duration::ZERO, &mut |value| {
+        inspect(shared, entry, Duration::ZERO, &mut |value| {
             field = self.find_field(value, &mut Buffer::new());
         });
         error.in_field(&field).in_class(&*self.registry.program().classes[entry.class].name)
     }
 
-    /// Writes an object that is kept as unknown, as the original.
+    /// Writes an object of an unknown class in the form in which it was loaded.
     fn write_unknown(
         &mut self,
         unknown: &Unknown,
@@ -316,7 +317,7 @@ impl<'s> Saver<'s> {
         id: u64,
         writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
-        // Without a stand-in it is held as it was.
+        // Without a stand-in, the object has the holder that it had in its save.
         let holder = holder.or(unknown.holder).unwrap_or(Holder::new(Pointer::Rc, Cell::RefCell));
         self.write_piece(unknown.value()?, (holder, added), id, writer)
     }
@@ -334,7 +335,7 @@ impl<'s> Saver<'s> {
         }
     }
 
-    /// The object's type; `seen` is what is behind the pointer if that shows from outside.
+    /// Returns the type of an object. `seen` is the type behind the pointer, if the pointer alone shows it.
     fn object_type(
         &mut self,
         number: u32,
@@ -372,13 +373,12 @@ impl<'s> Saver<'s> {
         Ok(found)
     }
 
-    /// The path of the first field that refuses to be encoded on its own; empty
-    /// if none does.
+    /// Returns the path of the first field that refuses to be encoded on its own, or an empty string.
     fn find_field(&mut self, value: &dyn Any, buffer: &mut Buffer) -> String {
         let Some((_, target)) = self.registry.entry(value) else { return String::new() };
         let access = target.access;
         for (i, record) in target.fields_of(value).iter().enumerate() {
-            // Of a time or an inclusive range no part can be reached.
+            // The parts of a time or an inclusive range cannot be reached.
             let Some(field) = access.field(value, i) else { break };
             let encode = &|out: &mut Encoder<'_>| access.encode_field(value, i, out);
             if let Some(path) = self.refused_field(record.name, Some(field), encode, buffer) {
@@ -388,7 +388,7 @@ impl<'s> Saver<'s> {
         String::new()
     }
 
-    /// The path of what is refused in a field with this name and value; `None` if it is encoded.
+    /// Returns the path of the refused part in a field of this name and value, or `None` if the field is encoded.
     fn refused_field(
         &mut self,
         name: &str,
@@ -405,16 +405,17 @@ impl<'s> Saver<'s> {
     }
 }
 
-/// Shows the value of an object, in a cell or not, unless it stays borrowed or locked for so long.
-fn look_at(shared: &Shared, entry: &ObjectEntry, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
+/// Passes the value of an object to `with`, from inside its cell if it has one. Does nothing if the object stays
+/// borrowed or locked for longer than `wait`.
+fn inspect(shared: &Shared, entry: &ObjectEntry, wait: Duration, with: &mut dyn FnMut(&dyn Any)) {
     shared.object().look(wait, &mut |object| {
         let mut is_cell = false;
         (entry.kind.look)(object, wait, &mut |value| {
             is_cell = true;
-            look(value);
+            with(value);
         });
         if !is_cell {
-            look(object);
+            with(object);
         }
     });
 }

@@ -1,4 +1,4 @@
-//! The schemas of the saves that a program has loaded.
+//! A cache of the schemas of loaded saves.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,25 +7,26 @@ use crate::platform::held;
 use crate::schema::Matched;
 use crate::{Limits, Result};
 
-/// Schemas that are kept, each of that many bytes of definitions at most: a program loads saves of few versions at a time.
-const MOST: usize = 8;
-const MOST_BYTES: usize = 64 << 10;
+/// Maximum number of cached schemas, and of the bytes of definitions of each. A program loads saves of few versions at
+/// a time.
+const MAX_SCHEMAS: usize = 8;
+const MAX_BYTES: usize = 64 << 10;
 
-/// The schemas of the last loads, matched with the program's classes. The next save of the same schema is not
+/// The schemas of the last loads, matched with the program's classes. Another save with one of these schemas is not
 /// matched again.
 ///
-/// A clone remembers nothing, and a registry that changes forgets all.
+/// A clone starts empty, and a change of the registry clears the cache.
 #[derive(Default)]
 pub(super) struct Schemas {
-    /// The last one that was asked for comes first.
+    /// The most recently used schema comes first.
     known: Mutex<Vec<(MatchKey, Arc<Matched>)>>,
 }
 
-/// What a matching depends on besides the program.
+/// The inputs of a matching besides the program.
 struct MatchKey {
-    /// The bodies of the definitions: two saves have one schema if all their bytes are the same.
+    /// The bodies of the definitions. Two saves have one schema if all these bytes are equal.
     definitions: Vec<Box<[u8]>>,
-    /// A definition within these may be beyond others.
+    /// The limits of the load: a definition that passes these may exceed others.
     limits: Limits,
     root: Option<(usize, usize)>,
     drop_unknown: bool,
@@ -39,7 +40,7 @@ impl MatchKey {
 }
 
 impl Schemas {
-    /// The matching of these definitions, which `matching` makes if they are not known.
+    /// Returns the matching of these definitions from the cache, or calls `matching` and caches its result.
     pub(super) fn matched(
         &self,
         definitions: &[Definition<'_>],
@@ -61,13 +62,13 @@ impl Schemas {
         }
         let matched = Arc::new(matching()?);
         let size: usize = definitions.iter().map(|definition| definition.body.len()).sum();
-        if size > MOST_BYTES {
+        if size > MAX_BYTES {
             return Ok(matched);
         }
         let definitions = definitions.iter().map(|definition| definition.body.into()).collect();
         let key = MatchKey { definitions, limits: *limits, root, drop_unknown };
         known.insert(0, (key, matched.clone()));
-        known.truncate(MOST);
+        known.truncate(MAX_SCHEMAS);
         Ok(matched)
     }
 }

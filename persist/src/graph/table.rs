@@ -1,4 +1,4 @@
-//! What a decode asks of the load around it.
+//! The state of a load that decoders use: objects, references and the classes of the save.
 
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -20,7 +20,7 @@ use crate::reflect::{Holder, TraitName};
 use crate::schema::{DefaultedField, LoadEvent, Plans, contested, converted_length, length};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// The objects of a load and their references, with all that a decode needs to know of the save.
+/// The objects of a load and their references, with everything that a decoder needs to know of the save.
 pub(super) struct Table<'l> {
     pub(super) registry: &'l Registry,
     pub(super) env: &'l Env<'l>,
@@ -28,47 +28,52 @@ pub(super) struct Table<'l> {
     pub(super) objects: LoadingObjects<'l>,
     pub(super) references: References,
     pub(super) handles: Handles<'l>,
-    /// What is reported of the load.
+    /// Counts for the report of the load.
     pub(super) tally: Tally,
-    /// Names of the classes of what is kept.
-    pub(super) kept_names: HashMap<usize, Arc<str>>,
-    /// True if every record is an object in its cell, and in the program's form: nothing is kept, made or freed.
+    /// Names of the classes of unknown values, by class.
+    pub(super) unknown_names: HashMap<usize, Arc<str>>,
+    /// True if every record is in the program's form and becomes an object in a cell. Then nothing is unknown,
+    /// converted or freed, and the passes for those are skipped.
     pub(super) is_plain: bool,
-    /// True if every object is in its entry before the first one is filled: then a reference
-    /// leads to its target as soon as it is decoded.
+    /// True if each reference points to its target as soon as it is decoded. This needs every object to be in its cell
+    /// before the first record is decoded.
     pub(super) resolves: bool,
-    /// True if a reference was decoded that does not lead to its target yet.
+    /// True if some decoded reference points to a stand-in and must be connected later.
     pub(super) waits: bool,
-    /// True if references are connected a few records after they are decoded, so that only
-    /// then their targets are looked at.
+    /// True if references are connected after each chunk of records. A decode then does not look at the targets, which
+    /// would be a cache miss for each.
     pub(super) in_chunks: bool,
-    /// Object types by what references lead to, for references whose targets are not looked at.
+    /// Object types of the last targets by the type of the reference. They stand in for looking at the target of a
+    /// reference.
     guesses: Vec<(TypeId, TypeIndex)>,
-    /// Why the decode stopped, if a class is not registered for a trait.
+    /// The value or object that stopped the decode, because its class is not registered for a trait.
     pub(super) refused: Option<Unregistered>,
-    /// Class and id of the record that is being filled.
+    /// Class and id of the record that is being decoded.
     pub(super) record: (u32, u64),
-    /// Fields of it that get their defaults as those are.
+    /// The fields of that record that get their default values without a conversion.
     pub(super) defaulted: DefaultedFields,
-    /// Records of classes that the program does not have, but that are kept: those that are still to be filled.
-    pub(super) late: VecDeque<usize>,
-    pub(super) asked_for: HashSet<usize>,
-    /// The contents of cells that an earlier visit of an object has set aside.
-    pub(super) aside: HashMap<usize, OnceContents>,
+    /// `requested` has the records of unknown classes that are kept. `deferred` has the records to decode after all
+    /// others.
+    pub(super) deferred: VecDeque<usize>,
+    pub(super) requested: HashSet<usize>,
+    /// Contents of once cells that an earlier visit of an object set aside, by record.
+    pub(super) once_contents: HashMap<usize, OnceContents>,
     empty_elements: usize,
-    /// What the objects and the elements that are large for their bytes take, and the most that they may.
+    /// `held` is the memory of the objects, and of the elements that need much memory for their stored bytes.
+    /// `max_held` is its limit.
     held: u64,
-    most_held: u64,
+    max_held: u64,
     save_bytes: u64,
 }
 
-/// Contents of cells that can be set once, in the order in which those are met.
+/// Contents of cells that can be set only once, in the order in which a visit comes to them.
 pub(super) type OnceContents = VecDeque<Option<Box<dyn Any>>>;
 
-/// From here on the classes of records are the program's: of values that have become objects.
-pub(super) const MADE: u32 = Records::MOST_CLASSES;
+/// Class numbers of records from this one on are classes of the program, for values that have become objects. Smaller
+/// ones are classes of the save.
+pub(super) const OWN_CLASS: u32 = Records::MAX_CLASSES;
 
-/// What a decode refused since its class is not registered for a trait.
+/// The part of a save that a decode refused, because its class is not registered for a trait.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Unregistered {
     /// A value of this class.
@@ -77,11 +82,11 @@ pub(super) enum Unregistered {
     Record(u32),
 }
 
-/// The fields of a rewritten record that get their defaults as those are.
+/// The fields of a rewritten record that get their default values without a conversion.
 #[derive(Default)]
 pub(super) struct DefaultedFields {
     fields: Vec<DefaultedField>,
-    /// Length of the record.
+    /// Length of the rewritten record in bytes.
     length: usize,
 }
 
@@ -94,7 +99,7 @@ impl DefaultedFields {
         self.fields.clear();
     }
 
-    /// The fields that begin where this many bytes of the record are left.
+    /// Returns the fields that begin where `left` bytes of the record are left.
     fn at(&self, left: usize) -> impl Iterator<Item = &DefaultedField> {
         let start = self.length.saturating_sub(left);
         let first = self.fields.partition_point(|it| it.bytes.start < start);
@@ -118,7 +123,7 @@ impl<'l> Table<'l> {
             references: References::default(),
             handles,
             tally: Tally::default(),
-            kept_names: HashMap::new(),
+            unknown_names: HashMap::new(),
             is_plain: false,
             resolves: false,
             waits: false,
@@ -127,43 +132,44 @@ impl<'l> Table<'l> {
             refused: None,
             record: (0, 0),
             defaulted: DefaultedFields::default(),
-            late: VecDeque::new(),
-            asked_for: HashSet::new(),
-            aside: HashMap::new(),
+            deferred: VecDeque::new(),
+            requested: HashSet::new(),
+            once_contents: HashMap::new(),
             empty_elements: 0,
             held: 0,
-            most_held: env.limits.most_expanded(save_bytes),
+            max_held: env.limits.most_expanded(save_bytes),
             save_bytes,
         }
     }
 
-    /// Counts memory of objects, which a small record may claim much of, but not many records.
+    /// Counts memory of objects, and returns an error if it exceeds the limit. One small record may claim much memory;
+    /// the sum over all records may not.
     #[inline]
     pub(super) fn hold(&mut self, memory: u64) -> Result<()> {
         self.held = self.held.saturating_add(memory);
-        if self.held <= self.most_held {
+        if self.held <= self.max_held {
             return Ok(());
         }
         self.env.limits.check_expansion(self.save_bytes, self.held)
     }
 
-    /// Says whose value is decoded next.
+    /// Sets the record that is decoded next.
     pub(super) fn begin(&mut self, record: &RecordLocation) {
         self.record = (record.class, record.id);
         self.handles.begin();
     }
 
-    /// Counts something in the record that is being filled.
+    /// Counts an event in the record that is being decoded.
     #[cold]
     pub(super) fn count(&mut self, event: LoadEvent) {
         let (class, object) = self.record;
         self.tally.add(event, class, object);
     }
 
-    /// Counts a value of a class of the save, by its number, in the record that is being filled.
+    /// Counts a value of a class of the save, by the number of the class, in the record that is being decoded.
     #[cold]
     fn count_value(&mut self, event: LoadEvent, number: u64) {
-        // What is kept of a class has been counted by the plan.
+        // A larger number stands for a single field or variant, which the plan has counted.
         if let Ok(class) = u32::try_from(number.wrapping_sub(1))
             && (class as usize) < self.plans.stored.len()
         {
@@ -171,8 +177,8 @@ impl<'l> Table<'l> {
         }
     }
 
-    /// True if a value of the class ended the decode; not if the class is registered for
-    /// another trait, so that others of it may stand before.
+    /// Returns true if a value of the class ended the decode. Returns false if the class is registered for another
+    /// trait: then values of it may come before the one that failed, and their fields are valid.
     pub(super) fn is_refused(&self, class: usize) -> bool {
         let elsewhere = self
             .plans
@@ -181,7 +187,7 @@ impl<'l> Table<'l> {
         self.refused == Some(Unregistered::Class(class)) && !elsewhere
     }
 
-    /// Refuses an object, or a trait object, of a class that could become several of the program's.
+    /// Returns an error for an object or trait object whose class could become several classes of the program.
     pub(super) fn check_contested(&self, class: usize, fits: impl Fn(usize) -> bool) -> Result<()> {
         let found = self.plans.contested().find(|(contested, _)| *contested == class);
         let mut candidates = found.map_or(Vec::new(), |(_, candidates)| candidates.to_vec());
@@ -192,39 +198,38 @@ impl<'l> Table<'l> {
         Err(contested(&self.plans.stored[class].name, self.registry.program(), &candidates))
     }
 
-    /// Name of the class of a record: of the save, or of the program if a value has become
-    /// an object.
+    /// Returns the name of the class of a record. For a value that has become an object, it is a class of the program.
     pub(super) fn name(&self, class: u32) -> &str {
-        match class.checked_sub(MADE) {
+        match class.checked_sub(OWN_CLASS) {
             None => &self.plans.stored[class as usize].name,
             Some(class) => &self.registry.program().classes[class as usize].name,
         }
     }
 
-    /// The type of object to which such a reference mostly leads; the target itself is looked
-    /// at when it is connected.
+    /// Returns the object type that references of this type last led to. A wrong guess shows when the reference is
+    /// connected, since the type of the target is checked then.
     #[inline]
     pub(super) fn guess(&self, pointee: TypeId) -> Option<TypeIndex> {
         self.guesses.iter().find(|(known, _)| *known == pointee).map(|(_, kind)| *kind)
     }
 
-    /// Notes what a reference has led to.
+    /// Records the object type that a reference has led to.
     pub(super) fn learn(&mut self, pointee: TypeId, kind: TypeIndex) {
-        const MOST: usize = 16;
+        const MAX_GUESSES: usize = 16;
         match self.guesses.iter().position(|(known, _)| *known == pointee) {
             Some(known) => self.guesses[known].1 = kind,
-            None if self.guesses.len() < MOST => self.guesses.push((pointee, kind)),
+            None if self.guesses.len() < MAX_GUESSES => self.guesses.push((pointee, kind)),
             None => {}
         }
     }
 
-    /// How objects of a class of the program become trait objects.
+    /// Returns the caster of a class of the program to a trait.
     pub(super) fn caster(&self, of: TypeId, class: usize) -> Option<&'l dyn Any> {
         let registry: &'l Registry = self.registry;
         registry.implementors().caster(of, class)
     }
 
-    /// An error with the object and the class of a record.
+    /// Adds the object and the class of a record to an error.
     pub(super) fn named(&self, record: usize, error: Error) -> Error {
         self.of_record(&self.objects.records.get(record), error)
     }
@@ -258,6 +263,8 @@ impl LoadLinks for Table<'_> {
                     self.registry.object(class, holder).is_some()
                         && self.caster((of.id)(), class).is_some()
                 })?;
+                // The class is unknown. If the trait has a stand-in, the record becomes an object of that class, and
+                // the second call succeeds.
                 if self.stand_in(record, of)? {
                     return self.link(id, pointing);
                 }
@@ -280,6 +287,7 @@ impl LoadLinks for Table<'_> {
                 return self.unregistered(id, record, (weak, within), of);
             }
         }
+        // This slow path has looked at the target, so later references of the type can take `plain_link`.
         if let (true, Pointed::At(pointee)) = (self.in_chunks, pointed) {
             self.learn(pointee, kind);
         }
@@ -409,7 +417,7 @@ impl LoadLinks for Table<'_> {
         let Some(record) = self.objects.find(id).map(|record| record as usize) else {
             return false;
         };
-        // Of a class that is registered for the pointer, the target itself is looked at.
+        // If the class is registered for the pointer, the error comes from the target itself.
         self.objects.kinds[record].is_none()
             && (self.objects.records.get(record).holder != holder || !of_trait)
     }
@@ -424,12 +432,12 @@ impl LoadLinks for Table<'_> {
 }
 
 #[cold]
-fn missing(id: u64, is_there: bool) -> Error {
+fn missing(id: u64, is_present: bool) -> Error {
     let what = if id == 0 {
         String::from(
             "a reference that cannot be empty is empty; the save is damaged or made to harm",
         )
-    } else if is_there {
+    } else if is_present {
         format!(
             "the reference is to object #{id}, whose class is not registered for such a pointer; register it"
         )

@@ -1,30 +1,30 @@
-//! What a save keeps of the objects that it meets.
+//! The tables of a save: numbers and pointers of its objects, and the queue of those to write.
 
 use super::identity::AddressMap;
 use super::object_list::ObjectList;
 use crate::format::ClassNumbers;
 
-/// The tables of a save, by the numbers of its objects: 32 to 48 bytes for each.
+/// The tables of a save, by the numbers of its objects. They take 32 to 48 bytes for each object.
 ///
-/// A manager keeps them between its saves, so that those after the first find their memory there.
+/// A manager keeps the tables between its saves, so that later saves need not allocate.
 #[derive(Default)]
 pub(crate) struct SaveTables {
     pub(super) map: AddressMap,
     pub(super) objects: ObjectList,
     pub(super) queue: ObjectQueue,
-    /// Of classes.
+    /// The numbers of classes.
     pub(super) numbers: ClassNumbers,
 }
 
-/// Bytes of tables that are kept at most, which are those of more than a million objects.
-const KEPT: usize = 64 << 20;
+/// Maximum size in bytes of tables that are reused: those of more than a million objects.
+const MAX_REUSED: usize = 64 << 20;
 
 impl SaveTables {
-    /// The tables without their content, for the next save.
+    /// Returns the tables without their content, for the next save.
     #[must_use]
     pub(super) fn cleared(mut self) -> Self {
         let size = self.map.size() + self.objects.size() + self.queue.size();
-        if size > KEPT {
+        if size > MAX_REUSED {
             return Self::default();
         }
         self.map.clear();
@@ -35,22 +35,22 @@ impl SaveTables {
     }
 }
 
-/// Numbers of objects, without repetition.
+/// A queue of the numbers of objects, without repetition.
 ///
-/// Most graphs have them in order, without a gap: what is met is written, unless only weak pointers lead to it. Then
-/// their count is all that is kept.
+/// In most graphs the numbers are in order without a gap: every visited object is written, unless only weak pointers
+/// lead to it. Then the queue is just a count.
 #[derive(Default)]
 pub(super) struct ObjectQueue {
-    /// The first of the queue are the numbers below this one.
+    /// The queue begins with all numbers below this one.
     ordered: u32,
     /// The numbers after them.
     rest: Vec<u32>,
-    /// A bit for each number, set when it is in the rest.
+    /// A bit for each number, set if the number is in `rest`.
     in_rest: Vec<u64>,
 }
 
 impl ObjectQueue {
-    /// Puts a number into the queue, unless it was in it before.
+    /// Adds a number to the queue, unless it was added before.
     #[inline]
     pub(super) fn add(&mut self, number: u32) {
         if number < self.ordered {
@@ -74,13 +74,13 @@ impl ObjectQueue {
         }
     }
 
-    /// True if a number was put into the queue.
+    /// Returns true if a number was added to the queue.
     pub(super) fn has(&self, number: u32) -> bool {
         let word = self.in_rest.get(number as usize / 64).copied().unwrap_or(0);
         number < self.ordered || word >> (number % 64) & 1 == 1
     }
 
-    /// The number in this place of the queue.
+    /// Returns the number at this place of the queue.
     #[inline]
     pub(super) fn get(&self, place: usize) -> Option<u32> {
         match place.checked_sub(self.ordered as usize) {
@@ -95,7 +95,7 @@ impl ObjectQueue {
         self.in_rest.clear();
     }
 
-    /// Bytes of memory.
+    /// Returns the bytes of memory in use.
     pub(super) fn size(&self) -> usize {
         self.rest.capacity() * size_of::<u32>() + self.in_rest.capacity() * size_of::<u64>()
     }

@@ -1,4 +1,4 @@
-//! What an object refers to, without knowing its type.
+//! Lists what an object refers to, without knowing its type.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -10,7 +10,7 @@ use crate::env::{AnyContext, Env};
 use crate::reflect::TraitName;
 use crate::{Limits, Result};
 
-/// Lists the strong references of objects by encoding them, which shows them through `&`.
+/// Lists the strong references of objects by encoding them, since encoding reaches all references through `&`.
 pub(crate) struct Targets<'e> {
     buffer: Buffer,
     env: Env<'e>,
@@ -18,7 +18,7 @@ pub(crate) struct Targets<'e> {
 }
 
 struct TargetAddresses {
-    /// Addresses.
+    /// Addresses of the targets.
     targets: Vec<usize>,
 }
 
@@ -34,7 +34,7 @@ impl<'e> Targets<'e> {
         Self::within(Env::new(&limits, context))
     }
 
-    /// Lists no more of an object than what these limits let it encode.
+    /// Makes a list that encodes no more of each object than the limits of `env` allow, and waits for no lock.
     pub(crate) fn within(env: Env<'e>) -> Self {
         let limits = Limits { lock_wait: std::time::Duration::ZERO, ..env.limits };
         Self {
@@ -44,8 +44,8 @@ impl<'e> Targets<'e> {
         }
     }
 
-    /// The addresses that an object holds; some may stand there twice.
-    /// Of an object that is borrowed or locked there are none.
+    /// Returns the addresses that an object holds strong references to, with repetitions. The list is empty for an
+    /// object that is borrowed or locked.
     pub(crate) fn of(&mut self, object: &dyn AnyObject) -> &[usize] {
         self.of_all([object])
     }
@@ -57,7 +57,7 @@ impl<'e> Targets<'e> {
     ) -> &[usize] {
         self.found.targets.clear();
         for object in objects {
-            // What refuses to be encoded shows what stands before.
+            // If encoding fails, the list has the references before the field that failed.
             self.buffer.clear();
             let encode = |out: &mut Encoder<'_>| object.encode_object(out);
             let _ = self.buffer.append(&self.env, &mut self.found, encode);
@@ -87,12 +87,12 @@ impl SaveLinks for TargetAddresses {
     }
 }
 
-/// Empties those objects that are kept as unknown and to which nothing leads from outside: they
-/// hold each other in cycles, which no program without their classes can cut.
+/// Empties the objects of unknown classes that nothing outside of `objects` holds. They may hold each other in cycles,
+/// and no program without their classes can break those.
 ///
-/// These are the only pointers to the objects that are not in an object or in the program.
+/// `objects` must have all pointers to these objects other than those in objects or in the program.
 pub(crate) fn free_unheld(objects: &[Shared], context: Option<&dyn AnyContext>) {
-    if !objects.iter().any(|object| kept(object).is_some()) {
+    if !objects.iter().any(|object| unknown_in(object).is_some()) {
         return;
     }
     let places: HashMap<usize, usize> =
@@ -106,7 +106,7 @@ pub(crate) fn free_unheld(objects: &[Shared], context: Option<&dyn AnyContext>) 
         found.iter().for_each(|place| pointers[*place] += 1);
         edges.push(found);
     }
-    // What the program holds, and whatever that leads to.
+    // Mark the objects that the program holds, and everything that these refer to.
     let mut held = vec![false; objects.len()];
     let mut work: Vec<usize> = (0..objects.len())
         .filter(|place| objects[*place].strong_count() > pointers[*place])
@@ -118,17 +118,19 @@ pub(crate) fn free_unheld(objects: &[Shared], context: Option<&dyn AnyContext>) 
     }
     let unheld = objects.iter().zip(held).filter(|(_, held)| !held);
     let emptied: Vec<Unknown> = unheld
-        .filter_map(|(object, _)| Some(std::mem::take(&mut *kept(object)?.try_borrow_mut().ok()?)))
+        .filter_map(|(object, _)| {
+            Some(std::mem::take(&mut *unknown_in(object)?.try_borrow_mut().ok()?))
+        })
         .collect();
     drop(emptied);
 }
 
-/// True for an object of a class that the program does not have, without a stand-in.
+/// Returns true for an object of an unknown class without a stand-in.
 pub(crate) fn is_unknown(object: &Shared) -> bool {
-    kept(object).is_some()
+    unknown_in(object).is_some()
 }
 
-/// What is kept in an object without a stand-in.
-pub(super) fn kept(object: &Shared) -> Option<&RefCell<Unknown>> {
+/// Returns the unknown data in an object without a stand-in, or `None` for an object of a known class.
+pub(super) fn unknown_in(object: &Shared) -> Option<&RefCell<Unknown>> {
     (object.object() as &dyn Any).downcast_ref()
 }

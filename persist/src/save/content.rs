@@ -387,7 +387,7 @@ pub(super) fn decode<T: Persist>(
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
         let options = (&env, saves.loading());
         let loader = Loader::new(registry, options, save, remap, Some(*class))?;
-        let loader = if keeps_unknown { loader } else { loader.without_kept() };
+        let loader = if keeps_unknown { loader } else { loader.without_unknown() };
         loader.load_value(*class)
     })?;
     objects.context.clone_from(&context);

@@ -248,7 +248,7 @@ impl Document {
         mut fault: impl FnMut(Error) -> Result<()>,
     ) -> Result<Self> {
         let Plain { bytes: save, weight, compression } = save;
-        let preceding = |definition: &Definition<'_>| scan.records.before(definition.at);
+        let preceding = |definition: &Definition<'_>| scan.records.count_until(definition.at);
         let defined = scan.definitions.iter().map(preceding).collect();
         let mut document = Self {
             header: scan.header,

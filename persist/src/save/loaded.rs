@@ -158,8 +158,8 @@ impl UnknownContent {
         if objects.are_held_by_unknown() {
             all.extend(objects.iter().map(|(_, shared)| KeptTarget::new(shared, true)));
         }
-        let of_value = std::mem::take(&mut objects.root_kept);
-        let mut by_id = std::mem::take(&mut objects.kept);
+        let of_value = std::mem::take(&mut objects.root_unknown);
+        let mut by_id = std::mem::take(&mut objects.unknown);
         let mut of_objects = Vec::new();
         if !by_id.is_empty() {
             for (place, shared) in objects.iter() {

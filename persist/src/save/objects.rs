@@ -163,7 +163,7 @@ impl SavedObjects {
     /// others.
     fn adopt(&mut self) {
         let Some(mut loaded) = self.loaded.take() else { return };
-        self.unknown = take(&mut loaded.kept);
+        self.unknown = take(&mut loaded.unknown);
         for (place, shared) in loaded.iter() {
             let id = loaded.id(place);
             self.last_id = self.last_id.max(id.get());

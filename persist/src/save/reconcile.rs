@@ -140,7 +140,7 @@ impl Slot {
                 Keep::Remote => (theirs.clone(), remote.clone()),
             };
             let failed = |error| Error::io("write the save to", local, error);
-            if keep == Keep::Remote && past.is_before(&remote, device) {
+            if keep == Keep::Remote && past.is_replaceable_by(&remote, device) {
                 written = Some(kept);
                 return out.write_all(&save).map_err(failed);
             }

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use super::document::Document;
-use crate::format::{Wreck, check, nothing_whole};
+use crate::format::{DamagedSave, check, nothing_whole};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
 use crate::{Limits, ObjectId, Result, Value};
@@ -110,7 +110,7 @@ impl Document {
 }
 
 fn salvaged(save: &[u8], limits: &Limits) -> Result<(Document, Salvage)> {
-    let damaged = Wreck::read(save, limits)?;
+    let damaged = DamagedSave::read(save, limits)?;
     let mut found =
         Salvage { lost_bytes: damaged.lost_bytes, places: damaged.places, ..Salvage::default() };
     let (scan, classes) = damaged.scan(limits)?;

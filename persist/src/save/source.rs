@@ -8,7 +8,7 @@ use super::Salvage;
 use super::output::Output;
 use super::salvage::{is_damaged, salvage};
 use crate::options::LoadPolicy;
-use crate::storage::{ReadRequest, Recovery, keep_wreck, wrecks};
+use crate::storage::{ReadRequest, Recovery, keep_copies, salvage_candidates};
 use crate::{Error, Result, storage, trace};
 
 /// The source that a save is loaded from.
@@ -102,7 +102,7 @@ fn salvage_file(
     read: &mut dyn FnMut(&[u8]) -> Result<()>,
 ) -> Result<Salvage> {
     let (mut found, mut failed) = (Vec::new(), None);
-    for (file, bytes) in wrecks(request, path) {
+    for (file, bytes) in salvage_candidates(request, path) {
         if !is_damaged(&bytes, request.limits) {
             continue;
         }
@@ -117,7 +117,7 @@ fn salvage_file(
         let (file, save, salvage) = found.remove(best);
         match read(&save) {
             Ok(()) => {
-                let copy = keep_wreck(request, path, &file);
+                let copy = keep_copies(request, path, &file);
                 return Ok(Salvage { file: Some(file), kept: copy, ..salvage });
             }
             Err(error) => drop(failed.get_or_insert(error)),

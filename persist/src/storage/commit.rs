@@ -1,22 +1,23 @@
-//! How a save is replaced: whole, or not at all.
+//! Replaces a save: completely, or not at all.
 //!
-//! The steps are those of `docs/internals/reliability.md`. The old save gets a hidden name, and becomes a backup when the
-//! new one is in place: until then no backup is touched, and a save that fails leaves all as it was.
+//! The steps are those of `docs/internals/reliability.md`. The new save is written to a temporary file. The old save
+//! then gets a hidden name, and becomes a backup only when the new one is in place. Until then no backup is touched,
+//! and a save that fails leaves everything as it was.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::read::{
-    are_equal, are_same, free_name, header, is_free, is_there, kept_as, known_header, read_file,
-    whole,
+    are_equal, are_same, exists, find_preserved, free_name, header, is_free, known_header,
+    read_file, whole,
 };
 use super::{FileStamp, NewFile, Past, Storage, StorageLock, folder_of, names, quietly};
 use crate::format::{Compression, check};
 use crate::platform::{Timer, pause};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// How saves are written: backups, verification, compression, and the wait for other programs.
+/// Options of saves: backups, verification, compression, and the wait for other programs.
 ///
 /// ```
 /// use persist::{SaveOptions, Saves};
@@ -26,23 +27,24 @@ use crate::{Error, ErrorKind, Limits, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SaveOptions {
-    /// How many earlier saves stay beside a save, as `name.bak`, `name.bak2` and so on. Default 1.
+    /// The number of earlier saves that are kept as `name.bak`, `name.bak2` and so on. The default is 1.
     ///
-    /// A load takes the newest good one if the save is damaged. Only header and trailer are checked when a save
-    /// becomes a backup. If it is damaged in the middle, and was not loaded since, it replaces the previous backup
-    /// all the same. With 2 a good one remains.
+    /// If the save is damaged, a load falls back to the newest backup that is intact. When a save becomes a backup,
+    /// only its header and trailer are checked. So a save with damage in the middle, which nobody loaded since,
+    /// replaces the previous backup. With 2 backups an intact one remains.
     ///
-    /// A save removes the backups beyond this number, from a time when more were kept, once it is durable. On a full disk
-    /// they are removed before, and the save is tried once more: it is then encoded again, with its hooks.
+    /// Once a save is durable, it removes backups beyond this number, which remain from a time when more were kept. If
+    /// the disk is full, it removes them first and tries once more. The value is then encoded again, and its hooks run
+    /// again.
     pub backups: u32,
-    /// Whether the new file is read back and each of its checksums checked before it replaces the old one. Default
+    /// Whether the new file is read back, and its checksums are checked, before it replaces the old one. The default is
     /// false.
     pub verify: bool,
-    /// How long to wait for another program that is writing the same save. Default 5 s.
+    /// How long to wait for another program that is writing the same save. The default is 5 s.
     ///
-    /// Saves wait, loads of a damaged or missing save, and whatever copies, renames or deletes a slot.
+    /// These calls wait: saves; loads of a damaged or missing save; and copying, renaming and deleting a slot.
     pub wait: Duration,
-    /// How the blocks of a save are compressed. Loads take any. Default [`Compression::None`].
+    /// How the blocks of a save are compressed. Loads accept any compression. The default is [`Compression::None`].
     pub compression: Compression,
 }
 
@@ -55,7 +57,7 @@ impl SaveOptions {
         compression: Compression::None,
     };
 
-    /// Makes the default options.
+    /// Returns the default options.
     #[must_use]
     pub const fn new() -> Self {
         Self::DEFAULT
@@ -92,12 +94,13 @@ impl Default for SaveOptions {
     }
 }
 
-/// Writes a save, with what is known of the saves before. On a full disk it is called a second time, with an empty file.
+/// Function that writes a save, given the headers of earlier saves. On a full disk it is called a second time, with an
+/// empty file.
 pub(crate) type WriteSave<'w> = &'w mut dyn FnMut(&mut dyn Write, &Past) -> Result<()>;
 
-/// Writes a file through a temporary one beside it: flushed, renamed over the target, and the
-/// folder flushed; the old file becomes a backup. A crash at any moment leaves the old file or
-/// the new one, an error the old one. Returns false where the storage has no locks.
+/// Writes a temporary file beside the target, flushes it, renames it over the target, and flushes the folder. The old
+/// file becomes a backup. A crash at any moment leaves the old file or the new one, and an error leaves the old one.
+/// Returns false if the storage has no locks.
 pub(crate) fn replace(
     storage: &dyn Storage,
     path: &Path,
@@ -110,15 +113,16 @@ pub(crate) fn replace(
 
 /// A session that replaces its own save.
 pub(crate) struct SessionSave<'s> {
-    /// Says, under the lock, whether the save is still its own.
+    /// Returns an error, called under the lock, if another program has replaced the save.
     pub(crate) check: &'s mut dyn FnMut() -> Result<()>,
     /// The stamp of the new save, if it was written.
     pub(crate) stamp: Option<FileStamp>,
-    /// Whether the new save is in place; `None` if its rename failed, which may have happened all the same.
+    /// Whether the new save is in place. `None` if the rename failed: it may have happened nevertheless.
     pub(crate) is_in_place: Option<bool>,
 }
 
-/// Writes a file like [`replace`], for a session or for anybody else, who may not replace the save of an open session.
+/// Writes a file like [`replace`], for a session or another caller. A caller without a session may not replace the save
+/// of an open session.
 pub(crate) fn replace_by(
     storage: &dyn Storage,
     path: &Path,
@@ -130,7 +134,7 @@ pub(crate) fn replace_by(
     let resolved = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
     let path = &*resolved;
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
-    // 1.
+    // Step 1: check the name, and lock the save.
     check_name(storage, path)?;
     let lock = lock(storage, path, options.wait)?;
     let is_locked = lock.is_held();
@@ -138,23 +142,23 @@ pub(crate) fn replace_by(
         Some(session) => (session.check)()?,
         None => check_no_session(storage, path)?,
     }
-    // 2.
+    // Step 2: remove the leftovers of a killed program, and read the headers of earlier saves.
     tidy(storage, path, options.backups.max(1))
         .map_err(failed("remove what is left of an earlier save beside"))?;
     let past = Past::read(storage, path, options.backups)?;
     let mut place =
         || put(storage, path, options, limits, (&lock, session.as_deref_mut()), &past, write);
-    let aside = place().or_else(|error| {
+    let old = place().or_else(|error| {
         if error.kind() != ErrorKind::NoSpace || !past.has_surplus() {
             return Err(error);
         }
         past.remove_surplus(storage);
         place()
     })?;
-    // 7.
-    if let Some(aside) = aside {
-        // The names may last in another order than they were changed: without this one, only the backup might.
-        if aside == Aside::Moved {
+    // Step 7: make a backup of the old save.
+    if let Some(old) = old {
+        // Renames may become durable out of order. Without this flush, only the backup might survive.
+        if old == OldSave::Moved {
             storage
                 .sync_folder(folder_of(path))
                 .map_err(failed("flush the folder of the new save, which is in place,"))?;
@@ -162,25 +166,25 @@ pub(crate) fn replace_by(
         make_backup(storage, path, options.backups)
             .map_err(failed("back up the save before the new one, which is in place,"))?;
     }
-    // 8.
+    // Step 8: flush the names in the folder.
     storage
         .sync_folder(folder_of(path))
         .map_err(failed("flush the folder of the new save, which is in place,"))?;
-    // 9.
+    // Step 9: remove backups beyond the number to keep.
     past.remove_surplus(storage);
     Ok(is_locked)
 }
 
-/// How the old save is set aside until the new one is in place.
+/// How the old save is held until the new one is in place.
 #[derive(Clone, Copy, PartialEq)]
-enum Aside {
-    /// It has two names, and is never without one.
+enum OldSave {
+    /// The old save has two names, and is never without its own.
     Linked,
-    /// Where a file has one name.
+    /// The storage allows one name for a file, so the old save was renamed.
     Moved,
 }
 
-/// Steps 3 to 6: writes the new save, and puts it in its place. Returns how the old one is set aside now, if it is.
+/// Steps 3 to 6: writes the new save, and puts it in place. Returns how the old save is held, if there is one.
 fn put(
     storage: &dyn Storage,
     path: &Path,
@@ -189,13 +193,13 @@ fn put(
     (lock, mut session): (&Locked, Option<&mut SessionSave<'_>>),
     past: &Past,
     write: WriteSave<'_>,
-) -> Result<Option<Aside>> {
+) -> Result<Option<OldSave>> {
     let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
-    // 3.
+    // Step 3: write a temporary file, and flush it.
     let mut temporary = Temporary::create(storage, path, path, lock)
         .map_err(failed("create a temporary file beside"))?;
     temporary.write(|out| write(out, past), failed("flush"))?;
-    // 4.
+    // Step 4: read it back, if asked to, and check that no other program has saved meanwhile.
     if options.verify {
         let save = read_file(storage, &temporary.path, limits)?;
         check(&save, limits).map_err(|error| {
@@ -210,20 +214,20 @@ fn put(
         return Err(in_use(path));
     }
     if let Some(session) = &mut session {
-        // A program that takes no locks may have replaced it while the new one was written.
+        // A program that takes no locks may have replaced the save while the new one was written.
         (session.check)()?;
         // The rename changes neither the file nor its stamp.
         session.stamp = storage.stamp(&temporary.path).ok();
     }
-    // 5 and 6.
-    let aside = names::aside(path);
+    // Steps 5 and 6: give the old save a hidden name, and rename the new one over it.
+    let old = names::old(path);
     let has_old = options.backups > 0 && !is_free(storage, path).map_err(failed("back up"))?;
     let how = match has_old {
         false => None,
-        true if storage.link(path, &aside).is_ok() => Some(Aside::Linked),
+        true if storage.link(path, &old).is_ok() => Some(OldSave::Linked),
         true => {
-            storage.rename(path, &aside).map_err(failed("back up"))?;
-            Some(Aside::Moved)
+            storage.rename(path, &old).map_err(failed("back up"))?;
+            Some(OldSave::Moved)
         }
     };
     let placed = temporary.replace(path);
@@ -231,19 +235,19 @@ fn put(
         session.is_in_place = placed.is_ok().then_some(true);
     }
     if let Err(error) = placed {
-        // The error that counts is this one.
+        // Report the first error, not one of the cleanup.
         let _ = match how {
             None => Ok(()),
-            Some(Aside::Linked) => storage.remove(&aside),
-            Some(Aside::Moved) => storage.rename(&aside, path),
+            Some(OldSave::Linked) => storage.remove(&old),
+            Some(OldSave::Moved) => storage.rename(&old, path),
         };
         return Err(failed("replace")(error));
     }
     Ok(how)
 }
 
-/// Keeps a save from elsewhere as the newest backup of one that is there. A crash leaves the backup or none; the save stays
-/// as it is.
+/// Adds a save from elsewhere as the newest backup of an existing save. A crash leaves the backup or none, and the save
+/// does not change.
 pub(super) fn add_backup(
     storage: &dyn Storage,
     path: &Path,
@@ -256,19 +260,19 @@ pub(super) fn add_backup(
     let lock = lock(storage, path, options.wait)?;
     check_no_session(storage, path)?;
     tidy(storage, path, options.backups.max(1)).map_err(failed)?;
-    // Alone, it would be taken for the save.
+    // Without a save, a load would take the backup for the save.
     if is_free(storage, path).map_err(failed)? {
         return Ok(());
     }
     let mut file = Temporary::with(storage, path, path, &lock, save).map_err(failed)?;
     file.check_own(path)?;
-    // From here it is what a save that was interrupted has left, which becomes a backup.
-    file.replace(&names::aside(path)).map_err(failed)?;
+    // From here the file looks like the leftover of an interrupted save, which becomes a backup.
+    file.replace(&names::old(path)).map_err(failed)?;
     make_backup(storage, path, options.backups).map_err(failed)?;
     storage.sync_folder(folder_of(path)).map_err(failed)
 }
 
-/// The error of a save that another program has replaced meanwhile, where there are no locks.
+/// Returns the error for a save that another program has replaced meanwhile, on a storage without locks.
 #[cold]
 fn in_use(path: &Path) -> Error {
     let path = path.display();
@@ -278,7 +282,8 @@ fn in_use(path: &Path) -> Error {
     Error::new(ErrorKind::InUse, message)
 }
 
-/// Refuses a name that has no room for those of backups: else the first save would be the only one.
+/// Returns an error for a name that is too long for the names of backups. Otherwise the first save would work, and the
+/// second would fail.
 fn check_name(storage: &dyn Storage, path: &Path) -> Result<()> {
     let longest = names::damaged(path, MANY);
     match storage.open(&longest) {
@@ -296,20 +301,20 @@ fn check_name(storage: &dyn Storage, path: &Path) -> Result<()> {
     }
 }
 
-/// A number of backups or damaged saves that no slot is expected to have.
+/// A number of backups or damaged files that no slot should reach.
 const MANY: u32 = 99;
 
-/// A file that is removed unless it takes the place of another.
+/// A temporary file, which is removed when it is dropped, unless it has replaced another file.
 pub(super) struct Temporary<'s> {
     storage: &'s dyn Storage,
     path: PathBuf,
     file: Option<Box<dyn NewFile>>,
-    /// What was written to it, where another program might write to it too.
+    /// Checksum of the written bytes, if there is no lock that keeps other programs from writing to the file.
     written: Option<Sum>,
 }
 
 impl<'s> Temporary<'s> {
-    /// One that is to take the place of `of`, with the permissions of `like`.
+    /// Creates a file that will replace `of`, with the permissions of `like`.
     pub(super) fn create(
         storage: &'s dyn Storage,
         of: &Path,
@@ -322,7 +327,7 @@ impl<'s> Temporary<'s> {
         Ok(Self { storage, path, file: Some(file), written })
     }
 
-    /// Like [`create`](Self::create), with this content, flushed.
+    /// Creates a file like [`create`](Self::create), writes `content` to it, and flushes it.
     pub(super) fn with(
         storage: &'s dyn Storage,
         of: &Path,
@@ -335,18 +340,19 @@ impl<'s> Temporary<'s> {
         Ok(file)
     }
 
-    /// Writes its content, once, and flushes it unless that fails.
+    /// Writes the content, once, and flushes it.
     pub(super) fn write<E>(
         &mut self,
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
         failed: impl FnOnce(io::Error) -> E,
     ) -> Result<(), E> {
         write(self)?;
-        // If a flush fails nothing is known of the file: it is not asked again, but given up.
+        // After a failed flush the state of the file is unknown, and a second flush may succeed without the bytes. So
+        // the file is given up.
         self.file.take().map_or(Ok(()), |mut file| file.sync()).map_err(failed)
     }
 
-    /// An error if another program has written a file of its name, which stays.
+    /// Returns an error if another program has written a file of the same name. That file is not removed.
     pub(super) fn check_own(&mut self, path: &Path) -> Result<()> {
         let Some(written) = &self.written else { return Ok(()) };
         let mut found = Sum::default();
@@ -359,7 +365,7 @@ impl<'s> Temporary<'s> {
         Err(in_use(path))
     }
 
-    /// Takes the place of a file.
+    /// Renames the file over another one.
     pub(super) fn replace(mut self, path: &Path) -> io::Result<()> {
         self.storage.rename(&self.path, path)?;
         self.path = PathBuf::new();
@@ -386,13 +392,13 @@ impl Drop for Temporary<'_> {
     fn drop(&mut self) {
         quietly(|| self.file = None);
         if !self.path.as_os_str().is_empty() {
-            // The error that counts is the one that led here.
+            // Report the error that led here, not one of the cleanup.
             quietly(|| drop(self.storage.remove(&self.path)));
         }
     }
 }
 
-/// Length and CRC-32 of what was written.
+/// Length and CRC-32 of the written bytes.
 #[derive(Default)]
 struct Sum {
     length: u64,
@@ -448,24 +454,24 @@ pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result
                     wait.as_millis()
                 );
             }
-            // A lock is advice: without one a commit looks twice.
+            // Locks are advisory. Without one, a commit checks the save before and after it writes.
             Err(error) if has_no_lock(&error) => return Ok(Locked(None)),
             Err(error) => return Err(Error::io("write beside", path, error)),
         }
     }
 }
 
-/// True if there are no locks, or the file of one cannot be opened: another user may have left it. Where nothing can be
-/// written at all, the first file that is created says so.
+/// Returns true if the storage has no locks, or the lock file cannot be opened, because another user may have left it.
+/// If nothing can be written at all, creating the first file reports it.
 pub(crate) fn has_no_lock(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::Unsupported | io::ErrorKind::PermissionDenied)
 }
 
-/// Refuses to change a save that a session has open: its journal follows that save.
+/// Returns an error if a session has the save open, since the session's journal follows that save.
 pub(super) fn check_no_session(storage: &dyn Storage, path: &Path) -> Result<()> {
     let name = names::session(path);
-    // A save without sessions costs one look. The file of a program that was killed locks nobody.
-    if is_there(storage, &name) && matches!(storage.lock(&name), Ok(None)) {
+    // For a save without sessions this is one call. The lock file of a program that was killed locks nothing.
+    if exists(storage, &name) && matches!(storage.lock(&name), Ok(None)) {
         bail!(
             ErrorKind::InUse,
             "{} is in use, a session has it open; save by that session, or close it",
@@ -475,65 +481,64 @@ pub(super) fn check_no_session(storage: &dyn Storage, path: &Path) -> Result<()>
     Ok(())
 }
 
-/// Removes what a program that was killed has left beside a save, which is locked.
+/// Removes the leftovers of a program that was killed beside a save. The caller holds the lock of the save.
 ///
-/// The last of `most` backups is replaced by one that was not finished, if there is no number free.
-pub(super) fn tidy(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
-    let (temporary, aside) = (names::temporary(path), names::aside(path));
+/// If there is no free number, an unfinished backup replaces the last of `max` backups.
+pub(super) fn tidy(storage: &dyn Storage, path: &Path, max: u32) -> io::Result<()> {
+    let (temporary, old) = (names::temporary(path), names::old(path));
     let was_writing = !is_free(storage, &temporary)?;
     let has_save = !is_free(storage, path)?;
-    if !is_free(storage, &aside)? {
+    if !is_free(storage, &old)? {
         match (has_save, was_writing) {
-            // Where a file has one name, the save is without its own.
-            (false, _) => storage.rename(&aside, path)?,
-            // It has two names; unless another program has put a save in its place since.
-            (true, true) if are_equal(storage, &aside, path)? => storage.remove(&aside)?,
-            // The new save is in place; the one before is a backup that has no number yet.
-            (true, _) => make_backup(storage, path, most)?,
+            // Files can have only one name, and the program was killed while the save had no name of its own.
+            (false, _) => storage.rename(&old, path)?,
+            // The old save has two names, unless another program has replaced the save since.
+            (true, true) if are_equal(storage, &old, path)? => storage.remove(&old)?,
+            // The new save is in place. The old one is a backup without a number.
+            (true, _) => make_backup(storage, path, max)?,
         }
     }
     if was_writing { storage.remove(&temporary) } else { Ok(()) }
 }
 
-/// Makes a backup of the save that was moved aside, if there is one; the last of `most` is dropped. An interrupted
-/// rotation continues where it was.
-pub(super) fn make_backup(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
-    let result = rotate(storage, path, most).or_else(|_| rotate(storage, path, most));
-    // What cannot be read now may be a whole save: no load may miss it, and it may push out no backup that is one. It gets a
-    // free number, and beyond `most` the next save removes it.
-    result
-        .or_else(|_| storage.rename(&names::aside(path), &free_name(storage, path, names::backup)?))
+/// Makes a backup of the old save, if there is one, and drops the last of `max` backups. An interrupted rotation
+/// continues where it stopped.
+pub(super) fn make_backup(storage: &dyn Storage, path: &Path, max: u32) -> io::Result<()> {
+    let result = rotate(storage, path, max).or_else(|_| rotate(storage, path, max));
+    // An old save that cannot be read now may be intact. Loads must be able to find it, and it must not displace an
+    // intact backup. So it gets a free number. If that is beyond `max`, the next save removes it.
+    result.or_else(|_| storage.rename(&names::old(path), &free_name(storage, path, names::backup)?))
 }
 
-/// What is no whole save would push out one that is: it is kept as damaged.
-fn rotate(storage: &dyn Storage, path: &Path, most: u32) -> io::Result<()> {
-    let aside = names::aside(path);
-    let file = match storage.open(&aside) {
+/// Rotates the backups. A damaged save would displace an intact backup, so it is renamed to a damaged file.
+fn rotate(storage: &dyn Storage, path: &Path, max: u32) -> io::Result<()> {
+    let old = names::old(path);
+    let file = match storage.open(&old) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        // The storage says that it is damaged.
+        // The storage reports that the file is damaged.
         Err(error) if error.kind() == io::ErrorKind::InvalidData => None,
         file => Some(file?),
     };
-    // A wreck that was salvaged is kept already.
-    if kept_as(storage, path, &aside, names::damaged).is_some() {
-        return storage.remove(&aside);
+    // A damaged save that was salvaged has a copy already.
+    if find_preserved(storage, path, &old, names::damaged).is_some() {
+        return storage.remove(&old);
     }
-    let Some(old) = file.map_or(Ok(None), whole)? else {
-        return storage.rename(&aside, &free_name(storage, path, names::damaged)?);
+    let Some(own) = file.map_or(Ok(None), whole)? else {
+        return storage.rename(&old, &free_name(storage, path, names::damaged)?);
     };
     let first = names::backup(path, 1);
-    // A backup that was loaded in the place of a damaged save is one already. A header alone does not tell: another device
-    // may have made a save of the same generation.
-    let is_backup = header(storage, &first).is_some_and(|backup| backup == old);
-    if is_backup && are_same(storage, &aside, &first) {
-        return storage.remove(&aside);
+    // A backup that a load put in place of a damaged save is a backup already. The header alone does not identify it:
+    // another device may have made a save with the same generation.
+    let is_backup = header(storage, &first).is_some_and(|backup| backup == own);
+    if is_backup && are_same(storage, &old, &first) {
+        return storage.remove(&old);
     }
     let mut free = 1;
-    while free < most && !is_free(storage, &names::backup(path, free))? {
+    while free < max && !is_free(storage, &names::backup(path, free))? {
         free += 1;
     }
     for number in (1..free).rev() {
         storage.rename(&names::backup(path, number), &names::backup(path, number + 1))?;
     }
-    storage.rename(&aside, &first)
+    storage.rename(&old, &first)
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::{FileStamp, NewFile, Storage, StorageLock, StoredFile, folder_of};
 use crate::platform::pause;
 
-/// The files of the system.
+/// The files of the operating system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Files;
 
@@ -30,7 +30,7 @@ impl Storage for Files {
         let permissions = fs::metadata(like).map(|like| like.permissions()).ok();
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
-        // With no others even for a moment.
+        // The file must not have wider permissions even for a moment.
         #[cfg(unix)]
         if let Some(permissions) = &permissions {
             use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
@@ -38,8 +38,8 @@ impl Storage for Files {
         }
         let file = options.open(path)?;
         if let Some(permissions) = permissions {
-            // The system has taken the user's mask off them. Where it refuses to give them back, as on a network drive, the
-            // file has fewer than it could have.
+            // The system has applied the user's umask to the permissions. If it refuses to restore them, as on a
+            // network drive, the file has narrower permissions than it could have.
             let own = file.metadata().map(|own| own.permissions());
             if own.is_ok_and(|own| own != permissions) {
                 let _ = file.set_permissions(permissions);
@@ -84,8 +84,7 @@ impl Storage for Files {
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
         use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
         match File::open(folder).and_then(|folder| folder.sync_all()) {
-            // Not every folder that may be written to may be read, and on some network drives none
-            // can be flushed.
+            // Some folders can be written to but not read, and some network drives cannot flush folders.
             Err(error) if [InvalidInput, PermissionDenied, Unsupported].contains(&error.kind()) => {
                 Ok(())
             }
@@ -93,7 +92,7 @@ impl Storage for Files {
         }
     }
 
-    /// A folder cannot be opened; the system keeps a log of names.
+    /// Does nothing: folders cannot be opened here, and the system journals names itself.
     #[cfg(not(unix))]
     fn sync_folder(&self, _: &Path) -> io::Result<()> {
         Ok(())
@@ -104,7 +103,7 @@ impl Storage for Files {
         for entry in fs::read_dir(folder)? {
             let entry = entry?;
             let kind = entry.file_type()?;
-            // To open a pipe waits for somebody who writes into it.
+            // Opening a pipe would wait for a writer.
             let is_file = kind.is_file()
                 || kind.is_symlink() && fs::metadata(entry.path()).is_ok_and(|of| of.is_file());
             if is_file {
@@ -118,11 +117,11 @@ impl Storage for Files {
         loop {
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(false);
-            // It must not be open to more users than the save.
+            // The lock file must not be accessible to more users than the save.
             #[cfg(unix)]
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             let file = match open_file(path, &mut options) {
-                // There a file that is being removed.
+                // On Windows this means that the file is being removed.
                 Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
                     return Ok(None);
                 }
@@ -131,14 +130,14 @@ impl Storage for Files {
             match file.try_lock() {
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
-                // Network drives refuse in many ways; the file alone is no lock.
+                // Network drives refuse locks with various errors. The file alone is no lock.
                 Err(TryLockError::Error(error)) => {
                     drop(file);
                     let _ = fs::remove_file(path);
                     return Err(io::Error::new(io::ErrorKind::Unsupported, error));
                 }
             }
-            // Else its last holder has removed it since.
+            // If the file has another identity, its last holder has removed it since.
             if is_at(&file, path)? {
                 let path = path.to_owned();
                 return Ok(Some(Box::new(FileLock { path, file: Some(file) })));
@@ -146,7 +145,7 @@ impl Storage for Files {
         }
     }
 
-    /// Elsewhere a lock keeps others from reading.
+    /// Unix only: on other systems a lock prevents other programs from reading the file.
     #[cfg(unix)]
     fn lock_file(&self, path: &Path) -> io::Result<Option<StorageLock>> {
         let file = open_file(path, OpenOptions::new().read(true))?;
@@ -164,7 +163,7 @@ impl Storage for Files {
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         use io::ErrorKind::{NotADirectory, NotFound};
         let path = through_links(path);
-        // A device or a pipe would be gone, with a file in its place.
+        // A save would replace a device or a pipe by a file.
         if fs::metadata(&path).is_ok_and(|old| !old.is_file()) {
             return Err(io::Error::new(
                 io::ErrorKind::AlreadyExists,
@@ -174,7 +173,7 @@ impl Storage for Files {
         let folder = folder_of(&path);
         let is_folder = match fs::metadata(folder).map(|folder| folder.is_dir()) {
             Err(error) if [NotFound, NotADirectory].contains(&error.kind()) => false,
-            // It may be there.
+            // For other errors, the folder may exist.
             is_folder => is_folder?,
         };
         if !is_folder {
@@ -184,7 +183,7 @@ impl Storage for Files {
                 format!("there is no folder {folder}; create it with `std::fs::create_dir_all`"),
             ));
         }
-        // As it will be when the file is there, whatever the current folder is by then.
+        // Resolve to the path that the file will have, even if the current folder changes before it is created.
         let end = path.as_os_str().as_encoded_bytes().last();
         let ends_with_name = end.is_some_and(|end| !is_separator(*end as char));
         match (fs::canonicalize(folder), path.file_name()) {
@@ -194,7 +193,8 @@ impl Storage for Files {
     }
 }
 
-/// What the system says about a file without opening it. The time of change is left out: a second name changes it, too.
+/// Returns what the system reports about a file without opening it. The time of the last change (`ctime`) is left out,
+/// since adding a second name changes it too.
 #[cfg(unix)]
 fn stamp_of(found: &fs::Metadata) -> FileStamp {
     use std::os::unix::fs::MetadataExt;
@@ -214,13 +214,12 @@ fn stamp_of(found: &fs::Metadata) -> FileStamp {
     FileStamp::from_bytes(format!("{} {times:?}", found.len()).as_bytes())
 }
 
-/// Opens a file, and nothing else: to open a pipe would wait for whoever holds its other end, and a device may do
-/// anything.
+/// Opens a regular file only. Opening a pipe would wait for its other end, and opening a device may have any effect.
 fn open_file(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(options, NONBLOCK);
     if NONBLOCK == 0 {
-        // Looked at beforehand where the system has no such flag, or its number is not known here.
+        // If the system has no such flag, or its number is unknown here, check before the open.
         check_file(fs::metadata(path).ok())?;
     }
     let file = options.open(path)?;
@@ -242,8 +241,8 @@ fn check_file(found: Option<fs::Metadata>) -> io::Result<()> {
     }
 }
 
-/// `O_NONBLOCK`: an open of a pipe then does not wait; for a file it says nothing. From the systems' `fcntl.h`; 0 where it
-/// is not known.
+/// `O_NONBLOCK` of the system's `fcntl.h`, or 0 if it is unknown. With it, opening a pipe does not wait. It has no
+/// effect on files.
 const NONBLOCK: i32 = if cfg!(all(
     any(target_os = "linux", target_os = "android"),
     not(any(
@@ -273,7 +272,8 @@ struct FileLock {
 
 impl Drop for FileLock {
     fn drop(&mut self) {
-        // Where a file can be removed while it is locked, nobody can lock it in between.
+        // On Unix a file can be removed while it is locked, so nobody can lock it in between. Elsewhere the lock must
+        // end first.
         if !cfg!(unix) {
             self.file = None;
         }
@@ -297,7 +297,7 @@ fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Where a path leads through links; the last need not lead to a file yet.
+/// Follows the links of a path. The last link may lead to a file that does not exist yet.
 fn through_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..40 {

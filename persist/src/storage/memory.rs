@@ -7,7 +7,7 @@ use super::{FileStamp, NewFile, Storage, StorageLock, StoredFile, folder_of};
 use crate::platform::held;
 use crate::sorting::sort;
 
-/// Files in memory, for tests and for platforms without files. Clones share them.
+/// Files in memory, for tests and for platforms without files. Clones share their files.
 ///
 /// # Example
 ///
@@ -34,9 +34,9 @@ struct MemoryState {
 #[derive(Debug, Default)]
 struct MemoryContent {
     bytes: Vec<u8>,
-    /// No other file has this number.
+    /// Identifies the file: each file has its own number.
     number: u64,
-    /// How often the bytes were changed.
+    /// Number of changes of the bytes.
     changes: u64,
 }
 

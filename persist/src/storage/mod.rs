@@ -1,4 +1,4 @@
-//! Where files live, and how to replace the file system.
+//! File storage: the file system, files in memory, and stores of slots.
 //!
 //! A [`Saves`](crate::Saves) reads and writes through a [`Storage`]. [`Files`] is the default; use
 //! [`Memory`] in tests, or implement [`Storage`] for an archive, a console or a test that lets the disk fail.
@@ -50,7 +50,7 @@ pub(crate) use patient::{FILES, Patient};
 pub(crate) use read::{
     SlotAge, are_same, have_same_bytes, is_beginning, is_free, read_file, read_save, slot_age,
 };
-pub(crate) use recover::{ReadRequest, Recovery, keep_wreck, load, wrecks};
+pub(crate) use recover::{ReadRequest, Recovery, keep_copies, load, salvage_candidates};
 pub use slot_folder::SlotFolder;
 pub(crate) use slot_name::{auto_name, auto_number, title_of};
 pub use slot_name::{check_slot_name, slot_name};
@@ -60,38 +60,40 @@ pub use stamp::FileStamp;
 
 use crate::platform;
 
-/// Files in folders, as a save needs them.
+/// A file system, as far as saves need one.
 ///
-/// [`Files`] are those of the system; [`Memory`] keeps them in memory. A path means what the
-/// storage makes of it. What a commit relies on: a [`rename`](Storage::rename) is seen whole or not
-/// at all, also after a crash; what was [synced](NewFile::sync) before it stays; and it stays itself
-/// after [`sync_folder`](Storage::sync_folder).
+/// [`Files`] are the files of the operating system, and [`Memory`] keeps files in memory. The storage decides what a
+/// path means. Saves rely on three properties:
+///
+/// - A [`rename`](Storage::rename) is visible completely or not at all, also after a crash.
+/// - Bytes that were [synced](NewFile::sync) before a rename survive a crash.
+/// - A rename survives a crash after [`sync_folder`](Storage::sync_folder).
 ///
 /// # What a storage reports
 ///
-/// An error of a storage says nothing about what a file holds, with two exceptions. Every call may return them, and every
-/// storage gets the same answer to them:
+/// An error of a storage says nothing about the content of a file, with two exceptions. Every call may return them, and
+/// they are handled in the same way for every storage:
 ///
 /// - **Damaged**: [`InvalidData`](io::ErrorKind::InvalidData) from `open`, a read or a seek says that the bytes of the
-///   file are not those that were written, as of a sealed file whose check fails. It becomes
+///   file are not those that were written. An example is an encrypted file whose check fails. The error becomes
 ///   [`ErrorKind::Damaged`](crate::ErrorKind::Damaged): a load tries the backups, and the file is kept as
 ///   `name.damaged`.
 /// - **Try again**: [`WouldBlock`](io::ErrorKind::WouldBlock), [`TimedOut`](io::ErrorKind::TimedOut),
 ///   [`ResourceBusy`](io::ErrorKind::ResourceBusy) and
 ///   [`StaleNetworkFileHandle`](io::ErrorKind::StaleNetworkFileHandle) say that the call has done nothing, and may
-///   succeed soon. The call is repeated up to three times within 100 ms, whichever it is.
-///   [`Interrupted`](io::ErrorKind::Interrupted) is repeated at once.
+///   succeed soon. Any such call is repeated up to three times within 100 ms. After
+///   [`Interrupted`](io::ErrorKind::Interrupted) it is repeated at once.
 ///
-/// An open, a read, a seek, a `list` and a `resolve` are also repeated after the system's codes for a failing device: EIO
-/// on Unix; 32, 33 and 1117 on Windows.
+/// Calls of `open`, `list` and `resolve`, reads and seeks are also repeated after the system's codes for a failing
+/// device: EIO on Unix; 32, 33 and 1117 on Windows.
 ///
-/// [`NewFile::sync`] is never repeated. After a flush that failed, the next one may succeed without the bytes.
+/// [`NewFile::sync`] is never repeated: after a failed flush, the next one may succeed without the bytes.
 ///
-/// A panic of a storage is an error of a save in the background, and unwinds through the others.
+/// A panic of a storage becomes an error of a save in the background. It unwinds through all other calls.
 ///
 /// # Example
 ///
-/// One that counts what it opens, and leaves the rest to another.
+/// This storage counts the files that it opens, and leaves everything else to another storage.
 ///
 /// ```
 /// use std::any::Any;
@@ -131,46 +133,46 @@ use crate::platform;
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub trait Storage: Send + Sync {
-    /// Opens a file to be read.
+    /// Opens a file for reading.
     ///
     /// # Errors
     ///
-    /// Whatever keeps the file from being opened; [`NotFound`](io::ErrorKind::NotFound) if there is none, which alone
-    /// says that the name is free. What is no file, as a pipe, is refused at once.
+    /// Returns the error that prevents the open. [`NotFound`](io::ErrorKind::NotFound) means that there is no file; no
+    /// other error says that the name is free. Anything but a file, such as a pipe, is refused at once.
     fn open(&self, path: &Path) -> io::Result<Box<dyn StoredFile>>;
 
-    /// Creates a file that must not be there yet, with at most the permissions of another if that is there.
+    /// Creates a file that must not exist yet, with at most the permissions of the file `like`, if that exists.
     ///
     /// # Errors
     ///
-    /// Whatever keeps the file from being created; [`AlreadyExists`](io::ErrorKind::AlreadyExists) if
-    /// there is one.
+    /// Returns the error that prevents the creation, and [`AlreadyExists`](io::ErrorKind::AlreadyExists) if there is a
+    /// file.
     fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>>;
 
-    /// Opens a file that is there, to be written on after its first `length` bytes; the others are cut off.
+    /// Opens an existing file for writing after its first `length` bytes, and cuts off all later ones.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](io::ErrorKind::Unsupported) where a file is written once: it is copied then. Whatever else keeps the
-    /// file from being opened or cut.
+    /// Returns [`Unsupported`](io::ErrorKind::Unsupported) if files can be written only once; the file is then copied.
+    /// Otherwise returns the error that prevents the open or the cut.
     fn append(&self, path: &Path, length: u64) -> io::Result<Box<dyn NewFile>> {
         let _ = (path, length);
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Gives a file another name, in the same folder; a file of that name is replaced.
+    /// Renames a file within its folder. A file with the new name is replaced.
     ///
     /// # Errors
     ///
-    /// Whatever keeps the file from being renamed; then both names are as they were.
+    /// Returns the error that prevents the rename. Both names then are unchanged.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Gives a file a second name, in the same folder, which is not there yet.
+    /// Gives a file a second name in the same folder. The name must be free.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](io::ErrorKind::Unsupported) where files have one name; whatever else keeps it
-    /// from being done.
+    /// Returns [`Unsupported`](io::ErrorKind::Unsupported) if files can have only one name. Otherwise returns the error
+    /// that prevents the link.
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
         let _ = (from, to);
         Err(io::ErrorKind::Unsupported.into())
@@ -180,104 +182,112 @@ pub trait Storage: Send + Sync {
     ///
     /// # Errors
     ///
-    /// Whatever keeps the file from being removed; [`NotFound`](io::ErrorKind::NotFound) if there is none.
+    /// Returns the error that prevents the removal, and [`NotFound`](io::ErrorKind::NotFound) if there is no file.
     fn remove(&self, path: &Path) -> io::Result<()>;
 
-    /// Makes the names in a folder last.
+    /// Flushes the names in a folder to disk, so that renames survive a crash.
     ///
     /// # Errors
     ///
-    /// If they may be lost in a crash.
+    /// Returns an error if the names may be lost in a crash.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
-    /// The names of the files in a folder, without the folder and in any order; no folders, pipes or other things that are no files.
+    /// Lists the names of the files in a folder, without the folder and in any order. The list has no folders, pipes or
+    /// other things that are not files.
     ///
     /// # Errors
     ///
-    /// Whatever keeps the folder from being read; [`NotFound`](io::ErrorKind::NotFound) if there is none, or an empty list.
+    /// Returns the error that prevents the listing. For a missing folder, it returns
+    /// [`NotFound`](io::ErrorKind::NotFound) or an empty list.
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>>;
 
-    /// Locks a path against other programs and other users of the storage, by a file of this name
-    /// which is removed when what is returned is dropped. `None` if another has it.
+    /// Locks a path against other programs and other users of the storage, by a file of this name. Dropping the
+    /// returned value removes the file. Returns `None` if the path is locked already.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](io::ErrorKind::Unsupported) where there are no locks: saves then go without. Whatever else keeps
-    /// the file from being created.
+    /// Returns [`Unsupported`](io::ErrorKind::Unsupported) if there are no locks; saves then work without. Otherwise
+    /// returns the error that prevents the creation of the file.
     fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn Any + Send>>>;
 
-    /// Locks a file that is there, by what it is: whoever comes to it by another name, as a hard link, finds it locked.
-    /// It stays when what is returned is dropped. `None` if another has it.
+    /// Locks an existing file itself, not its name: the file is also locked under any other name, such as a hard link.
+    /// Dropping the returned value unlocks the file and does not remove it. Returns `None` if the file is locked
+    /// already.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](io::ErrorKind::Unsupported) where files have one name, or no locks; whatever else keeps the file
-    /// from being locked. A session then goes without.
+    /// Returns [`Unsupported`](io::ErrorKind::Unsupported) if files can have only one name, or there are no locks.
+    /// Otherwise returns the error that prevents the lock. A session works without it.
     fn lock_file(&self, path: &Path) -> io::Result<Option<Box<dyn Any + Send>>> {
         let _ = path;
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Where a path leads, through links; the file need not be there. All paths of a file lead to the same, before
-    /// it is there and after: by it saves in the background know of each other.
+    /// Resolves a path through links. The file may be missing. All paths of a file must resolve to the same path,
+    /// before and after the file is created: saves in the background recognize each other by it.
     ///
     /// # Errors
     ///
-    /// If there is something else than a file, or no folder that it could be in.
+    /// Returns an error if the path leads to anything but a file, or its folder does not exist.
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         Ok(path.to_owned())
     }
 
     /// Identifies the content of a file, as cheaply as possible: it is called before every edit of a session.
     ///
-    /// The stamp changes when the file is replaced or changed. It should stay the same when the file gets a second name or
-    /// another one; if it does not, the session reads the save to compare it. By default the file is opened, and its length
-    /// and 128 bytes of each end are read.
+    /// The stamp changes when the file is replaced or changed. It should not change when the file gets a second or
+    /// another name. If it does, the session reads the save to compare it. By default the file is opened, and its
+    /// length and 128 bytes of each end are read.
     ///
     /// # Errors
     ///
-    /// Those of [`open`](Self::open); [`NotFound`](io::ErrorKind::NotFound) only if there is no file.
+    /// Returns the same errors as [`open`](Self::open), and [`NotFound`](io::ErrorKind::NotFound) only if there is no
+    /// file.
     fn stamp(&self, path: &Path) -> io::Result<FileStamp> {
         FileStamp::of_ends(&mut *self.open(path)?)
     }
 
-    /// The time that is written into a save's [info](crate::save::SlotInfo::saved_at); `None` where there is no clock.
+    /// Returns the time that is written into a save's [info](crate::save::SlotInfo::saved_at), or `None` without a
+    /// clock.
     ///
-    /// By default it is the system's clock, and `None` on `wasm32-unknown-unknown`. No step of a save depends on it.
+    /// The default is the system's clock, and `None` on `wasm32-unknown-unknown`. No step of a save depends on the
+    /// time.
     fn now(&self) -> Option<SystemTime> {
         platform::now()
     }
 }
 
-/// Holds a lock until it is dropped: see [`Storage::lock`].
+/// A lock, which is released when it is dropped. See [`Storage::lock`].
 pub(crate) type StorageLock = Box<dyn Any + Send>;
 
-/// A file that is read.
+/// A file that is open for reading.
 pub trait StoredFile: Read + Seek + Send {}
 
 impl<F: Read + Seek + Send> StoredFile for F {}
 
-/// A file that is written.
+/// A file that is open for writing.
 pub trait NewFile: Write + Send {
-    /// Makes what was written last.
+    /// Flushes the written bytes to disk.
     ///
     /// # Errors
     ///
-    /// If it may be lost in a crash; then nothing is known of the file, and asking again may lie.
+    /// Returns an error if the bytes may be lost in a crash. The state of the file then is unknown, and a second flush
+    /// may falsely succeed.
     fn sync(&mut self) -> io::Result<()>;
 
-    /// Cuts off what was written after the first `length` bytes; the next write goes there.
+    /// Cuts off all bytes after the first `length`. The next write continues there.
     ///
     /// # Errors
     ///
-    /// [`Unsupported`](io::ErrorKind::Unsupported) where nothing can be cut off; whatever else keeps it from being done.
+    /// Returns [`Unsupported`](io::ErrorKind::Unsupported) if files cannot be cut. Otherwise returns the error that
+    /// prevents it.
     fn truncate(&mut self, length: u64) -> io::Result<()> {
         let _ = length;
         Err(io::ErrorKind::Unsupported.into())
     }
 }
 
-/// Cleans up; a panic of the storage while another one unwinds would end the program.
+/// Runs a cleanup. It catches a panic of the storage while another panic unwinds, which would abort the program.
 fn quietly(clean_up: impl FnOnce()) {
     if std::thread::panicking() {
         let _ = catch_unwind(AssertUnwindSafe(clean_up));
@@ -286,7 +296,7 @@ fn quietly(clean_up: impl FnOnce()) {
     }
 }
 
-/// The folder of a file.
+/// Returns the folder of a file.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

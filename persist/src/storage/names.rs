@@ -3,56 +3,56 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// The longest file name that still has room for more in all common systems.
+/// Maximum length of a file name to which suffixes can be added on all common systems.
 const LONGEST: usize = 200;
 
-/// The file that a save is written to before it takes its place.
+/// Returns the name of the temporary file in which a save is written.
 pub(crate) fn temporary(path: &Path) -> PathBuf {
     hidden(path, ".tmp")
 }
 
-/// The old save while a new one takes its place.
-pub(super) fn aside(path: &Path) -> PathBuf {
+/// Returns the name of the old save while a new one is put in place.
+pub(super) fn old(path: &Path) -> PathBuf {
     hidden(path, ".old")
 }
 
-/// A new journal, until the save that it follows is in place.
+/// Returns the name of a new journal, until the save that it follows is in place.
 pub(crate) fn next_journal(path: &Path) -> PathBuf {
     hidden(path, ".new")
 }
 
-/// A journal that is kept for the user to look at.
+/// Returns the name of a journal that is kept for the user to inspect.
 pub(crate) fn kept_journal(path: &Path, number: u32) -> PathBuf {
     beside(path, ".kept", number)
 }
 
-/// The file that is locked while a save is written.
+/// Returns the name of the file that is locked while a save is written.
 pub(crate) fn lock(path: &Path) -> PathBuf {
     hidden(path, ".lock")
 }
 
-/// The file that is locked while a session edits a save.
+/// Returns the name of the file that is locked while a session edits a save.
 pub(crate) fn session(path: &Path) -> PathBuf {
     hidden(path, ".session")
 }
 
-/// A backup; the newest has number 1.
+/// Returns the name of a backup. The newest backup has number 1.
 pub(crate) fn backup(path: &Path, number: u32) -> PathBuf {
     beside(path, ".bak", number)
 }
 
-/// A damaged save that is kept.
+/// Returns the name of a damaged save.
 pub(super) fn damaged(path: &Path, number: u32) -> PathBuf {
     beside(path, ".damaged", number)
 }
 
-/// A save that the program refused, and that is kept.
+/// Returns the name of a save that the program refused.
 pub(super) fn refused(path: &Path, number: u32) -> PathBuf {
     beside(path, ".refused", number)
 }
 
-/// The save that a file belongs to as a backup, which may be the file itself; `None` for one that is kept already, as
-/// damaged or refused.
+/// Returns the save whose backup a file is, which may be the file itself. Returns `None` for a damaged or refused file,
+/// which has such a name already.
 pub(super) fn save_of(path: &Path) -> Option<PathBuf> {
     let name = path.file_name().and_then(|name| name.to_str());
     let Some((save, suffix)) = name.and_then(|name| name.rsplit_once('.')) else {

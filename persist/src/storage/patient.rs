@@ -1,8 +1,8 @@
-//! What every storage gets: calls that are tried again, and which errors say what a file holds.
+//! Wraps a storage: repeats calls that failed for a moment, and limits which errors may report damage.
 //!
-//! An error while a file is opened or read says nothing of what is in it. A disk or a network that fails for a moment must
-//! not make a program take a good save for a damaged one. A storage says by the kind of an error that the call may be
-//! repeated, or that the file is damaged; [`Storage`] has the rules.
+//! An error while a file is opened or read says nothing about its content. A disk or a network that fails for a moment
+//! must not make a program take an intact save for a damaged one. The kind of an error says whether the call may be
+//! repeated, or whether the file is damaged; [`Storage`] has the rules.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use std::time::{Duration, SystemTime};
 use super::{FileStamp, Files, NewFile, Storage, StorageLock, StoredFile};
 use crate::platform::pause;
 
-/// Milliseconds before each further try: 100 together.
+/// Pauses before each further attempt, in milliseconds: 100 in total.
 const PAUSES: [u64; 3] = [10, 30, 60];
 
-/// How often an interrupted call is tried again: a storage that says nothing else must not hang a program.
+/// Maximum number of attempts after interruptions. A storage that only reports interruptions must not hang a program.
 const INTERRUPTIONS: u32 = 1000;
 
-/// A storage whose calls are tried again.
+/// A storage whose calls are repeated after errors that may pass.
 #[derive(Clone, Debug)]
 pub(crate) struct Patient<S>(S);
 
@@ -30,7 +30,7 @@ impl<S: Storage> Patient<S> {
     }
 }
 
-/// Repeats a call after errors that may pass.
+/// Repeats a call after the errors for which `may_pass` is true.
 fn repeat<T>(
     may_pass: fn(&io::Error) -> bool,
     mut attempt: impl FnMut() -> io::Result<T>,
@@ -54,8 +54,9 @@ fn repeat<T>(
 
 /// Repeats a call that reads.
 fn read_again<T>(attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
-    // EIO has no `ErrorKind`; it is 5 on every Unix. On Windows: a sharing or lock violation, as by a virus scanner, and
-    // an error of the device. A call that changes something may have done half of it then, and is not repeated.
+    // EIO has no `ErrorKind`; it is 5 on every Unix. The Windows codes are a sharing violation or lock violation, as by
+    // a virus scanner, and an error of the device. A call that changes something may have done half of its work after
+    // these, so it is not repeated.
     const PASSING: &[i32] = if cfg!(windows) { &[32, 33, 1117] } else { &[5] };
     let may_pass = |error: &io::Error| is_undone(error) || has_code(error, PASSING);
     repeat(may_pass, attempt)
@@ -63,15 +64,15 @@ fn read_again<T>(attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
 
 /// Repeats a call that changes something.
 ///
-/// It is assumed that "try again" means *not done*: a call that was repeated has happened once. Where that is not so, as
-/// with a network drive whose answer was lost, the repeated call finds its own work: a rename no file to be renamed, a
-/// link or a new file the name taken. These stay errors, since another program may have done it; a save reports them, and
-/// the next one removes what is left. A file that should be removed and is gone is what was asked for.
+/// "Try again" is assumed to mean *not done*, so a repeated call happens once. This assumption can fail, for example if
+/// a network drive's answer is lost. The repeated call then finds its own work: the file to rename is missing, or the
+/// name of a link or new file is taken. These remain errors, since another program may have caused them. A save reports
+/// them, and the next save removes the leftovers. If a file to be removed is missing, the call succeeds.
 fn change_again<T>(attempt: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     repeat(is_undone, attempt).map_err(not_of_content)
 }
 
-/// True for an error that says that nothing was done, and may be soon.
+/// Returns true for an error which says that nothing was done, and that a repeated call may succeed.
 fn is_undone(error: &io::Error) -> bool {
     use io::ErrorKind::{OutOfMemory, ResourceBusy, StaleNetworkFileHandle, TimedOut, WouldBlock};
     // Too many open files, of the program or of the system: EMFILE and ENFILE, which have no `ErrorKind`.
@@ -85,7 +86,7 @@ fn has_code(error: &io::Error, codes: &[i32]) -> bool {
     error.raw_os_error().is_some_and(|code| codes.contains(&code))
 }
 
-/// Only who reads a file can say that it is damaged.
+/// Converts an error of a call that does not read content, so that it cannot report damage.
 fn not_of_content(error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::InvalidData => io::Error::other(error),
@@ -111,7 +112,7 @@ struct PatientNewFile(Box<dyn NewFile>);
 
 impl Write for PatientNewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        // A write that returns an error has taken none of the bytes.
+        // A write that returns an error has written none of the bytes.
         change_again(|| self.0.write(bytes))
     }
 
@@ -121,7 +122,7 @@ impl Write for PatientNewFile {
 }
 
 impl NewFile for PatientNewFile {
-    /// Once only: after a flush that failed, the next may succeed without the bytes.
+    /// Flushes once only: after a failed flush, the next one may succeed without the bytes.
     fn sync(&mut self) -> io::Result<()> {
         self.0.sync().map_err(not_of_content)
     }

@@ -1,4 +1,4 @@
-//! Files read within limits, what the ends of saves say, and which backups a save has.
+//! Reads files within limits, reads the headers and ends of saves, and finds the backups of a save.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -7,13 +7,14 @@ use super::{Storage, StoredFile, names};
 use crate::format::{Ends, Header, MAGIC};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// Reads a file whole, if it is within the limit.
+/// Reads a whole file, if it is within the limit.
 pub(crate) fn read_file(storage: &dyn Storage, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
     let file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
     read_open(file, path, limits)
 }
 
-/// Reads a save whole, if it is within the limit. Of what neither begins nor ends as one only the ends are read.
+/// Reads a whole save, if it is within the limit. If the file neither begins nor ends like a save, only its ends are
+/// read.
 pub(crate) fn read_save(storage: &dyn Storage, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
     let failed = |error: io::Error| Error::io("read", path, error);
     let mut file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
@@ -25,7 +26,7 @@ pub(crate) fn read_save(storage: &dyn Storage, path: &Path, limits: &Limits) -> 
     read_open(file, path, limits)
 }
 
-/// True if a file begins or ends as a save does.
+/// Returns true if a file begins or ends like a save.
 pub(super) fn is_save(storage: &dyn Storage, path: &Path) -> bool {
     let read = |file: io::Result<Box<dyn StoredFile>>| {
         let (mut file, mut start) = (file?, Vec::new());
@@ -35,7 +36,7 @@ pub(super) fn is_save(storage: &dyn Storage, path: &Path) -> bool {
     read(storage.open(path)).unwrap_or(false)
 }
 
-/// Bytes that tell whether a file is a save.
+/// Bytes at the start that show whether a file is a save.
 const START: u64 = 64;
 
 fn read_open(mut file: Box<dyn StoredFile>, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
@@ -43,19 +44,19 @@ fn read_open(mut file: Box<dyn StoredFile>, path: &Path, limits: &Limits) -> Res
     let size = file.seek(io::SeekFrom::End(0)).map_err(failed)?;
     file.rewind().map_err(failed)?;
     if size > limits.bytes {
-        // A folder says any size, and cannot be read.
+        // A folder reports any size, and cannot be read.
         file.read(&mut [0]).map_err(failed)?;
     }
     limits.check_total(size)?;
     let mut bytes = Vec::new();
     bytes.reserve_exact(usize::try_from(size).unwrap_or_default());
-    // One byte more than allowed tells a save at the limit from one beyond it.
+    // One byte more than allowed distinguishes a save at the limit from a larger one.
     (&mut *file).take(limits.bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
     limits.check_total(bytes.len() as u64)?;
     Ok(bytes)
 }
 
-/// True if there is surely no file; what may not be read, or is damaged, is there.
+/// Returns true if there certainly is no file. A file that may not be read, or is damaged, exists.
 pub(crate) fn is_free(storage: &dyn Storage, path: &Path) -> io::Result<bool> {
     match storage.open(path) {
         Ok(_) => Ok(false),
@@ -67,12 +68,12 @@ pub(crate) fn is_free(storage: &dyn Storage, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// True if there is a file, as far as the system says.
-pub(super) fn is_there(storage: &dyn Storage, path: &Path) -> bool {
+/// Returns true if there is a file, as far as the system reports.
+pub(super) fn exists(storage: &dyn Storage, path: &Path) -> bool {
     is_free(storage, path).is_ok_and(|free| !free)
 }
 
-/// True if two files have the same bytes.
+/// Returns true if two open files have the same bytes.
 pub(crate) fn have_same_bytes(
     one: &mut dyn StoredFile,
     other: &mut dyn StoredFile,
@@ -92,17 +93,17 @@ pub(crate) fn have_same_bytes(
     }
 }
 
-/// True if two files have the same bytes.
+/// Returns true if two files have the same bytes.
 pub(super) fn are_equal(storage: &dyn Storage, one: &Path, other: &Path) -> io::Result<bool> {
     have_same_bytes(&mut *storage.open(one)?, &mut *storage.open(other)?)
 }
 
-/// True if two files surely have the same bytes.
+/// Returns true if two files could be read and have the same bytes.
 pub(crate) fn are_same(storage: &dyn Storage, one: &Path, other: &Path) -> bool {
     are_equal(storage, one, other).unwrap_or(false)
 }
 
-/// True if a file surely begins with the bytes of another one.
+/// Returns true if both files could be read, and one begins with the bytes of the other.
 pub(crate) fn is_beginning(storage: &dyn Storage, beginning: &Path, of: &Path) -> bool {
     let compare = || -> io::Result<bool> {
         let (mut beginning, mut whole) = (storage.open(beginning)?, storage.open(of)?);
@@ -120,7 +121,7 @@ pub(crate) fn is_beginning(storage: &dyn Storage, beginning: &Path, of: &Path) -
     compare().unwrap_or(false)
 }
 
-/// The header of a save; `None` if it is damaged.
+/// Returns the header of a save, or `None` if it is damaged.
 fn header_in(mut file: Box<dyn StoredFile>) -> Result<Option<Header>> {
     match Header::within(&mut *file, &Limits::WHOLE_HEADER) {
         Err(error) if error.kind().is_of_system() => Err(error),
@@ -128,13 +129,13 @@ fn header_in(mut file: Box<dyn StoredFile>) -> Result<Option<Header>> {
     }
 }
 
-/// The header of a save, as far as it can be read.
+/// Returns the header of a save, if it can be read.
 pub(super) fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
     header_in(storage.open(path).ok()?).ok().flatten()
 }
 
-/// The header of a save; `None` if it is damaged, not there, or may not be read. A disk that fails is an error: what is
-/// counted on from an unknown header may have been counted before.
+/// Returns the header of a save, or `None` if it is damaged, missing, or may not be read. A disk that fails is an
+/// error: counts that continue an unknown header might be used twice.
 pub(super) fn known_header(storage: &dyn Storage, path: &Path) -> Result<Option<Header>> {
     use io::ErrorKind::{InvalidData, NotFound, PermissionDenied};
     match storage.open(path) {
@@ -143,17 +144,17 @@ pub(super) fn known_header(storage: &dyn Storage, path: &Path) -> Result<Option<
     }
 }
 
-/// How old the save of a slot is, from the one that a rotation replaces first.
+/// The age of the save in a slot. A rotation replaces the smallest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum SlotAge {
-    /// Its header is damaged. A save in its place keeps the file.
+    /// Its header is damaged. A save that replaces it preserves the file.
     Damaged,
     Generation(u64),
-    /// A newer version of the library wrote it, which may have made it after all others.
+    /// A newer version of the library wrote it, possibly after all others.
     Newer,
 }
 
-/// How old a save is.
+/// Returns the age of a save.
 pub(crate) fn slot_age(storage: &dyn Storage, path: &Path) -> Result<SlotAge> {
     let mut file = match storage.open(path) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(SlotAge::Damaged),
@@ -167,7 +168,7 @@ pub(crate) fn slot_age(storage: &dyn Storage, path: &Path) -> Result<SlotAge> {
     }
 }
 
-/// The generation of a save; 0 if its header is damaged.
+/// Returns the generation of a save, or 0 if its header is damaged.
 pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> Result<u64> {
     let header = match storage.open(path) {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => None,
@@ -176,21 +177,21 @@ pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> Result<u64> {
     Ok(header.map_or(0, |header| header.generation))
 }
 
-/// The header of a save that begins and ends as a whole one, if it does.
+/// Returns the header of a save whose header and trailer are intact, or `None` if one is not.
 pub(super) fn whole(mut file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
     match Ends::read(&mut *file, &Limits::WHOLE_HEADER) {
         Ok(ends) => Ok(ends.is_whole.then_some(ends.header)),
         Err(error) if error.kind().is_of_system() => Err(io::Error::other(error)),
-        // What a newer program wrote may be whole.
+        // A save of a newer program may be intact.
         Err(error) if error.kind() == ErrorKind::NewerFormat => Ok(Some(Header::default())),
         Err(_) => Ok(None),
     }
 }
 
-/// How many backups may be missing between two; a rotation that is cut short leaves one.
+/// Number of missing backups in a row after which the search ends. An interrupted rotation leaves a gap of one.
 const GAP: u32 = 2;
 
-/// The backups of a save with their numbers, in ascending order.
+/// Returns the backups of a save with their numbers, in ascending order.
 pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Result<Vec<(u32, PathBuf)>> {
     let (mut found, mut missing) = (Vec::new(), 0);
     for number in 1.. {
@@ -208,34 +209,34 @@ pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Result<Vec<(u32, Pa
     Ok(found)
 }
 
-/// The backups of a save and their generations, the newest first. One that cannot be read may be the newest: that is an
-/// error.
+/// Returns the backups of a save and their generations, the newest first. A backup that cannot be read is an error,
+/// since it may be the newest.
 pub(super) fn backups_by_age(storage: &dyn Storage, path: &Path) -> Result<Vec<(PathBuf, u64)>> {
     let mut found: Vec<(PathBuf, u64)> = Vec::new();
     for (_, backup) in backups(storage, path)? {
         let generation = generation_of(storage, &backup)?;
-        // Of equal ones the first is the newest.
+        // Among equal generations, the lowest number is the newest.
         let place = found.partition_point(|(_, known)| *known >= generation);
         found.insert(place, (backup, generation));
     }
     Ok(found)
 }
 
-/// How the files are named that are kept of a save: damaged ones, or refused ones.
-pub(super) type KeptName = fn(&Path, u32) -> PathBuf;
+/// Function that names the preserved files of a save: damaged ones, or refused ones.
+pub(super) type CopyName = fn(&Path, u32) -> PathBuf;
 
-/// The files that are kept of a save.
-pub(super) fn kept(
+/// Iterates over the preserved files of a save.
+pub(super) fn preserved(
     storage: &dyn Storage,
     path: &Path,
-    name: KeptName,
+    name: CopyName,
 ) -> impl Iterator<Item = PathBuf> {
     let names = (1..).map(move |number| name(path, number));
-    names.take_while(|name| is_there(storage, name))
+    names.take_while(|name| exists(storage, name))
 }
 
-/// A name for a file to be kept that no other has.
-pub(super) fn free_name(storage: &dyn Storage, path: &Path, name: KeptName) -> io::Result<PathBuf> {
+/// Returns a free name for a file to preserve.
+pub(super) fn free_name(storage: &dyn Storage, path: &Path, name: CopyName) -> io::Result<PathBuf> {
     for number in 1..u32::MAX {
         let name = name(path, number);
         if is_free(storage, &name)? {
@@ -245,17 +246,17 @@ pub(super) fn free_name(storage: &dyn Storage, path: &Path, name: KeptName) -> i
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
-/// The file of the same bytes as another, if one is kept.
-pub(super) fn kept_as(
+/// Returns the preserved file with the same bytes as another file, if there is one.
+pub(super) fn find_preserved(
     storage: &dyn Storage,
     path: &Path,
     file: &Path,
-    name: KeptName,
+    name: CopyName,
 ) -> Option<PathBuf> {
-    kept(storage, path, name).find(|name| are_same(storage, file, name))
+    preserved(storage, path, name).find(|name| are_same(storage, file, name))
 }
 
-/// True if a file surely has these bytes.
+/// Returns true if a file could be read and has exactly these bytes.
 pub(super) fn has_bytes(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> bool {
     let read = |file: io::Result<Box<dyn StoredFile>>| -> io::Result<bool> {
         let (mut file, mut rest, mut part) = (file?, bytes, vec![0; 64 << 10]);

@@ -1,4 +1,4 @@
-//! Loads that fall back to a backup.
+//! Loads that fall back to a backup, and preserve damaged and refused files.
 
 use std::fmt;
 use std::io;
@@ -7,31 +7,33 @@ use std::time::Duration;
 
 use super::commit::{Locked, Temporary, lock, tidy};
 use super::read::{
-    KeptName, backups_by_age, free_name, generation_of, has_bytes, header, is_save, is_there, kept,
-    kept_as, read_save, whole,
+    CopyName, backups_by_age, exists, find_preserved, free_name, generation_of, has_bytes, header,
+    is_save, preserved, read_save, whole,
 };
 use super::{Storage, folder_of, names};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// What a load did about a save that was damaged or that the program refused, and which refused saves are kept.
+/// Reports how a load handled a save that was damaged or that the program refused, and which refused saves are kept.
 ///
-/// Its [`Display`](fmt::Display) is a sentence for the player.
+/// Its [`Display`](fmt::Display) text is a sentence for the player.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Recovery {
-    /// The backup that was loaded; `None` if the save itself was. Unless [`damaged`](Self::damaged) is `None` the backup is
-    /// the save now, too.
+    /// The backup that was loaded, or `None` if the save itself was loaded. If [`damaged`](Self::damaged) is set, a
+    /// copy of the backup has also replaced the save.
     pub backup: Option<PathBuf>,
-    /// How many saves of this slot were made after the one that was loaded, as far as that can be read.
+    /// The number of saves of this slot that were made after the loaded one, if it is known.
     pub lost: Option<u64>,
-    /// Where the damaged save is kept; `None` if there is none, or it could not be moved and is where it was.
+    /// The file that keeps the damaged save. It is `None` if no save was damaged, or the damaged one could not be moved
+    /// and is unchanged.
     pub damaged: Option<PathBuf>,
-    /// Files that are kept since this program could not load them, in this load or an earlier one, in the order of their
-    /// names. Those with the same bytes as the save that was loaded are left out.
+    /// The files that are kept because this program could not load them, in this load or an earlier one, sorted by
+    /// name. Files with the same bytes as the loaded save are left out.
     ///
-    /// They stay until the player or the program deletes them. A later version of the program may be able to load them.
+    /// They remain until the player or the program deletes them. A later version of the program may be able to load
+    /// them.
     pub refused: Vec<PathBuf>,
-    /// What was wrong with the save; empty if the save itself was loaded.
+    /// The error of the save, or an empty text if the save itself was loaded.
     pub cause: String,
     /// True if the program refused the save, and loaded a backup.
     was_refused: bool,
@@ -71,19 +73,19 @@ impl fmt::Display for Recovery {
     }
 }
 
-/// What a load asks of the files, besides the path.
+/// The storage, limits and options of a load.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadRequest<'s> {
     pub(crate) storage: &'s dyn Storage,
     pub(crate) limits: &'s Limits,
     /// How long to wait for a program that is writing the save.
     pub(crate) wait: Duration,
-    /// Other files that stand in for the save as its backups do, those of a rotation.
+    /// Further files that can replace the save like its backups: those of a rotation.
     pub(crate) others: &'s [PathBuf],
 }
 
-/// Loads a save for the program: a damaged one is replaced by its newest good backup, and one that the program's types
-/// refuse is kept. If it is the program's code that refuses, its newest backup that passes is loaded.
+/// Loads a save for the program. A damaged save is replaced by its newest intact backup. A save that the program's
+/// types refuse is preserved. If it is the program's code that refuses, the newest backup that passes is loaded.
 pub(crate) fn load(
     request: ReadRequest<'_>,
     path: &Path,
@@ -92,7 +94,7 @@ pub(crate) fn load(
     load_for(request, path, true, read)
 }
 
-/// Reads a save like [`load`], for whoever does not load it into types: nothing is refused.
+/// Reads a save like [`load`], for callers that do not load it into types. Nothing is refused.
 pub(super) fn fetch(
     request: ReadRequest<'_>,
     path: &Path,
@@ -121,10 +123,10 @@ fn load_for(
         Ok(()) => return Ok(None),
         Err(error) => error,
     };
-    let mut kept = None;
+    let mut preserved = None;
     let is_damage = error.is_damage();
     if !is_damage {
-        // Else it is whole, and the program cannot load it.
+        // A save that was read is intact, and the program cannot load it.
         if bytes.is_none() && error.kind() != ErrorKind::TooLarge {
             return Err(match error.kind() {
                 ErrorKind::NotFound => missing(storage, &resolved, error),
@@ -132,26 +134,26 @@ fn load_for(
             });
         }
         if is_program && !error.kind().is_of_system() {
-            kept = keep_unloaded(request, &resolved, bytes.as_deref(), names::refused);
+            preserved = keep_unloaded(request, &resolved, bytes.as_deref(), names::refused);
         }
         if !is_program || !error.is_refusal() {
-            return Err(with_kept(error.in_file(&resolved), kept.as_deref()));
+            return Err(with_preserved(error.in_file(&resolved), preserved.as_deref()));
         }
     }
-    let all_kept = |kept: Option<&Path>| match kept {
-        Some(kept) => format!("all files are kept, the save also as {}", kept.display()),
+    let files_kept = |preserved: Option<&Path>| match preserved {
+        Some(preserved) => format!("all files are kept, the save also as {}", preserved.display()),
         None => String::from("all files are kept"),
     };
-    let unread = |unread: &Error| {
+    let unreadable = |why: &Error| {
         let (file, what) = (resolved.display(), error.cause());
-        let all_kept = all_kept(kept.as_deref());
-        let message = format!("{file} cannot be loaded, {what}; {}; {all_kept}", unread.cause());
+        let files_kept = files_kept(preserved.as_deref());
+        let message = format!("{file} cannot be loaded, {what}; {}; {files_kept}", why.cause());
         Err(Error::new(ErrorKind::Io, message))
     };
     let mut also = String::new();
     let backups = match stand_ins(request, &resolved) {
         Ok(backups) => backups,
-        Err(error) => return unread(&error),
+        Err(error) => return unreadable(&error),
     };
     for (backup, generation) in backups {
         let save = read_save(storage, &backup, limits);
@@ -170,14 +172,14 @@ fn load_for(
                     was_refused: !is_damage,
                 }));
             }
-            // It may be good, and a newer one than the next.
+            // This backup may be intact, and it is newer than the next.
             Err(error) if matches!(error.kind(), ErrorKind::Io | ErrorKind::NoSpace) => {
-                return unread(&error);
+                return unreadable(&error);
             }
             Err(error) => {
                 let name = if error.is_damage() { names::damaged } else { names::refused };
                 if is_program && is_save(storage, &backup) {
-                    // Later saves would drop it, too.
+                    // Later saves would drop this backup as well.
                     keep_unloaded(request, &backup, None, name);
                 }
                 also.push_str(&format!("; nor can {}, {}", backup.display(), error.cause()));
@@ -185,28 +187,28 @@ fn load_for(
         }
     }
     if is_damage && is_program && is_save(storage, &resolved) {
-        // Else the next saves would make a backup of it, and drop that.
-        kept = keep_unloaded(request, &resolved, bytes.as_deref(), names::damaged);
+        // Otherwise the next saves would make a backup of the damaged save, and drop that one later.
+        preserved = keep_unloaded(request, &resolved, bytes.as_deref(), names::damaged);
     }
     let file = resolved.display();
     if also.is_empty() && !is_damage {
-        return Err(with_kept(error.in_file(&resolved), kept.as_deref()));
+        return Err(with_preserved(error.in_file(&resolved), preserved.as_deref()));
     }
     if also.is_empty() {
-        // The place is behind the message.
+        // `in_file` would add the file after the message, so it is part of the message here.
         let what = error.message().replacen("; restore a backup", "", 1);
         let what = match what.strip_prefix("this is not a save") {
             Some(why) => format!("{file} is not a save{why}; it has no backup"),
             None => format!("{file} cannot be loaded, {what}; it has no backup"),
         };
-        return Err(with_kept(error.reworded(what), kept.as_deref()));
+        return Err(with_preserved(error.reworded(what), preserved.as_deref()));
     }
-    let all_kept = all_kept(kept.as_deref());
-    let message = format!("{file} cannot be loaded, {}{also}; {all_kept}", error.cause());
+    let files_kept = files_kept(preserved.as_deref());
+    let message = format!("{file} cannot be loaded, {}{also}; {files_kept}", error.cause());
     Err(Error::new(error.kind(), message).because(error))
 }
 
-/// What is reported of a save that was loaded itself: the files that are kept since the program could not load them.
+/// Returns the report of a save that was loaded itself: the refused files, if there are any.
 fn loaded(storage: &dyn Storage, path: &Path, save: Option<&[u8]>) -> Option<Recovery> {
     let refused = refused(storage, path, save);
     (!refused.is_empty()).then(|| Recovery {
@@ -219,20 +221,20 @@ fn loaded(storage: &dyn Storage, path: &Path, save: Option<&[u8]>) -> Option<Rec
     })
 }
 
-/// The refused saves that are kept, but for the one that was loaded.
+/// Returns the refused files that are preserved, except one with the bytes of the loaded save.
 fn refused(storage: &dyn Storage, path: &Path, loaded: Option<&[u8]>) -> Vec<PathBuf> {
     let is_loaded = |file: &PathBuf| loaded.is_some_and(|save| has_bytes(storage, file, save));
-    kept(storage, path, names::refused).filter(|file| !is_loaded(file)).collect()
+    preserved(storage, path, names::refused).filter(|file| !is_loaded(file)).collect()
 }
 
-/// Says where a refused save is kept.
-fn with_kept(error: Error, kept: Option<&Path>) -> Error {
-    let Some(kept) = kept else { return error };
-    let message = format!("{}; the file is kept as {}", error.message(), kept.display());
+/// Adds to an error where the refused save is preserved.
+fn with_preserved(error: Error, preserved: Option<&Path>) -> Error {
+    let Some(preserved) = preserved else { return error };
+    let message = format!("{}; the file is kept as {}", error.message(), preserved.display());
     error.reworded(message)
 }
 
-/// The backups of a save and what else stands in for it, with their generations, the newest first.
+/// Returns the backups of a save and other files that can replace it, with their generations, the newest first.
 fn stand_ins(request: ReadRequest<'_>, path: &Path) -> Result<Vec<(PathBuf, u64)>> {
     let mut found = backups_by_age(request.storage, path)?;
     for other in request.others {
@@ -243,17 +245,17 @@ fn stand_ins(request: ReadRequest<'_>, path: &Path) -> Result<Vec<(PathBuf, u64)
     Ok(found)
 }
 
-/// Keeps a save that could not be loaded, so that no later save rotates it away; returns where. Where nothing can be
-/// written, it stays where it is.
+/// Preserves a save that could not be loaded, so that no later save rotates it away. Returns the name of the copy, or
+/// `None` if nothing can be written.
 fn keep_unloaded(
     request: ReadRequest<'_>,
     file: &Path,
     bytes: Option<&[u8]>,
-    kept_name: KeptName,
+    name: CopyName,
 ) -> Option<PathBuf> {
     let ReadRequest { storage, wait, .. } = request;
     let path = names::save_of(file)?;
-    let known = || kept_as(storage, &path, file, kept_name);
+    let known = || find_preserved(storage, &path, file, name);
     if let Some(known) = known() {
         return Some(known);
     }
@@ -265,14 +267,15 @@ fn keep_unloaded(
     if let Some(known) = known() {
         return Some(known);
     }
-    let name = free_name(storage, &path, kept_name).ok()?;
+    let name = free_name(storage, &path, name).ok()?;
     keep_as(storage, (&path, file), &name, &lock).ok()?;
-    // If it is not flushed, the next load keeps it again.
+    // An unflushed name may be lost; then the next load preserves the file again.
     let _ = storage.sync_folder(folder_of(&path));
     Some(name)
 }
 
-/// A save that is gone altogether stays so: the player may have deleted it.
+/// Adds the newest intact backup to the error of a missing save. The save is not restored, since the player may have
+/// deleted it.
 fn missing(storage: &dyn Storage, path: &Path, error: Error) -> Error {
     let backups = backups_by_age(storage, path).unwrap_or_default();
     let is_good = |(backup, _): &&(PathBuf, u64)| {
@@ -291,7 +294,8 @@ fn missing(storage: &dyn Storage, path: &Path, error: Error) -> Error {
     }
 }
 
-/// Reads a save that may be replaced meanwhile: where a file has one name, it is without one for a moment.
+/// Reads a save that another program may be replacing. If files can have only one name, the save is missing for a
+/// moment.
 pub(super) fn read_current(
     request: ReadRequest<'_>,
     path: &Path,
@@ -304,17 +308,17 @@ pub(super) fn read_current(
         }
         let _lock = if has_leftovers(storage, resolved) {
             match lock(storage, resolved, wait) {
-                // Where nothing can be written, nobody is writing.
+                // If nothing can be written, no program is writing.
                 Err(error) if error.kind() != ErrorKind::InUse => None,
                 lock => Some(lock?),
             }
         } else {
             None
         };
-        // It may have been replaced since; else a program was killed before it gave the old one back its name.
-        // If there is neither, the error is that of the save.
+        // The save may have been replaced in the meantime. Otherwise a program was killed before it renamed the old
+        // save back. If there is neither, the first error is returned.
         read_save(storage, path, limits).or_else(|missing| match missing.kind() {
-            ErrorKind::NotFound => match read_save(storage, &names::aside(resolved), limits) {
+            ErrorKind::NotFound => match read_save(storage, &names::old(resolved), limits) {
                 Err(error) if error.kind() == ErrorKind::NotFound => Err(missing),
                 result => result,
             },
@@ -323,30 +327,30 @@ pub(super) fn read_current(
     })
 }
 
-/// True if there is what a program leaves that is killed while it saves.
+/// Returns true if there are leftovers of a program that was killed while it saved.
 fn has_leftovers(storage: &dyn Storage, path: &Path) -> bool {
-    let leftovers = [names::temporary(path), names::lock(path), names::aside(path)];
-    leftovers.iter().any(|left| is_there(storage, left))
+    let leftovers = [names::temporary(path), names::lock(path), names::old(path)];
+    leftovers.iter().any(|left| exists(storage, left))
 }
 
-/// Removes what a program that was killed has left, unless one is writing.
+/// Removes the leftovers of a program that was killed, unless a program is writing.
 fn sweep(storage: &dyn Storage, path: &Path) {
     if has_leftovers(storage, path)
         && let Ok(lock) = lock(storage, path, Duration::ZERO)
-        // Without locks another program may be writing them.
+        // Without locks, the files may belong to a program that is writing.
         && lock.is_held()
     {
-        // Where nothing can be removed, the save can be read all the same.
+        // If nothing can be removed, the save can be read nevertheless.
         let _ = tidy(storage, path, u32::MAX);
     }
 }
 
-/// True if a save of the slot was cut off between two renames, which a load sets right.
+/// Returns true if a save of the slot was interrupted between two renames. A load repairs that.
 pub(crate) fn is_between(storage: &dyn Storage, path: &Path) -> bool {
-    is_there(storage, &names::aside(path))
+    exists(storage, &names::old(path))
 }
 
-/// Keeps a damaged save, and puts a copy of the backup in its place; returns where it is kept.
+/// Preserves a damaged save, and replaces it by a copy of the backup. Returns the name of the preserved file.
 fn put_back(
     request: ReadRequest<'_>,
     path: &Path,
@@ -354,8 +358,8 @@ fn put_back(
     backup: &[u8],
 ) -> Option<PathBuf> {
     let ReadRequest { storage, limits, wait, .. } = request;
-    // Another program may have saved meanwhile; without locks, also while the copy was written. That it cannot be read now
-    // says nothing.
+    // Another program may have saved meanwhile, and without locks also while the copy was written. An error of reading
+    // the save now is no evidence of damage.
     let is_damaged = || match (read_save(storage, path, limits), damaged) {
         (Ok(found), Some(damaged)) => found == damaged,
         (Err(error), None) => error.is_damage(),
@@ -365,26 +369,26 @@ fn put_back(
     if !is_damaged() {
         return None;
     }
-    let kept = keep(storage, path, path, &lock);
+    let preserved = keep(storage, path, path, &lock);
     let mut copy = Temporary::with(storage, path, path, &lock, backup).ok()?;
     copy.check_own(path).ok()?;
     if !is_damaged() {
         return None;
     }
-    let kept = match kept {
-        Some(kept) => copy.replace(path).ok().map(|()| kept),
+    let preserved = match preserved {
+        Some(preserved) => copy.replace(path).ok().map(|()| preserved),
         None => move_damaged(storage, path, copy),
     }?;
-    // If it is not flushed, the next load finds the damaged save again.
+    // If this flush fails, the next load may find the damaged save again.
     let _ = storage.sync_folder(folder_of(path));
-    Some(kept)
+    Some(preserved)
 }
 
-/// Replaces a damaged save that has one name and cannot be read, so that it cannot be copied. The steps are those of a
-/// save, and one that is interrupted is completed in the same way.
+/// Replaces a damaged save that cannot be copied: it cannot be read, and files can have only one name. The steps are
+/// those of a save, so an interruption is repaired in the same way.
 fn move_damaged(storage: &dyn Storage, path: &Path, copy: Temporary<'_>) -> Option<PathBuf> {
-    let aside = names::aside(path);
-    // A file that the system refuses to read may be whole.
+    let old = names::old(path);
+    // A file that the system refuses to read may be intact.
     let is_damaged = |file: &Path| {
         let mut end = [0];
         let read = storage.open(file).and_then(|mut file| file.read(&mut end));
@@ -393,55 +397,55 @@ fn move_damaged(storage: &dyn Storage, path: &Path, copy: Temporary<'_>) -> Opti
     if !is_damaged(path) {
         return None;
     }
-    let kept = free_name(storage, path, names::damaged).ok()?;
-    storage.rename(path, &aside).ok()?;
+    let preserved = free_name(storage, path, names::damaged).ok()?;
+    storage.rename(path, &old).ok()?;
     if copy.replace(path).is_err() {
-        let _ = storage.rename(&aside, path);
+        let _ = storage.rename(&old, path);
         return None;
     }
-    storage.rename(&aside, &kept).ok().map(|()| kept)
+    storage.rename(&old, &preserved).ok().map(|()| preserved)
 }
 
-/// The save and its backups, the newest first, as far as they can be read.
-pub(crate) fn wrecks<'s>(
+/// Iterates over the save and its backups, the newest first, as far as they can be read.
+pub(crate) fn salvage_candidates<'s>(
     request: ReadRequest<'s>,
     path: &Path,
 ) -> impl Iterator<Item = (PathBuf, Vec<u8>)> + use<'s> {
     let ReadRequest { storage, limits, .. } = request;
     let path = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
-    // A backup that the system does not let be looked at is none that could help.
+    // Backups that cannot be read would not help, so errors are ignored.
     let backups = stand_ins(request, &path).unwrap_or_default().into_iter();
     std::iter::once(path)
         .chain(backups.map(|(backup, _)| backup))
         .filter_map(move |file| read_save(storage, &file, limits).ok().map(|save| (file, save)))
 }
 
-/// Keeps the file that was salvaged, and the save if that is another file, as damaged saves.
+/// Preserves the salvaged file, and the save if that is another file, as damaged files.
 ///
-/// The next saves get their names. Returns where the salvaged file is kept.
-pub(crate) fn keep_wreck(request: ReadRequest<'_>, path: &Path, wreck: &Path) -> Option<PathBuf> {
+/// Later saves reuse their names. Returns the name of the salvaged file.
+pub(crate) fn keep_copies(request: ReadRequest<'_>, path: &Path, file: &Path) -> Option<PathBuf> {
     let ReadRequest { storage, wait, .. } = request;
     let path = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
     let lock = lock(storage, &path, wait).ok()?;
-    let kept = keep(storage, &path, wreck, &lock);
-    if wreck != path {
+    let preserved = keep(storage, &path, file, &lock);
+    if file != path {
         keep(storage, &path, &path, &lock);
     }
-    // If it is not flushed, the next load keeps it again.
+    // An unflushed name may be lost; then the next load preserves the file again.
     let _ = storage.sync_folder(folder_of(&path));
-    kept
+    preserved
 }
 
-/// Gives a file a second name as a damaged save, or a copy where files have one name.
+/// Gives a file a second name as a damaged file, or copies it if files can have only one name.
 fn keep(storage: &dyn Storage, path: &Path, file: &Path, lock: &Locked) -> Option<PathBuf> {
-    if let Some(kept) = kept_as(storage, path, file, names::damaged) {
-        return Some(kept);
+    if let Some(preserved) = find_preserved(storage, path, file, names::damaged) {
+        return Some(preserved);
     }
     let name = free_name(storage, path, names::damaged).ok()?;
     keep_as(storage, (path, file), &name, lock).ok().map(|()| name)
 }
 
-/// Gives a file of a save a second name, or a copy where files have one name.
+/// Gives a file of a save a second name, or copies it if files can have only one name.
 fn keep_as(
     storage: &dyn Storage,
     (path, file): (&Path, &Path),
@@ -452,7 +456,7 @@ fn keep_as(
     if storage.link(file, name).is_ok() {
         return Ok(());
     }
-    // It may be larger than any limit: it is never in memory as a whole.
+    // The file may be larger than any limit, so it is copied in parts.
     let mut copy = Temporary::create(storage, path, file, lock).map_err(failed)?;
     copy.write(
         |out| io::copy(&mut storage.open(file).map_err(failed)?, out).map(drop).map_err(failed),

@@ -1,4 +1,4 @@
-//! Slots in a folder, for programs that keep them in a service elsewhere.
+//! Slots in a folder as a [`SlotStore`], for programs that keep them in a service elsewhere.
 
 use std::fmt;
 use std::io::Write;
@@ -15,9 +15,9 @@ use crate::{Error, ErrorKind, Limits, Result};
 
 /// The slots of a folder as a [`SlotStore`], on any [`Storage`].
 ///
-/// Files, backups and recovery are those of [`Saves::slots`](crate::Saves::slots), and both may use one
-/// folder. The folder must exist. A `SlotFolder` may be shared by threads; for programs on one machine the lock file of
-/// each slot decides who is first.
+/// Files, backups and recovery are those of [`Saves::slots`](crate::Saves::slots), and both may use one folder. The
+/// folder must exist. Threads may share a `SlotFolder`. Programs on one machine are ordered by the lock file of each
+/// slot.
 ///
 /// ```
 /// use persist::Saves;
@@ -44,12 +44,12 @@ pub struct SlotFolder {
 }
 
 impl SlotFolder {
-    /// Makes a store of the slots in a folder, which is not looked at before it is used.
+    /// Makes a store of the slots in a folder. The folder is not accessed before the first call.
     pub fn new(storage: impl Storage + 'static, folder: impl AsRef<Path>) -> Self {
         Self::of_device(Arc::new(Patient::new(storage)), folder.as_ref(), None)
     }
 
-    /// The slots of a program with its storage, which may count as a device.
+    /// Makes a store with the storage of a program, which may have the name of a device.
     pub(crate) fn of_device(
         storage: Arc<dyn Storage>,
         folder: &Path,
@@ -59,26 +59,30 @@ impl SlotFolder {
         Self { storage, folder, options, limits: Limits::DEFAULT, device }
     }
 
-    /// Sets backups, verification and the wait for other programs. The compression is that of the saves.
+    /// Sets backups, verification and the wait for other programs. Compression is not used: saves are stored as they
+    /// are given.
     #[must_use]
     pub fn options(self, options: SaveOptions) -> Self {
         Self { options, ..self }
     }
 
-    /// Sets the bounds on what is read and written.
+    /// Sets the limits on the size of saves that are read and written.
     #[must_use]
     pub fn limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// Puts a save into a slot as one that continues the slot's save and a remote one, if the slot still has this version.
+    /// Replaces the save of a slot by one that continues both that save and a remote one, if the slot still has this
+    /// version.
     ///
-    /// `kept` may be either of the two, or a save that was made of both. Compared with either, what is in the slot is the newer
-    /// one from then on. The exception is a remote save that continues the slot's: it is taken as it is, so that both sides
-    /// have the same save. Its bytes change only if this device has lost saves of its own, and must begin a new count.
+    /// `kept` may be either of the two, or a save that was merged from both. Compared with either, the save in the slot
+    /// then is the newer one. There is one exception: a remote save that continues the slot's is stored unchanged, so
+    /// that both sides have the same save. Its bytes change only if this device has lost saves of its own, and must
+    /// begin a new count.
     ///
-    /// No side is lost: the slot's save becomes a backup, and so does the remote one if it is not kept. Two backups are kept
-    /// for that, even if [`SaveOptions::backups`] is less. A crash leaves the old save in the slot or the new one.
+    /// No side is lost: the slot's save becomes a backup, and so does the remote one if it is not kept. This needs two
+    /// backups, which are kept even if [`SaveOptions::backups`] is less. A crash leaves the old save in the slot or the
+    /// new one.
     ///
     /// ```
     /// use persist::Saves;
@@ -106,9 +110,9 @@ impl SlotFolder {
     ///
     /// # Errors
     ///
-    /// Those of [`put_if`](SlotStore::put_if). [`ErrorKind::InvalidValue`] if there is no name to count saves by: take the store
-    /// from [`Slots::as_store`](crate::save::Slots::as_store) of a [`Saves`](crate::Saves) with a
-    /// [device](crate::Saves::device).
+    /// Returns the same errors as [`put_if`](SlotStore::put_if), and [`ErrorKind::InvalidValue`] if there is no device
+    /// name to count saves by. Take the store from [`Slots::as_store`](crate::save::Slots::as_store) of a
+    /// [`Saves`](crate::Saves) with a [device](crate::Saves::device).
     pub fn reconcile_if(
         &self,
         slot: &str,
@@ -125,10 +129,10 @@ impl SlotFolder {
             ));
         };
         let (header, other) = (check(kept, limits)?, check(remote, limits)?);
-        let is_kept = header == other && kept == remote;
-        let backups = self.options.backups.max(if is_kept { 1 } else { 2 });
+        let takes_remote = header == other && kept == remote;
+        let backups = self.options.backups.max(if takes_remote { 1 } else { 2 });
         let options = SaveOptions { backups, ..self.options };
-        if !is_kept && self.current(&path)?.as_ref() == version {
+        if !takes_remote && self.current(&path)?.as_ref() == version {
             commit::add_backup(&**storage, &path, &options, remote)?;
         }
         let mut written = None;
@@ -137,7 +141,7 @@ impl SlotFolder {
                 return Err(conflict(slot));
             }
             let failed = |error| Error::io("write the save to", &path, error);
-            if is_kept && past.is_before(&other, Some(device)) {
+            if takes_remote && past.is_replaceable_by(&other, Some(device)) {
                 written = Some(SlotVersion::of(kept));
                 return out.write_all(kept).map_err(failed);
             }
@@ -150,11 +154,11 @@ impl SlotFolder {
         Ok(written.unwrap_or_else(|| SlotVersion::of(kept)))
     }
 
-    /// Reads the backups of a slot that are whole, the newest first.
+    /// Reads all intact backups of a slot, the newest first.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidValue`] for the name; [`ErrorKind::Io`] if one cannot be read.
+    /// Returns [`ErrorKind::InvalidValue`] for an invalid name, and [`ErrorKind::Io`] if a backup cannot be read.
     pub fn backups(&self, slot: &str) -> Result<Vec<Vec<u8>>> {
         let path = self.path(slot)?;
         let Self { storage, limits, .. } = self;
@@ -174,7 +178,7 @@ impl SlotFolder {
         Ok(slots::path(&self.folder, slot))
     }
 
-    /// The version of a slot's file, damaged or not; `None` if there is none.
+    /// Returns the version of a slot's file, damaged or not, or `None` if there is none.
     fn current(&self, path: &Path) -> Result<Option<SlotVersion>> {
         match read_file(&*self.storage, path, &self.limits) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -210,7 +214,7 @@ impl SlotStore for SlotFolder {
         let Self { storage, options, limits, .. } = self;
         check(save, limits)?;
         let mut write = |out: &mut dyn Write, _: &Past| {
-            // Under the lock: another program may have saved meanwhile.
+            // This runs under the lock: another program may have saved since the caller read the version.
             if self.current(&path)?.as_ref() != version {
                 return Err(conflict(slot));
             }
@@ -255,7 +259,7 @@ impl fmt::Debug for SlotFolder {
     }
 }
 
-/// Another writer was first.
+/// Returns the error for a slot that another writer changed first.
 #[cold]
 fn conflict(slot: &str) -> Error {
     error!(

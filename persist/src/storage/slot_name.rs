@@ -1,13 +1,13 @@
-//! The names that slots can have.
+//! Checks the names of slots, and makes them from titles.
 
 use twox_hash::XxHash3_128;
 
 use crate::{ErrorKind, Result};
 
-/// Bytes of a name; with all endings added, it is short enough for every system.
+/// Maximum bytes of a name. With all suffixes added, it is short enough for every system.
 const LONGEST: usize = 100;
 
-/// The devices of Windows, which a file cannot be named after, whatever its ending.
+/// The names of devices on Windows. No file can have such a name, whatever its suffix.
 const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 
 /// Returns an error for a name that no slot can have.
@@ -17,9 +17,9 @@ const DEVICES: [&str; 6] = ["con", "prn", "aux", "nul", "conin$", "conout$"];
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidValue`] for a name that no file can have on some system. A name has 1 to 100
-/// bytes, without `/ \ : * ? " < > |` and control characters. It begins with no dot or space, ends
-/// with neither, and is none of the devices of Windows, such as `con` or `lpt1`.
+/// Returns [`ErrorKind::InvalidValue`] for a name that no file can have on some system. A valid name has 1 to 100
+/// bytes, without `/ \ : * ? " < > |` and control characters. It does not begin or end with a dot or space, and is not
+/// the name of a device on Windows, such as `con` or `lpt1`.
 pub fn check_slot_name(name: &str) -> Result<()> {
     match fault(name) {
         None => Ok(()),
@@ -68,16 +68,18 @@ fn is_device(name: &str) -> bool {
 /// assert!(persist::storage::check_slot_name(&slot_name("con")).is_ok());
 /// ```
 ///
-/// A title that is a name of a slot stays as it is, unless it has a `%`, or is one of a rotation, such as `auto1`. In others
-/// each character that no file can have,
-/// and `%`, becomes a `%` and the hexadecimal digits of its bytes, as in a URL; so two titles have two names. A title whose name
-/// would be longer than 100 bytes is cut, and ends in `%-` and a 128-bit hash of the whole title: two such titles have two
-/// names, up to a chance of one in 2^128. Show the title from [`SlotInfo::title`](crate::save::SlotInfo::title).
+/// A title that is a valid name of a slot is returned unchanged, unless it has a `%`, or is the name of a rotating slot
+/// such as `auto1`. In other titles, each invalid character and each `%` becomes a `%` and the hexadecimal digits of
+/// its bytes, as in a URL. So different titles have different names.
 ///
-/// Titles that differ only in case have names that differ only in case, which some systems take for one file.
+/// A title whose name would be longer than 100 bytes is cut. Its name then ends in `%-` and a 128-bit hash of the whole
+/// title, so two such titles collide with a chance of one in 2^128. Show the title from
+/// [`SlotInfo::title`](crate::save::SlotInfo::title).
+///
+/// Titles that differ only in case have names that differ only in case. Some systems take such names for one file.
 #[must_use]
 pub fn slot_name(title: &str) -> String {
-    // No other title has this name: that of `%` is `%25`.
+    // No other title has this name: the title `%` has the name `%25`.
     if title.is_empty() {
         return String::from("%");
     }
@@ -86,12 +88,12 @@ pub fn slot_name(title: &str) -> String {
         c.encode_utf8(&mut bytes).bytes().for_each(|byte| name.push_str(&format!("%{byte:02X}")));
     };
     let last = title.char_indices().next_back().map_or(0, |(at, _)| at);
-    // The slots of a rotation replace each other.
-    let is_taken = is_device(title) || auto_number(&title.to_lowercase()).is_some();
+    // Escape names of rotating slots too: these slots replace each other.
+    let is_reserved = is_device(title) || auto_number(&title.to_lowercase()).is_some();
     let mut name = String::new();
     for (at, c) in title.char_indices() {
         let at_edge = (at == 0 || at == last) && is_edge(c);
-        if is_bad(c) || c == '%' || at_edge || (at == 0 && is_taken) {
+        if is_bad(c) || c == '%' || at_edge || (at == 0 && is_reserved) {
             escaped(c, &mut name);
         } else {
             name.push(c);
@@ -108,7 +110,8 @@ pub fn slot_name(title: &str) -> String {
     format!("{name}%-{:032x}", XxHash3_128::oneshot(title.as_bytes()))
 }
 
-/// The title that a name was made of; of a name that was cut what is left of it, and of any other the name itself.
+/// Returns the title from which a name was made. For a name that was cut, it is the rest of the title; for a name that
+/// was not made from a title, it is the name itself.
 pub(crate) fn title_of(name: &str) -> String {
     if name == "%" {
         return String::new();
@@ -136,29 +139,29 @@ pub(crate) fn title_of(name: &str) -> String {
     }
 }
 
-/// How the names of the slots of a rotation begin.
+/// Prefix of the names of rotating slots.
 const AUTO: &str = "auto";
 
-/// The number of a slot of a rotation.
+/// Returns the number of a rotating slot.
 pub(crate) fn auto_number(name: &str) -> Option<u32> {
     let number = name.strip_prefix(AUTO).and_then(|number| number.parse().ok())?;
     (name == auto_name(number)).then_some(number)
 }
 
-/// The name of a slot of a rotation.
+/// Returns the name of a rotating slot.
 pub(crate) fn auto_name(number: u32) -> String {
     format!("{AUTO}{number}")
 }
 
-/// Bytes of the hash at the end of a name that was cut, with its `%-`, which no escaped name has.
+/// Bytes of the hash at the end of a name that was cut, including its `%-`, which no escaped name has.
 const HASHED: usize = 34;
 
-/// True for a character that no file name can have on some system.
+/// Returns true for a character that no file name can have on some system.
 fn is_bad(c: char) -> bool {
     c.is_control() || "/\\:*?\"<>|".contains(c)
 }
 
-/// True for a character that a name can neither begin nor end with.
+/// Returns true for a character that a name can neither begin nor end with.
 fn is_edge(c: char) -> bool {
     c == '.' || c.is_whitespace()
 }

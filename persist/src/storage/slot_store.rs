@@ -1,4 +1,4 @@
-//! Saves by the names of their slots, whatever keeps them.
+//! A store of saves by the names of their slots, independent of where they are stored.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,10 +10,10 @@ use crate::{Error, ErrorKind, Result};
 
 /// The slots of one player, in a folder, an object store or a database.
 ///
-/// A [`Storage`](super::Storage) is shaped like a file system: it renames, links and locks. Few services can do that, but
-/// most replace an object only if it is still the one that the writer has seen. This trait asks for no more.
-/// [`SlotFolder`](super::SlotFolder) implements it for any `Storage`, and the crate `persist-cloud` for object stores and
-/// PostgreSQL.
+/// A [`Storage`](super::Storage) works like a file system: it renames, links and locks. Few services can do that, but
+/// most can replace an object only if it is still the one that the writer has read. This trait needs no more.
+/// [`SlotFolder`](super::SlotFolder) implements it for any `Storage`, and the crate `persist-cloud` for object stores
+/// and PostgreSQL.
 ///
 /// ```
 /// use persist::ErrorKind;
@@ -32,69 +32,75 @@ use crate::{Error, ErrorKind, Result};
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// What every implementation keeps:
+/// Every implementation guarantees:
 ///
-/// - A save is replaced whole or not at all, and only if it is the one that the writer names. Of two writers that name
-///   the same one, at most one succeeds.
-/// - Bytes are kept as they are, header included. What is not a whole save is refused.
-/// - A call that returned `Ok` is durable in the sense of the engine, and every later `get` sees it.
-/// - [`ErrorKind::Conflict`] means that nothing was written. After any other error of a write it may have happened, since
-///   an answer can be lost. [`get`](Self::get) shows it: the version of a save is known before it is written.
-/// - Names are those that [`check_slot_name`](super::check_slot_name) accepts.
+/// - A save is replaced completely or not at all, and only if it is the version that the writer names. If two writers
+///   name the same version, at most one succeeds.
+/// - Bytes are stored unchanged, including the header. Anything but a complete save is refused.
+/// - A call that returned `Ok` is durable in the sense of the engine, and every later `get` sees its effect.
+/// - [`ErrorKind::Conflict`] means that nothing was written. After any other error of a write, the write may have
+///   happened, since an answer can be lost. [`get`](Self::get) shows whether it did: the version of a save is known
+///   before it is written.
+/// - Valid names are those that [`check_slot_name`](super::check_slot_name) accepts.
 pub trait SlotStore: Send + Sync {
-    /// Reads the save of a slot, and its version; `None` if there is no such slot.
+    /// Reads the save of a slot, and its version. Returns `None` if there is no such slot.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::InvalidValue`] for the name; whatever is wrong with a damaged save; [`ErrorKind::Io`].
+    /// Returns [`ErrorKind::InvalidValue`] for an invalid name, the error of a damaged save, and [`ErrorKind::Io`].
     fn get(&self, slot: &str) -> Result<Option<(Vec<u8>, SlotVersion)>>;
 
-    /// Replaces the save of a slot if it still has this version; `None` creates the slot.
+    /// Replaces the save of a slot if it still has this version. `None` creates the slot.
     ///
-    /// Returns the new version. A second call with the same save is a conflict, even if the first one wrote these bytes:
-    /// two writers may have made equal saves, and each must learn of the other.
+    /// Returns the new version. A second call with the same save is a conflict, even if the first call wrote these
+    /// bytes. Two writers may have made equal saves, and each must learn of the other.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Conflict`] if the slot has another version, or exists and should be created, or is gone;
-    /// [`ErrorKind::InvalidValue`] for the name; whatever makes the bytes no whole save; [`ErrorKind::Io`].
+    /// Returns an error in these cases:
+    ///
+    /// - [`ErrorKind::Conflict`] if the slot has another version, was deleted, or exists and should be created.
+    /// - [`ErrorKind::InvalidValue`] for an invalid name.
+    /// - The error of the damage, such as [`ErrorKind::Truncated`], if the bytes are not a complete save.
+    /// - [`ErrorKind::Io`] if the write fails. It may have happened nevertheless.
     fn put_if(&self, slot: &str, version: Option<&SlotVersion>, save: &[u8])
     -> Result<SlotVersion>;
 
     /// Lists the slots by name, without their saves.
     ///
-    /// Slots whose save is damaged are left out: [`get`](Self::get) says what is wrong with them.
+    /// Slots with a damaged save are left out. [`get`](Self::get) returns their errors.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Io`] if they cannot be listed.
+    /// Returns [`ErrorKind::Io`] if the slots cannot be listed.
     fn list(&self) -> Result<Vec<StoredSlot>>;
 
-    /// Deletes a slot if it still has this version; one that is gone already is `Ok`.
+    /// Deletes a slot if it still has this version. Returns `Ok` for a slot that is deleted already.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Conflict`] if it has another version; [`ErrorKind::InvalidValue`] for the name; [`ErrorKind::Io`].
+    /// Returns [`ErrorKind::Conflict`] if the slot has another version, [`ErrorKind::InvalidValue`] for an invalid
+    /// name, and [`ErrorKind::Io`].
     fn delete(&self, slot: &str, version: &SlotVersion) -> Result<()>;
 }
 
-/// A slot without its save; [`SlotStore::list`] returns it.
+/// A slot without its save, as [`SlotStore::list`] returns it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredSlot {
     /// The name of the slot.
     pub name: String,
-    /// Application, generation, devices and metadata.
+    /// The header of the save: application, generation, devices and metadata.
     pub header: Header,
     /// Bytes of the save.
     pub size: u64,
-    /// Identifies the save.
+    /// The version of the save.
     pub version: SlotVersion,
 }
 
 /// Identifies a save by its bytes: length and hash.
 ///
-/// So a save has one version in every [`SlotStore`], and two copies can be compared without reading them. As text it is
-/// 49 characters, for a store to keep beside the save.
+/// A save has the same version in every [`SlotStore`], so two copies can be compared without reading them. As text, a
+/// version has 49 characters, for a store to keep beside the save.
 ///
 /// ```
 /// use persist::storage::SlotVersion;
@@ -110,14 +116,14 @@ pub struct SlotVersion {
 }
 
 impl SlotVersion {
-    /// The version of a save.
+    /// Returns the version of a save.
     #[must_use]
     pub fn of(save: &[u8]) -> Self {
-        // Of 128 bits, so that no two saves have the same by chance.
+        // 128 bits, so that two saves do not collide by chance.
         Self { length: save.len() as u64, hash: XxHash3_128::oneshot(save) }
     }
 
-    /// Bytes of the save.
+    /// Returns the length of the save in bytes.
     #[must_use]
     pub fn size(&self) -> u64 {
         self.length
@@ -144,7 +150,7 @@ impl FromStr for SlotVersion {
             let length = u64::from_str_radix(length, 16).ok()?;
             Some(Self { length, hash: u128::from_str_radix(hash, 16).ok()? })
         });
-        // Signs and other spellings are not what a version is written as.
+        // Reject signs and other spellings, which `Display` never writes.
         version.filter(|version| version.to_string() == text).ok_or_else(|| {
             error!(
                 ErrorKind::InvalidValue,

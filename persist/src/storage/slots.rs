@@ -4,17 +4,17 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::commit::{Temporary, check_no_session, lock, tidy};
-use super::read::{KeptName, free_name, is_free};
+use super::read::{CopyName, free_name, is_free};
 use super::recover::{ReadRequest, read_current};
 use super::{SaveOptions, Storage, folder_of, names};
 use crate::format::check;
 use crate::sorting::{sort, sort_by};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// How the name of a slot's file ends.
+/// Suffix of the file of a slot.
 const ENDING: &str = ".sav";
 
-/// The files that belong to a slot, by number.
+/// The files that belong to a slot, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct SlotFiles {
     pub(crate) has_save: bool,
@@ -36,7 +36,7 @@ impl SlotFiles {
         self.refused.iter().map(|number| names::refused(path, *number)).collect()
     }
 
-    /// The files that belong to a save, whatever its name ends in.
+    /// Returns the files that belong to a save with any suffix.
     fn all_of(storage: &dyn Storage, path: &Path) -> io::Result<Self> {
         let names = match storage.list(folder_of(path)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
@@ -56,23 +56,23 @@ impl SlotFiles {
     }
 }
 
-/// The file of a slot.
+/// Returns the path of the file of a slot.
 pub(crate) fn path(folder: &Path, slot: &str) -> PathBuf {
     folder.join(format!("{slot}{ENDING}"))
 }
 
-/// The slots of a folder in the order of their names; none if there is no such folder.
+/// Returns the slots of a folder, sorted by name. The list is empty if there is no such folder.
 pub(crate) fn list(storage: &dyn Storage, folder: &Path) -> io::Result<Vec<(String, SlotFiles)>> {
     let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
     let names = match storage.list(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         names => names?,
     };
-    // One entry for each file, until they are joined.
+    // Each file gets an entry first. The entries of one slot are joined below.
     let mut slots: Vec<(String, SlotFiles)> = Vec::new();
     for name in names.iter().filter_map(|name| name.to_str()) {
-        // Hidden files belong to none, except for the save that is moved aside: where a file has one name, it may be
-        // all that is left of a slot.
+        // Hidden files belong to no slot, except for the old save: if files can have only one name, it may be the only
+        // file left of a slot.
         if let Some(slot) = name.strip_prefix('.').and_then(|name| name.strip_suffix(".sav.old")) {
             slots.push((slot.to_owned(), SlotFiles::default()));
         }
@@ -120,9 +120,9 @@ fn number(digits: &str) -> Option<u32> {
     }
 }
 
-/// Removes a save and all that belongs to it, the save last: what a crash leaves is a slot.
+/// Removes a save and all its files, the save last. After a crash, the remaining files are still a slot.
 ///
-/// Under the lock it is asked whether the save is the one that is meant.
+/// `is_expected` runs under the lock, and returns an error if the save is not the one that was meant.
 pub(crate) fn delete(
     storage: &dyn Storage,
     path: &Path,
@@ -146,8 +146,8 @@ pub(crate) fn delete(
     storage.sync_folder(folder_of(path)).map_err(failed)
 }
 
-/// Gives a save and all that belongs to it another name, the save last: after a crash it has one of the
-/// two, and some backups may have the other.
+/// Renames a save and all its files, the save last. After a crash the save has one of the two names, and some backups
+/// may have the other.
 pub(crate) fn rename(
     storage: &dyn Storage,
     from: &Path,
@@ -155,7 +155,7 @@ pub(crate) fn rename(
     options: &SaveOptions,
 ) -> Result<()> {
     let failed = |error| Error::io("rename", from, error);
-    // Two programs that rename both ways do not wait for each other.
+    // The order of locks is fixed, so that two programs that rename in opposite directions do not deadlock.
     let (first, second) = if from < to { (from, to) } else { (to, from) };
     let _first = lock(storage, first, options.wait)?;
     let _second = if from == to { None } else { Some(lock(storage, second, options.wait)?) };
@@ -171,13 +171,14 @@ pub(crate) fn rename(
     }
     check_free(storage, to)?;
     for number in &files.backups {
-        // A file that is there already is put aside. Nothing else is replaced.
+        // Check that these names can be opened. An existing file is preserved as a damaged file, and nothing else is
+        // replaced.
         let name = names::backup(to, *number);
         is_free(storage, &name).map_err(|error| Error::io("open", &name, error))?;
     }
-    put_aside(storage, to).map_err(failed)?;
-    // Of a file that is kept, any name that is free will do.
-    let any = |files: Vec<PathBuf>, name: KeptName| {
+    preserve_backups(storage, to).map_err(failed)?;
+    // A preserved file may get any free number.
+    let any = |files: Vec<PathBuf>, name: CopyName| {
         files.into_iter().map(move |file| (file, NewName::Free(name)))
     };
     let mut moves: Vec<_> = any(files.damaged(from), names::damaged).collect();
@@ -196,13 +197,13 @@ pub(crate) fn rename(
     renamed.and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)
 }
 
-/// The name that a file gets with the slot that it belongs to.
+/// The new name of a file of a slot that is renamed.
 enum NewName {
     Fixed(PathBuf),
-    Free(KeptName),
+    Free(CopyName),
 }
 
-/// Copies a whole save, without its backups.
+/// Copies a save, without its backups. Returns an error if the save is damaged.
 pub(crate) fn copy(
     storage: &dyn Storage,
     from: &Path,
@@ -221,18 +222,18 @@ pub(crate) fn copy(
     check_no_session(storage, to)?;
     tidy(storage, to, u32::MAX).map_err(failed)?;
     check_free(storage, to)?;
-    put_aside(storage, to).map_err(failed)?;
+    preserve_backups(storage, to).map_err(failed)?;
     let mut file = Temporary::with(storage, to, from, &lock, &save).map_err(failed)?;
     file.check_own(to)?;
     check_free(storage, to)?;
     file.replace(to).and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)
 }
 
-/// Backups of a slot that is gone are not those of the one that takes its name, and are not lost: they stay
-/// beside it as damaged saves do, which no load takes.
-fn put_aside(storage: &dyn Storage, path: &Path) -> io::Result<()> {
+/// Renames the backups of a deleted slot to damaged files. They are not backups of the slot that takes over the name,
+/// so no load may fall back to them, and they must not be lost.
+fn preserve_backups(storage: &dyn Storage, path: &Path) -> io::Result<()> {
     let backups = SlotFiles::all_of(storage, path)?.backups(path);
-    // The newest gets the last number, as if it had been damaged last.
+    // The newest gets the highest number, as if it had been damaged last.
     backups
         .iter()
         .rev()
@@ -245,7 +246,7 @@ fn no_slot(path: &Path) -> Error {
 }
 
 fn check_free(storage: &dyn Storage, path: &Path) -> Result<()> {
-    // Only a name that is surely free is taken.
+    // A name is used only if it is certainly free.
     if is_free(storage, path).map_err(|error| Error::io("open", path, error))? {
         return Ok(());
     }
@@ -256,7 +257,7 @@ fn check_free(storage: &dyn Storage, path: &Path) -> Result<()> {
     Err(Error::new(ErrorKind::AlreadyExists, message))
 }
 
-/// The name of the slot that a file belongs to.
+/// Returns the name of the slot of a file.
 fn name_of(path: &Path) -> &str {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     name.strip_suffix(ENDING).unwrap_or(name)

@@ -1,4 +1,4 @@
-//! Whether a file was replaced or changed, without reading it.
+//! Detects whether a file was replaced or changed, without reading it.
 
 use std::io::{self, Read, SeekFrom};
 
@@ -6,9 +6,10 @@ use twox_hash::XxHash3_128;
 
 use super::StoredFile;
 
-/// Identifies the content of a file at one moment; [`Storage::stamp`](super::Storage::stamp) returns it.
+/// Identifies the content of a file at one moment, as [`Storage::stamp`](super::Storage::stamp) returns it.
 ///
-/// Two stamps of one path can only be compared: equal ones mean that the file was neither replaced nor changed in between.
+/// Only two stamps of the same path can be compared. Equal stamps mean that the file was neither replaced nor changed
+/// in between.
 ///
 /// ```
 /// use persist::storage::FileStamp;
@@ -21,14 +22,16 @@ use super::StoredFile;
 pub struct FileStamp(u128);
 
 impl FileStamp {
-    /// Makes a stamp of the bytes that a storage knows about a file, such as its number, length and time of modification.
+    /// Makes a stamp from the data that a storage has about a file, such as its number, length and time of
+    /// modification.
     #[must_use]
     pub fn from_bytes(known: &[u8]) -> Self {
-        // Of 128 bits, so that no two have the same by chance.
+        // 128 bits, so that two stamps do not collide by chance.
         Self(XxHash3_128::oneshot(known))
     }
 
-    /// A stamp of the length of a file and of its first and last bytes. Those of a save hold its generation and checksums.
+    /// Makes a stamp from the length of a file and from its first and last bytes. In a save, these include its
+    /// generation and checksums.
     pub(super) fn of_ends(file: &mut dyn StoredFile) -> io::Result<Self> {
         /// Bytes of each end.
         const END: u64 = 128;

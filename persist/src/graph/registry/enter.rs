@@ -1,4 +1,4 @@
-//! How classes and object types get into a registry: all that a type reaches, or nothing.
+//! Registers classes and object types: a registration enters everything that a type reaches, or nothing.
 
 use std::any::TypeId;
 use std::collections::HashSet;
@@ -14,36 +14,37 @@ use crate::reflect::{self, Body, Class, ClassId, FieldRecord, Holder, Kind, Refe
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, ProgramClass, VariantSchema};
 use crate::{Error, ErrorKind, Result};
 
-/// A registration. Unless it is [finished](Self::finish), the registry is as it was before.
+/// A registration in progress. Unless it is [finished](Self::finish), its drop restores the registry.
 pub(super) struct Entering<'r> {
     registry: &'r mut Registry,
-    /// How many classes and objects there were.
+    /// The numbers of classes and object types before the registration.
     classes: usize,
     objects: usize,
-    /// Takes out of the other tables what has come in.
+    /// Functions that remove the new entries from the other tables.
     undo: Vec<Undo>,
-    /// Classes of traits that may stand in holders, and reach further types there.
+    /// Classes of traits with a holder that may contain them. They are still to be entered in that holder, where they
+    /// reach further types.
     held: Vec<HeldClass>,
-    /// Types that cannot be saved beside others of the same class id.
+    /// Types that share a class id with another type, so that both cannot be saved.
     clashes: Vec<IdClash>,
     is_done: bool,
 }
 
-/// Two types of one class id. What a type is not has no type name: a bare value.
+/// Two types with one class id. A bare value, which is neither a struct nor an enum, has no type name.
 struct IdClash {
     id: ClassId,
-    /// Name of the class, and of its type, of each.
+    /// The name of the class and of its type, for both types.
     names: [(String, Option<&'static str>); 2],
     cure: Cure,
 }
 
-/// What to write against an [`IdClash`].
+/// The attribute that resolves an [`IdClash`].
 enum Cure {
-    /// This name for a class of this type.
+    /// Write this class name on this type.
     Name(String, &'static str),
-    /// This number for a class of this type, which has one of its own.
+    /// Write this class number on this type, which gives its number itself.
     Number(ClassId, &'static str),
-    /// Nothing: both are instances of one generic type, under one name.
+    /// No attribute helps: both are instances of one generic type under one name.
     OtherType,
 }
 
@@ -59,13 +60,13 @@ impl fmt::Display for Cure {
     }
 }
 
-/// A holder, and what enters a class in it.
+/// A holder, and the function that enters a class in it.
 type HeldClass = (Holder, fn(Holder, &mut TypeSet));
 
 type Undo = Box<dyn FnOnce(&mut Registry)>;
 
 impl<'r> Entering<'r> {
-    /// Begins a registration with the types that a function reaches.
+    /// Begins a registration, and enters the types that a function reaches.
     pub(super) fn of(
         registry: &'r mut Registry,
         reach: &mut dyn FnMut(&mut TypeSet),
@@ -79,13 +80,13 @@ impl<'r> Entering<'r> {
         Ok(this)
     }
 
-    /// Enters what a type reaches.
+    /// Enters the types that a type reaches.
     fn types(&mut self, types: &TypeSet) -> Result<()> {
         let mut new = Vec::new();
         for &(class, access) in &types.classes {
             new.extend(self.class(ProgramClass { class, access })?);
         }
-        // All classes have an index now.
+        // Forms refer to classes by index, and all classes have an index now.
         for (index, class, is_first) in new {
             let form = self.form(index, class)?;
             let known = &mut self.registry.program.classes[index];
@@ -127,8 +128,8 @@ impl<'r> Entering<'r> {
             self.implementor(*of, TraitClass { class, type_id, caster, reach })?;
             let id = (of.id)();
             if let Some(of) = self.registry.implementors.traits.get_mut(&id) {
-                let before = of.stand_in.replace((class, stand_in.clone()));
-                self.undo_in(id, move |of| of.stand_in = before);
+                let previous = of.stand_in.replace((class, stand_in.clone()));
+                self.undo_in(id, move |of| of.stand_in = previous);
             }
         }
         for unvisited in &types.unvisited {
@@ -144,19 +145,19 @@ impl<'r> Entering<'r> {
         self.undo.push(Box::new(undo));
     }
 
-    /// Like [`undo`](Self::undo), in a trait.
+    /// Like [`undo`](Self::undo), for an entry of a trait.
     fn undo_in(&mut self, id: TypeId, undo: impl FnOnce(&mut Trait) + 'static) {
         self.undo(move |registry| {
             registry.implementors.traits.get_mut(&id).map(undo);
         });
     }
 
-    /// Index of the class of a type, if it is a struct or an enum.
+    /// Returns the index of the class of a type, if the type is a struct or an enum.
     pub(super) fn class_of(&self, of: TypeId) -> Option<usize> {
         self.registry.by_type.get(&of).map(|(class, _)| *class)
     }
 
-    /// Enters a class as an object of a trait.
+    /// Enters a class as an implementor of a trait, registered by the program.
     pub(super) fn implementor_of(&mut self, of: TraitName, class: TraitClass) -> Result<()> {
         let index = class.class;
         if self.registry.program.implementors.insert(index) {
@@ -167,12 +168,11 @@ impl<'r> Entering<'r> {
         self.implementor(of, class)
     }
 
-    /// Enters what the traits bring along, and checks what needs all new classes. A registration without new types
-    /// is finished, too.
+    /// Enters the classes of traits in their holders, and runs the checks that need all new classes. A registration
+    /// without new types is finished too.
     pub(super) fn finish(mut self) -> Result<()> {
         while !self.held.is_empty() {
-            // Every class of a trait may stand in every holder of its trait objects,
-            // and reach further classes there.
+            // Every class of a trait may be in every holder of its trait objects, and reach further classes there.
             let mut types = TypeSet::default();
             for (holder, reach) in std::mem::take(&mut self.held) {
                 reach(holder, &mut types);
@@ -186,7 +186,7 @@ impl<'r> Entering<'r> {
         check_aliases(program, first, aliases)?;
         ends.resize(program.classes.len(), false);
         for object in &objects[self.objects..] {
-            // A prototype is made for objects, unless the program has a factory.
+            // An object is created from its prototype, unless the program has a factory for it.
             if !implementors.factories.contains_key(&object.kind.value) {
                 check_prototype(program, object.class, &mut Vec::new(), ends)?;
             }
@@ -205,7 +205,7 @@ impl<'r> Entering<'r> {
         Ok(())
     }
 
-    /// Enters a holder of the trait objects of a trait.
+    /// Enters a holder of the trait objects of a trait, for all its classes.
     fn holder(&mut self, id: TypeId, holder: Holder) {
         let Some(of) = self.registry.implementors.traits.get_mut(&id) else { return };
         if !of.holders.contains(&holder) {
@@ -217,7 +217,7 @@ impl<'r> Entering<'r> {
         }
     }
 
-    /// Enters a class for a trait.
+    /// Enters a class for a trait, in all holders of its trait objects.
     fn implementor(&mut self, of: TraitName, class: TraitClass) -> Result<()> {
         self.of_trait(of)?;
         let id = (of.id)();
@@ -239,8 +239,8 @@ impl<'r> Entering<'r> {
         Ok(())
     }
 
-    /// Enters a class, whose form follows when all classes have an index; says which it is and whether it is the first
-    /// type of that. `None` if it is there.
+    /// Enters a class without its form, which follows when all classes have an index. Returns the index, the class, and
+    /// whether this is the first type of the class. Returns `None` if the type is registered already.
     fn class(&mut self, target: ProgramClass) -> Result<Option<(usize, &'static Class, bool)>> {
         let class = target.class;
         let type_id = class.type_id();
@@ -252,8 +252,8 @@ impl<'r> Entering<'r> {
         let index = match other {
             Some(other) if self.is_same_generic(other, class) => other,
             Some(other) => {
-                // The registration ends in an error, which lists all clashes. Until then the class counts as the other
-                // one, so that nothing else clashes because of it.
+                // The registration will end in an error that lists all clashes. Until then the type counts as the other
+                // class, so that this clash causes no further ones.
                 self.clash(other, id, name, Some(class));
                 self.registry.by_type.insert(type_id, (other, target));
                 self.undo(move |registry| {
@@ -270,9 +270,8 @@ impl<'r> Entering<'r> {
         Ok(Some((index, class, other.is_none())))
     }
 
-    /// True if a class is of the same generic type, with arguments that differ
-    /// only where nothing is stored of them, such as the `T` of a
-    /// `PhantomData<T>`.
+    /// Returns true if two classes are instances of one generic type whose arguments differ only where nothing is
+    /// stored of them, such as the `T` of a `PhantomData<T>`.
     fn is_same_generic(&self, other: usize, class: &Class) -> bool {
         let generic = |class: &Class| class.type_name().split_once('<').map(|(name, _)| name);
         self.registry.program.targets[other].is_some_and(|ProgramClass { class: other, .. }| {
@@ -282,7 +281,7 @@ impl<'r> Entering<'r> {
         })
     }
 
-    /// Adds a class, whose form follows.
+    /// Adds a class without its form.
     fn push(
         &mut self,
         id: ClassId,
@@ -305,19 +304,20 @@ impl<'r> Entering<'r> {
         index
     }
 
-    /// Notes that a class, or a bare value of no class, has the id of another one.
+    /// Records that a class, or a bare value without a class, has the id of another one.
     #[cold]
     fn clash(&mut self, other: usize, id: ClassId, name: String, class: Option<&'static Class>) {
         let Registry { program, by_id, .. } = &*self.registry;
         let old = program.targets[other].map(|target| target.class);
         let old_name = program.classes[other].name.clone();
         let cures = || self.clashes.iter().map(|clash| &clash.cure);
-        // They have one attribute, also if the name does not list the parameters.
+        // Both instances get the attribute that is written on the one type, even if the class name does not list the
+        // parameters.
         let generic = |class: &'static Class| Some(class.type_name().split_once('<')?.0);
         let are_instances = class
             .zip(old)
             .is_some_and(|(new, old)| generic(new).is_some() && generic(new) == generic(old));
-        // Of a bare value and a class, only the class can have another name.
+        // If one of the two is a bare value, only the class can get another name.
         let cure = match class.or(old) {
             Some(_) if are_instances => Cure::OtherType,
             Some(class) if class.has_given_id() => {
@@ -337,14 +337,14 @@ impl<'r> Entering<'r> {
                 });
                 Cure::Name(new, class.type_name())
             }
-            // Two bare values of one name are one kind, and do not clash.
+            // Two bare values with one name have one kind, and do not clash.
             None => return,
         };
         let names = [(old_name, old.map(Class::type_name)), (name, class.map(Class::type_name))];
         self.clashes.push(IdClash { id, names, cure });
     }
 
-    /// Refuses types of one class id, all at once.
+    /// Returns an error that lists all types that share a class id.
     fn check_clashes(&mut self) -> Result<()> {
         let clashes = std::mem::take(&mut self.clashes);
         let lines = clashes.iter().map(|clash| {
@@ -368,16 +368,18 @@ impl<'r> Entering<'r> {
         }
     }
 
-    /// Refuses a type that is saved on its own, if another type of its class is.
+    /// Returns an error if another type of the same class is saved on its own too.
     pub(super) fn check_value(&self, type_id: TypeId, class: usize) -> Result<()> {
         let values = self.registry.values.iter().filter(|(_, known)| **known == class);
-        self.check_alone(type_id, values.map(|(known, _)| *known), "as whole values")
+        self.check_one_type(type_id, values.map(|(known, _)| *known), "as whole values")
     }
 
-    /// Refuses a type where the class alone selects a type, if one of the others there has a field table of its own.
+    /// Returns an error if one of the `known` types has the same class and a field table of its own. The class alone
+    /// then could not select the type.
     ///
-    /// A type without a table has the class of what it is stored as, and says so: a `Box<Hero>`, a `transparent` type.
-    fn check_alone(
+    /// A type without a table, such as a `Box<Hero>` or a `transparent` type, has the class of the value that it is
+    /// stored as.
+    fn check_one_type(
         &self,
         type_id: TypeId,
         mut known: impl Iterator<Item = TypeId>,
@@ -405,7 +407,7 @@ impl<'r> Entering<'r> {
         )
     }
 
-    /// The form of a class; enters the kinds that its `convert` functions take.
+    /// Returns the form of a class, and enters the kinds that its `convert` functions take.
     fn form(&mut self, index: usize, class: &Class) -> Result<Form> {
         Ok(match class.body {
             Body::Struct(fields) => Form::Struct(self.fields((index, 0), fields)?),
@@ -496,7 +498,7 @@ impl<'r> Entering<'r> {
         })
     }
 
-    /// The class of a record that holds a value of this kind.
+    /// Returns the class of a record that holds a value of this kind.
     pub(super) fn class_of_kind(&mut self, kind: Kind, name: fn() -> String) -> Result<usize> {
         if let Kind::Class(class) = kind {
             return self.class_index(class());
@@ -504,7 +506,7 @@ impl<'r> Entering<'r> {
         let name = name();
         let id = ClassId::of(&name);
         if let Some(index) = self.registry.by_id.get(&id).copied() {
-            // One name, one kind; a struct of that name is another class.
+            // Bare values with one name have one kind. A struct with that name is another class.
             return match self.registry.program.targets[index] {
                 None => Ok(index),
                 Some(_) => {
@@ -531,11 +533,12 @@ impl<'r> Entering<'r> {
         }
         let class = self.class_of_kind((kind.kind)(), kind.name)?;
         if !self.clashes.is_empty() {
-            // The registration ends with those. A type that clashes has the class of the other one until then.
+            // The registration will end with the clashes. Until then, a type that clashes counts as the other class,
+            // which would cause wrong errors here.
             return Ok(());
         }
         let objects = self.registry.objects.iter().filter(|object| object.class == class);
-        self.check_alone(kind.value, objects.map(|object| object.kind.value), "as objects")?;
+        self.check_one_type(kind.value, objects.map(|object| object.kind.value), "as objects")?;
         if self.registry.object(class, kind.holder).is_some() {
             bail!(
                 ErrorKind::DuplicateId,
@@ -551,10 +554,10 @@ impl<'r> Entering<'r> {
     }
 }
 
-/// A name for a class whose own another class has: with as much of the path of its type before it as it takes.
+/// Returns a free name for a class whose name is taken: its name after as many modules of its path as needed.
 fn another_name(class: &Class, is_taken: impl Fn(&str) -> bool) -> String {
     let path = class.type_name().split('<').next().unwrap_or_default();
-    // A type in a function has the parts of paths of closures and implementations too, which are no names.
+    // The path of a type in a function also has parts for closures and implementations, which are no names.
     let parts = path.split("::").filter(|part| !part.contains(['{', '}', ' ', '&']));
     let parts: Vec<&str> = parts.collect();
     let base = class.base_name().rsplit('.').next().unwrap_or_default();
@@ -569,7 +572,7 @@ fn another_name(class: &Class, is_taken: impl Fn(&str) -> bool) -> String {
     names.find(|name| !is_taken(name)).unwrap_or(fallback)
 }
 
-/// Takes everything out again, unless the registration was finished.
+/// Removes all new entries, unless the registration was finished.
 impl Drop for Entering<'_> {
     fn drop(&mut self) {
         let (registry, classes, objects) = (&mut *self.registry, self.classes, self.objects);

@@ -8,7 +8,7 @@ use crate::codec::{PrototypeTable, StandInClass, TypeSet};
 use crate::reflect::{Holder, TraitName};
 use crate::{ErrorKind, Result};
 
-/// What a load needs of a registry to make empty values and trait objects.
+/// The part of a registry that a load needs to create empty values and trait objects.
 #[derive(Clone, Default)]
 pub(crate) struct Implementors {
     pub(super) traits: HashMap<TypeId, Trait>,
@@ -19,44 +19,44 @@ pub(crate) struct Implementors {
 #[derive(Clone, Default)]
 pub(super) struct Trait {
     pub(super) name: &'static str,
-    /// The holders in which its trait objects stand behind pointers.
+    /// The holders of pointers to its trait objects.
     pub(super) holders: Vec<Holder>,
     pub(super) classes: Vec<TraitClass>,
-    /// Where each class is among them.
+    /// The index in `classes` of each class.
     pub(super) places: HashMap<usize, usize>,
-    /// Place of the class that an empty trait object is of; found when all classes are [known](super::known).
+    /// Index in `classes` of the class of an empty trait object. It is set when [all facts are computed](super::known).
     pub(super) empty: Option<usize>,
-    /// The class that stands in for unknown ones, and its index.
+    /// The index of the class that stands in for unknown classes, and that class.
     pub(super) stand_in: Option<(usize, StandInClass)>,
 }
 
 /// A class that is registered for a trait.
 #[derive(Clone)]
 pub(super) struct TraitClass {
-    /// Index of the class.
+    /// Index of the class in the program.
     pub(super) class: usize,
-    /// The type that a load makes of it. Others may share the class, as `Id<Hero>` and `Id<Orc>` do.
+    /// The type that a load creates for the class. Other types may share the class, as `Id<Hero>` and `Id<Orc>` do.
     pub(super) type_id: TypeId,
-    /// A `Caster` of the trait.
+    /// The `Caster` from the type to the trait.
     pub(super) caster: Arc<dyn Any + Send + Sync>,
-    /// Enters the object type of the class in a holder.
+    /// Function that enters the object type of the class in a holder.
     pub(super) reach: fn(Holder, &mut TypeSet),
 }
 
 impl Trait {
-    /// A class that is registered for the trait.
+    /// Returns a class, if it is registered for the trait.
     pub(super) fn class(&self, class: usize) -> Option<&TraitClass> {
         Some(&self.classes[*self.places.get(&class)?])
     }
 
-    /// True for the class that stands in for unknown ones.
+    /// Returns true for the class that stands in for unknown classes.
     pub(super) fn is_stand_in(&self, class: usize) -> bool {
         self.stand_in.as_ref().is_some_and(|(index, _)| *index == class)
     }
 }
 
 impl Implementors {
-    /// Enters a trait; returns false if it is there.
+    /// Enters a trait. Returns false if it was entered before.
     pub(super) fn enter(&mut self, of: TraitName) -> Result<bool> {
         let id = (of.id)();
         if self.traits.contains_key(&id) {
@@ -73,13 +73,13 @@ impl Implementors {
         Ok(true)
     }
 
-    /// The stand-in of this class, if it is one.
+    /// Returns the stand-in data of a class, if the class is a stand-in.
     pub(crate) fn stand_in(&self, class: usize) -> Option<&StandInClass> {
         let mut stand_ins = self.traits.values().filter_map(|of| of.stand_in.as_ref());
         stand_ins.find(|(index, _)| *index == class).map(|(_, stand_in)| stand_in)
     }
 
-    /// The class that stands in for the unknown ones of a trait.
+    /// Returns the class that stands in for the unknown classes of a trait.
     pub(crate) fn stand_in_of(&self, of: TypeId) -> Option<usize> {
         self.traits.get(&of)?.stand_in.as_ref().map(|(class, _)| *class)
     }
@@ -88,7 +88,7 @@ impl Implementors {
         self.traits.values().find(|of| of.name == name)
     }
 
-    /// The casters of all classes of a trait.
+    /// Iterates over the casters of all classes of a trait.
     pub(crate) fn casters(&self, of: TypeId) -> impl Iterator<Item = &dyn Any> {
         self.traits.get(&of).into_iter().flat_map(|of| &of.classes).map(|class| {
             let caster: &dyn Any = &*class.caster;
@@ -96,12 +96,12 @@ impl Implementors {
         })
     }
 
-    /// How a class becomes trait objects of a trait; a `Caster`.
+    /// Returns the `Caster` from a class to a trait.
     pub(crate) fn caster(&self, of: TypeId, class: usize) -> Option<&dyn Any> {
         Some(&*self.traits.get(&of)?.class(class)?.caster)
     }
 
-    /// True if this type of a class is the one that is registered for a trait.
+    /// Returns true if this type is the one that is registered for its class and a trait.
     pub(super) fn has(&self, of: TypeId, class: usize, type_id: TypeId) -> bool {
         let found = self.traits.get(&of).and_then(|of| of.class(class));
         found.is_some_and(|class| class.type_id == type_id)

@@ -1,4 +1,4 @@
-//! What is worked out of all classes, when it is first asked for.
+//! Facts that follow from all classes of a registry, computed when they are first needed.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use crate::reflect::{FieldRecord, Prototype};
 use crate::schema::{FieldSchema, Form, KindSchema, Program};
 use crate::{ErrorKind, Result};
 
-/// What follows from the classes of a registry.
+/// The facts that follow from the classes of a registry.
 #[derive(Clone)]
 pub(super) struct ClassFacts {
-    /// By class.
+    /// The traits of each class.
     pub(super) traits: Vec<Traits>,
-    /// With the classes that empty trait objects are of.
+    /// The traits and their classes, with the class of each empty trait object.
     pub(super) implementors: Arc<Implementors>,
-    /// By object type: bytes in memory of an empty one, with its boxes and the targets of its bare pointers; up to
-    /// about twice as much as that.
+    /// The bytes of memory of an empty object of each type, with its boxes and the targets of its bare pointers. The
+    /// result may be up to about twice the real size.
     pub(super) footprints: Vec<u64>,
 }
 
@@ -30,8 +30,8 @@ impl ClassFacts {
         let mut implementors = implementors.clone();
         let sizes = empty_sizes(program, &mut implementors);
         let footprint = |object: &ObjectEntry| {
-            let made = implementors.factories.contains_key(&object.kind.value);
-            let inside = if made { None } else { sizes[object.class] };
+            let has_factory = implementors.factories.contains_key(&object.kind.value);
+            let inside = if has_factory { None } else { sizes[object.class] };
             inside.unwrap_or(0).saturating_add(object.kind.size as u64)
         };
         let footprints = objects.iter().map(footprint).collect();
@@ -40,21 +40,21 @@ impl ClassFacts {
 }
 
 impl Traits {
-    /// Adds what a value of a kind holds itself; `meet` gets the classes inside.
-    fn add(&mut self, kind: &KindSchema, implementors: &Implementors, meet: &mut dyn FnMut(usize)) {
+    /// Adds the traits that a value of a kind has itself. `push` gets the classes inside.
+    fn add(&mut self, kind: &KindSchema, implementors: &Implementors, push: &mut dyn FnMut(usize)) {
         kind.visit(&mut |kind| match kind {
             KindSchema::Reference { .. } | KindSchema::TraitReference { .. } => {
                 (self.references, self.pointers) = (true, true);
             }
-            // What is unknown may refer to anything.
+            // Unknown data may refer to anything.
             KindSchema::Unknown => self.references = true,
             KindSchema::Dynamic(name) => {
                 self.dynamic = true;
                 let of = implementors.by_name(name);
                 self.references |= of.is_some_and(|of| of.stand_in.is_some());
-                of.into_iter().flat_map(|of| &of.classes).for_each(|class| meet(class.class));
+                of.into_iter().flat_map(|of| &of.classes).for_each(|class| push(class.class));
             }
-            KindSchema::Class(class) => meet(*class),
+            KindSchema::Class(class) => push(*class),
             _ => {}
         });
     }
@@ -68,11 +68,11 @@ impl Traits {
         self.dynamic |= other.dynamic;
     }
 
-    /// What the values of a class hold themselves; `meet` gets the classes inside.
+    /// Returns the traits that the values of a class have themselves. `push` gets the classes inside.
     fn of_class(
         (program, implementors): (&Program, &Implementors),
         class: usize,
-        meet: &mut dyn FnMut(usize),
+        push: &mut dyn FnMut(usize),
     ) -> Self {
         let target = program.targets[class].map(|target| target.class);
         let mut traits = target.map_or_else(Self::default, |class| Self {
@@ -81,36 +81,37 @@ impl Traits {
             validate: class.validate,
             ..Self::default()
         });
-        program.classes[class].kinds().for_each(|kind| traits.add(kind, implementors, meet));
+        program.classes[class].kinds().for_each(|kind| traits.add(kind, implementors, push));
         traits
     }
 }
 
-/// What values of a kind hold, by all classes that it mentions by value.
+/// Returns the traits of values of a kind, including all classes that the kind contains by value.
 pub(super) fn traits_of_kind(
     program: &Program,
     implementors: &Implementors,
     kind: &KindSchema,
 ) -> Traits {
-    let (mut traits, mut next, mut met) = (Traits::default(), Vec::new(), HashSet::new());
+    let (mut traits, mut next, mut visited) = (Traits::default(), Vec::new(), HashSet::new());
     traits.add(kind, implementors, &mut |class| next.push(class));
     while let Some(class) = next.pop() {
-        if met.insert(class) {
-            let meet = &mut |class| next.push(class);
-            traits.join(Traits::of_class((program, implementors), class, meet));
+        if visited.insert(class) {
+            let push = &mut |class| next.push(class);
+            traits.join(Traits::of_class((program, implementors), class, push));
         }
     }
     traits
 }
 
-/// What values of each class hold.
+/// Returns the traits of the values of each class.
 fn traits(program: &Program, implementors: &Implementors) -> Vec<Traits> {
     let mut inside = vec![Vec::new(); program.classes.len()];
     let own = |(class, inside): (usize, &mut Vec<usize>)| {
         Traits::of_class((program, implementors), class, &mut |class| inside.push(class))
     };
     let mut all: Vec<Traits> = inside.iter_mut().enumerate().map(own).collect();
-    // Classes may lead to each other. Most come before those that they hold.
+    // Classes may contain each other, so repeat until nothing changes. Most classes come before those that they
+    // contain, so the reverse order needs few rounds.
     let mut changed = true;
     while std::mem::take(&mut changed) {
         for class in (0..all.len()).rev() {
@@ -122,22 +123,22 @@ fn traits(program: &Program, implementors: &Implementors) -> Vec<Traits> {
     all
 }
 
-/// The fields that are made empty by themselves.
-fn made<'f>(fields: &'f [FieldSchema], records: &[FieldRecord]) -> Vec<(&'f str, &'f KindSchema)> {
-    let fields = fields.iter().zip(records);
-    let made = fields.filter(|(_, record)| record.is_made_empty());
-    made.map(|(field, _)| (&*field.name, &field.kind)).collect()
+/// Returns the fields that are created empty by their own types.
+fn empty<'f>(fields: &'f [FieldSchema], table: &[FieldRecord]) -> Vec<(&'f str, &'f KindSchema)> {
+    let fields = fields.iter().zip(table);
+    let empty = fields.filter(|(_, record)| record.is_made_empty());
+    empty.map(|(field, _)| (&*field.name, &field.kind)).collect()
 }
 
-/// The names and kinds that an empty value of a class is made of.
+/// Returns the names and kinds of the values that an empty value of a class contains.
 fn needs(program: &Program, class: usize) -> Vec<(&str, &KindSchema)> {
     let target = program.targets[class].map(|target| target.class);
     match (&program.classes[class].form, target) {
         (_, Some(class)) if class.prototype == Prototype::Own => Vec::new(),
-        (Form::Struct(fields), Some(class)) => made(fields, class.fields()),
+        (Form::Struct(fields), Some(class)) => empty(fields, class.fields()),
         (Form::Enum(variants), Some(class)) => match class.prototype {
             Prototype::Variant(i) if i < variants.len() => {
-                made(&variants[i].fields, class.variants()[i].fields)
+                empty(&variants[i].fields, class.variants()[i].fields)
             }
             _ => Vec::new(),
         },
@@ -146,9 +147,9 @@ fn needs(program: &Program, class: usize) -> Vec<(&str, &KindSchema)> {
     }
 }
 
-/// The bytes of the empty value of each class, in boxes and behind pointers too; `None` for one that does not end, which
-/// only a factory can make. For every trait it chooses the class that an empty trait object is of: the first one whose
-/// empty value ends.
+/// Returns the bytes of the empty value of each class, including boxes and targets of pointers. The size is `None` for
+/// a class whose empty value does not end, which only a factory can create. This also chooses the class of an empty
+/// trait object of each trait: the first class whose empty value ends.
 fn empty_sizes(program: &Program, implementors: &mut Implementors) -> Vec<Option<u64>> {
     let mut sizes = vec![None; program.classes.len()];
     let mut found = true;
@@ -174,7 +175,7 @@ fn empty_sizes(program: &Program, implementors: &mut Implementors) -> Vec<Option
     sizes
 }
 
-/// The bytes of an empty value of a kind; `size` has those of the classes that are known.
+/// Returns the bytes of an empty value of a kind. `size` returns those of the classes whose size is computed.
 fn empty_size(
     kind: &KindSchema,
     size: &impl Fn(usize) -> Option<u64>,
@@ -204,8 +205,8 @@ fn empty_size(
     })
 }
 
-/// Finds a class whose empty value would need another of itself. Those that `done` has are known to need none; a trait
-/// object needs none either, since its class is one whose empty value ends.
+/// Returns an error for a class whose empty value would need another value of the same class. Classes in `done` are
+/// known to need none. Neither does a trait object, since its class is one whose empty value ends.
 pub(super) fn check_prototype(
     program: &Program,
     class: usize,
@@ -235,7 +236,7 @@ pub(super) fn check_prototype(
     Ok(())
 }
 
-/// The classes whose empty values are in an empty value of a kind.
+/// Adds the classes whose empty values are in an empty value of a kind.
 fn needed(kind: &KindSchema, classes: &mut Vec<usize>) {
     match kind {
         KindSchema::Array(part, len) if *len > 0 => needed(part, classes),

@@ -1,4 +1,4 @@
-//! The classes of a program: registered, checked, and looked up by name, type and number.
+//! The registry: the classes of a program, checked, and looked up by name, type and number.
 
 mod enter;
 mod implementors;
@@ -32,8 +32,7 @@ use crate::{ErrorKind, Limits, Result};
 
 /// The classes that a program saves and loads.
 ///
-/// Classes reached through the fields of a registered class come along by
-/// themselves. Nothing is registered before `main`.
+/// Registering a class also registers the classes that its fields reach. Nothing is registered before `main`.
 ///
 /// # Example
 ///
@@ -59,26 +58,27 @@ pub struct Registry {
     pub(super) program: Program,
     pub(super) objects: Vec<ObjectEntry>,
     by_id: HashMap<ClassId, usize>,
-    /// The first class of each name.
+    /// The first class of each name. Instances of one generic type may share a name.
     by_name: HashMap<String, usize>,
-    /// Index and fields of each Rust type that is a struct or an enum. Types that differ in markers alone, `Id<Hero>` and
-    /// `Id<Orc>`, share a class: a field says which it holds. Where the class alone says it, only one of them may be.
+    /// Index and field table of each Rust type that is a struct or an enum. Types that differ only in markers, such as
+    /// `Id<Hero>` and `Id<Orc>`, share a class: the type of a field says which one it holds. Where the class alone
+    /// selects the type, only one of them may be registered.
     by_type: HashMap<TypeId, (usize, ProgramClass)>,
     /// The classes of the types that are saved on their own, such as a `Hero` or a `Vec<Hero>`.
     values: HashMap<TypeId, usize>,
-    /// The object type behind each pointer.
+    /// The index of the object type behind each pointer.
     pub(super) by_pointee: HashMap<(Pointer, TypeId), usize>,
     implementors: Implementors,
     /// The first class of each alias.
     aliases: std::collections::HashMap<&'static str, usize>,
-    /// By class, whether an empty value of it has been found to end.
+    /// For each class, whether its empty value was found to end.
     ends: Vec<bool>,
-    /// What follows from all classes, once that was asked for.
+    /// The facts that follow from all classes, computed on first use.
     known: OnceLock<ClassFacts>,
     pub(super) schemas: Schemas,
     pub(super) first_numbers: FirstNumbers,
-    /// What types reach while values of the program are saved, loaded or edited. It is here since every manager and
-    /// world has a registry, and a loaded world takes over that of its manager.
+    /// The context that the code of types reaches while values are saved, loaded or edited. It is in the registry
+    /// because every manager and world has one, and a loaded world takes over that of its manager.
     pub(crate) context: Option<SharedContext>,
 }
 
@@ -89,45 +89,47 @@ pub(super) struct ObjectEntry {
     pub(super) class: usize,
 }
 
-/// What the values of a class hold, themselves or in classes inside.
+/// The traits of the values of a class: what they contain, themselves or in classes inside.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Traits {
     pub(crate) references: bool,
-    /// References other than those that something unknown may hold.
+    /// References other than those in unknown data.
     pub(crate) pointers: bool,
     pub(crate) before_save: bool,
     pub(crate) after_load: bool,
-    /// `validate` functions, which `after_load` counts too.
+    /// `validate` functions. `after_load` is true for these too.
     pub(crate) validate: bool,
-    /// Trait objects by value, whose classes may hold any of these.
+    /// Trait objects by value. Their classes may have any of these traits.
     pub(crate) dynamic: bool,
 }
 
 impl Registry {
-    /// An empty registry.
+    /// Makes an empty registry.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Registers `T`, to be held by `Rc<RefCell<T>>`, and what it reaches.
+    /// Registers `T`, to be held by `Rc<RefCell<T>>`, and all classes that it reaches.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::DuplicateId`](crate::ErrorKind::DuplicateId) if another type has the class id, such as an object
-    /// of the same generic type that differs in a marker alone, or an alias is also the name or an alias of another class;
-    /// [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if a type cannot be loaded: keys of maps or
-    /// elements of sets with references or hooks, or a prototype without end.
-    /// The registry then is as it was.
+    /// Returns an error, and leaves the registry unchanged, if a type cannot be registered:
+    ///
+    /// - [`ErrorKind::DuplicateId`](crate::ErrorKind::DuplicateId) if another type has the class id. An object of the
+    ///   same generic type that differs only in a marker has it, too.
+    /// - `DuplicateId` also if an alias is the name or an alias of another class.
+    /// - [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if a type cannot be loaded: keys of maps or elements
+    ///   of sets with references or hooks, or a type whose empty value would never end.
     pub fn register<T: Persist>(&mut self) -> Result<()> {
         self.register_pointer::<Rc<RefCell<T>>>()
     }
 
-    /// Registers what a pointer of type `Q` leads to: `Arc<Mutex<Hero>>`, ...
+    /// Registers the target of a pointer of type `Q`, such as `Arc<Mutex<Hero>>`, and all classes that it reaches.
     ///
     /// # Errors
     ///
-    /// Those of [`register`](Self::register).
+    /// Returns the same errors as [`register`](Self::register).
     pub fn register_pointer<Q: Counted>(&mut self) -> Result<()> {
         if self.by_pointee.contains_key(&(Q::Family::POINTER, TypeId::of::<Q::Pointee>())) {
             return Ok(());
@@ -136,12 +138,12 @@ impl Registry {
         Entering::of(self, reach)?.finish()
     }
 
-    /// Registers class `T` as an implementor of a trait, and what it reaches.
+    /// Registers class `T` as an implementor of the trait `D`, and all classes that it reaches.
     ///
     /// # Errors
     ///
-    /// Those of [`register`](Self::register); [`ErrorKind::Unsupported`] if `T` is
-    /// neither a struct nor an enum.
+    /// Returns the same errors as [`register`](Self::register), and [`ErrorKind::Unsupported`] if `T` is neither a
+    /// struct nor an enum.
     ///
     /// # Example
     ///
@@ -189,41 +191,43 @@ impl Registry {
         entering.finish()
     }
 
-    /// Sets the context of what is saved, loaded or edited: a value of the program's own that hooks, `with` modules and
-    /// types written by hand reach.
+    /// Sets the context of saves, loads and edits: a value of the program that hooks, `with` modules and hand-written
+    /// types can read.
     pub fn set_context<C: Any + Send + Sync>(&mut self, context: Arc<C>) {
         self.context = Some(context);
     }
 
-    /// Registers `T` with a function of the program that makes an empty one.
+    /// Registers `T` with a function that creates an empty one.
     ///
-    /// The function makes objects, and a value that is loaded on its own. A `T` inside another value is made by its type.
+    /// The function creates objects, and the value of a save of one value. A `T` inside another value is created by its
+    /// type.
     ///
     /// # Errors
     ///
-    /// Those of [`register`](Self::register).
+    /// Returns the same errors as [`register`](Self::register).
     pub fn register_with<T: Persist>(
         &mut self,
         make: impl Fn() -> T + Send + Sync + 'static,
     ) -> Result<()> {
-        // The program's factory ends where the class's own prototype may not.
+        // The factory comes first, since the check of prototypes skips classes with a factory: the class's own
+        // prototype may not end.
         let (of, make) = (TypeId::of::<T>(), Arc::new(Factory::<T>(Box::new(make))));
-        let before = self.implementors.factories.insert(of, make);
+        let previous = self.implementors.factories.insert(of, make);
         self.changed();
         self.register::<T>().inspect_err(|_| {
             self.implementors.factories.remove(&of);
-            self.implementors.factories.extend(before.map(|before| (of, before)));
+            self.implementors.factories.extend(previous.map(|previous| (of, previous)));
         })
     }
 
-    /// Says that a class is gone for good: objects of it in older saves are dropped instead of being kept as
-    /// unknown, and the lock does not ask for it any more.
+    /// Declares that a class was removed from the program. Its objects in older saves are dropped, not kept as unknown
+    /// data, and the lock no longer asks for the class.
     ///
-    /// The name is the one that the saves hold. An object that a kept one leads to is kept with it.
+    /// The name is the one in the saves. If kept data refers to an object of the class, that object is kept too.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::Unsupported`] if a registered class has the name, also as an alias.
+    /// Returns [`ErrorKind::Unsupported`] if a registered class has the name, or has it as an alias.
     ///
     /// # Example
     ///
@@ -243,12 +247,12 @@ impl Registry {
         Ok(())
     }
 
-    /// True for the name of a class that is gone for good.
+    /// Returns true for the name of a class that was declared as removed.
     pub(crate) fn is_removed_class(&self, name: &str) -> bool {
         self.program.removed.contains(name)
     }
 
-    /// Registers what a bare value reaches, and returns the class of its record.
+    /// Registers the type of a value that is saved on its own, and returns the class of its record.
     pub(crate) fn register_value<T: Persist>(&mut self) -> Result<usize> {
         if let Some(class) = self.value_class::<T>() {
             return Ok(class);
@@ -265,31 +269,31 @@ impl Registry {
         Ok(class)
     }
 
-    /// The object type of a class in a holder.
+    /// Returns the object type of a class in a holder.
     pub(super) fn object(&self, class: usize, holder: Holder) -> Option<usize> {
         self.objects.iter().position(|entry| entry.class == class && entry.kind.holder == holder)
     }
 
-    /// Takes the fields that are not stored from an empty value of the program's factory, if it gave one.
+    /// Takes the skipped fields of a value from an empty one of the program's factory, if `T` has a factory.
     pub(super) fn fill_skipped<T: Persist>(&self, value: &mut T) {
         let factory = self.implementors.factories.get(&TypeId::of::<T>());
         if let Some(factory) = factory.and_then(|factory| factory.downcast_ref::<Factory<T>>()) {
-            // On the stack only then: the value may be large.
+            // The value may be large, so only this call puts it on the stack.
             apart(|| value.__keep_skipped(&mut (factory.0)()));
         }
     }
 
-    /// What makes empty values.
+    /// Returns the factories and classes that create empty values.
     pub(crate) fn prototypes(&self) -> Prototypes<'_> {
         Prototypes::new(&**self.implementors())
     }
 
-    /// The classes of each trait, with those that empty trait objects are of.
+    /// Returns the classes of each trait, with those of empty trait objects.
     pub(crate) fn implementors(&self) -> &Arc<Implementors> {
         &self.known().implementors
     }
 
-    /// Bytes in memory of an empty object of a type.
+    /// Returns the bytes of memory of an empty object of a type.
     pub(super) fn footprint(&self, object: usize) -> u64 {
         self.known().footprints[object]
     }
@@ -298,7 +302,7 @@ impl Registry {
         self.known.get_or_init(|| ClassFacts::of(&self.program, &self.implementors, &self.objects))
     }
 
-    /// Forgets what followed from the classes before there were others.
+    /// Drops all results that were computed from the classes before this change.
     fn changed(&mut self) {
         self.program.changed();
         self.known.take();
@@ -306,28 +310,28 @@ impl Registry {
         self.first_numbers = FirstNumbers::default();
     }
 
-    /// The default limits with the context.
+    /// Returns an environment with the default limits and the context.
     pub(crate) fn env(&self) -> Env<'_> {
         Env::new(&Limits::DEFAULT, shared(&self.context))
     }
 
-    /// What the values of a class hold.
+    /// Returns the traits of the values of a class.
     pub(crate) fn traits(&self, class: usize) -> Traits {
         self.known().traits[class]
     }
 
-    /// The class of the record of a bare value, if it was registered.
+    /// Returns the class of the record of a value that is saved on its own, if its type is registered for that.
     pub(crate) fn value_class<T: Persist>(&self) -> Option<usize> {
         self.values.get(&TypeId::of::<T>()).copied()
     }
 
-    /// True if a save of a value of a class asks `validate` functions.
+    /// Returns true if a save of a value of the class calls `validate` functions.
     pub(crate) fn validates_saves(&self, class: usize) -> bool {
         let traits = self.traits(class);
         traits.validate || (traits.dynamic && self.any_traits(|traits| traits.validate))
     }
 
-    /// How an object becomes a trait object of a trait, if its class is registered for that.
+    /// Returns the caster of an object to a trait, if its class is registered for the trait.
     pub(crate) fn caster_of(&self, of: TypeId, object: &Shared) -> Option<&dyn Any> {
         let pointee = object.object().pointee(Duration::ZERO).ok()?;
         let entry = self.by_pointee.get(&(object.pointer(), pointee))?;
@@ -335,41 +339,41 @@ impl Registry {
         self.implementors().caster(of, class)
     }
 
-    /// The index of a class.
+    /// Returns the index of a class.
     pub(crate) fn class_index(&self, class: &Class) -> Option<usize> {
         self.by_type.get(&class.type_id()).map(|(index, _)| *index)
     }
 
-    /// True if values of a class may have `validate` functions in them.
+    /// Returns true if values of the class may contain `validate` functions.
     pub(crate) fn validates(&self, class: usize) -> bool {
         let traits = self.traits(class);
         traits.after_load || traits.dynamic
     }
 
-    /// The path of a field of a class that holds shared pointers, if there is one, and the class that has the field.
+    /// Returns the path of a field of a class that holds shared pointers, and the name of the class that has the field.
     pub(crate) fn shared_field(&self, class: usize) -> Option<(String, &str)> {
-        let (mut met, mut next) = (HashSet::from([class]), vec![(class, String::new())]);
+        let (mut visited, mut next) = (HashSet::from([class]), vec![(class, String::new())]);
         while let Some((class, path)) = next.pop() {
             let schema = &self.program.classes[class];
             for (name, kind) in schema.named_kinds().filter(|_| self.traits(class).references) {
                 let path = if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") };
-                // One of the classes of a trait object may.
+                // For a trait object, one of its classes may hold them.
                 if kind.refers() {
                     return Some((path, &schema.name));
                 }
-                let inside = kind.classes().into_iter().filter(|class| met.insert(*class));
+                let inside = kind.classes().into_iter().filter(|class| visited.insert(*class));
                 next.extend(inside.map(|class| (class, path.clone())));
             }
         }
         None
     }
 
-    /// True if a class of the program has such traits.
-    pub(crate) fn any_traits(&self, wanted: impl Fn(Traits) -> bool) -> bool {
-        self.known().traits.iter().any(|traits| wanted(*traits))
+    /// Returns true if `is_match` is true for the traits of some class.
+    pub(crate) fn any_traits(&self, is_match: impl Fn(Traits) -> bool) -> bool {
+        self.known().traits.iter().any(|traits| is_match(*traits))
     }
 
-    /// What the objects of a type hold.
+    /// Returns the traits of the objects of a type.
     pub(super) fn traits_of(&self, object: usize) -> Traits {
         self.traits(self.objects[object].class)
     }
@@ -379,56 +383,57 @@ impl Registry {
     }
 }
 
-/// Looking at classes, as an editor does.
+/// Methods that inspect classes, for editors.
 impl Registry {
-    /// The registered structs and enums, in the order in which they were met.
+    /// Iterates over the registered structs and enums, in the order of registration.
     pub fn classes(&self) -> impl Iterator<Item = &'static Class> + use<'_> {
         self.program.targets.iter().flatten().map(|target| target.class)
     }
 
-    /// The class of this name.
+    /// Returns the class of this name, or `None` if there is none.
     #[must_use]
     pub fn class(&self, name: &str) -> Option<&'static Class> {
         self.program.targets[self.named(name)?].map(|target| target.class)
     }
 
-    /// Index of the class of this name.
+    /// Returns the index of the class of this name.
     pub(crate) fn named(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
 
-    /// True if the class of this name is, or was once, called as the other.
+    /// Returns true if the class of this name has the other name, or has it as an alias.
     pub(crate) fn is_called(&self, name: &str, other: &str) -> bool {
         let is_alias = || self.class(name).is_some_and(|class| class.aliases.contains(&other));
         name == other || is_alias()
     }
 
-    /// The class of a value, if it is registered.
+    /// Returns the class of a value, or `None` if its type is not registered as a struct or an enum.
     #[must_use]
     pub fn class_of(&self, value: &dyn Any) -> Option<&'static Class> {
         self.entry(value).map(|(_, target)| target.class)
     }
 
-    /// True if a type was registered as an implementor of a trait, and not only reached by another one.
+    /// Returns true if the program registered a type as an implementor of a trait, and not only another type reached
+    /// it.
     pub(crate) fn is_registered_as(&self, class: TypeId, of: TypeId) -> bool {
         let known = self.implementor(class, of);
         known.is_some_and(|class| self.program.implementors.contains(&class))
     }
 
-    /// Index of the class of a type that is registered for a trait.
+    /// Returns the index of the class of a type, if the type is registered for a trait.
     pub(crate) fn implementor(&self, class: TypeId, of: TypeId) -> Option<usize> {
         let (index, _) = self.by_type.get(&class)?;
         self.implementors.has(of, *index, class).then_some(*index)
     }
 
-    /// The classes and holders of the objects that can be saved, but for stand-ins, which are
-    /// saved as what they stand for.
+    /// Iterates over the classes and holders of all object types but stand-ins, which are saved as the data that they
+    /// hold.
     pub(crate) fn object_types(&self) -> impl Iterator<Item = (usize, Holder)> {
         let objects = self.objects.iter().map(|entry| (entry.class, entry.kind.holder));
         objects.filter(|(class, _)| self.implementors.stand_in(*class).is_none())
     }
 
-    /// The names of the traits, and the classes that are registered for each, but for stand-ins.
+    /// Iterates over the names of all traits, each with the classes that are registered for it except stand-ins.
     pub(crate) fn trait_classes(&self) -> impl Iterator<Item = (&'static str, Vec<usize>)> {
         self.implementors.traits.values().map(|of| {
             let classes = of.classes.iter().map(|class| class.class);
@@ -436,25 +441,25 @@ impl Registry {
         })
     }
 
-    /// True if values of unknown classes are kept where a trait object stands.
+    /// Returns true if trait objects of this trait keep values of unknown classes.
     pub(crate) fn has_stand_in(&self, of: &str) -> bool {
         self.implementors.by_name(of).is_some_and(|of| of.stand_in.is_some())
     }
 
-    /// The registry with the classes of these traits as objects in a holder, too.
+    /// Returns a copy of the registry in which the classes of these traits can be objects in a holder, too.
     pub(crate) fn with_objects_of(&self, traits: &[&str], holder: Holder) -> Self {
         let mut next = self.clone();
         for of in traits.iter().filter_map(|name| self.implementors.by_name(name)) {
             for class in of.classes.iter().filter(|class| !of.is_stand_in(class.class)) {
                 let entering = Entering::of(&mut next, &mut |types| (class.reach)(holder, types));
-                // One without an empty value cannot be an object.
+                // A class without an empty value cannot be an object, and is left out.
                 drop(entering.and_then(Entering::finish));
             }
         }
         next
     }
 
-    /// Index of the class of a value, and how to reach its fields.
+    /// Returns the index of the class of a value, and the access to its fields.
     pub(crate) fn entry(&self, value: &dyn Any) -> Option<(usize, ProgramClass)> {
         self.by_type.get(&value.type_id()).copied()
     }
@@ -467,26 +472,26 @@ impl Registry {
     note = "an object of a `SaveManager` is shared: put it into an `Rc<RefCell<_>>`; a value of its own is saved by `Saves` or `persist::save`"
 )]
 pub trait Counted: Sized + 'static {
-    /// What it leads to.
+    /// The target type of the pointer.
     type Pointee: ?Sized + Pointee;
 
-    /// Which of the two it is.
+    /// The pointer family: `Rc` or `Arc`.
     #[doc(hidden)]
     type Family: Family<Strong<Self::Pointee> = Self>;
 
-    /// The pointer as one whose type is known at run time only.
+    /// Returns the pointer without its type, which is known only at run time.
     #[doc(hidden)]
     fn share(&self) -> Shared {
         <Self::Pointee as Pointee>::As::share::<Self::Family>(self)
     }
 
-    /// The trait whose trait objects it leads to.
+    /// Returns the trait, if the pointer is to a trait object.
     #[doc(hidden)]
     fn of() -> Option<TypeId> {
         <Self::Pointee as Pointee>::As::pointed().of()
     }
 
-    /// A pointer with its type back.
+    /// Converts a pointer back to its type. Returns `None` for an object of another type.
     #[doc(hidden)]
     fn find(object: &Shared, caster: Option<&dyn Any>) -> Option<Self> {
         <Self::Pointee as Pointee>::As::find::<Self::Family>(object, caster)

@@ -1,4 +1,4 @@
-//! What classes must not be, found when they are registered, before a save could be lost by it.
+//! Checks that refuse classes when they are registered, before a save could lose data because of them.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,13 @@ use crate::reflect::{Body, Class, VariantRecord};
 use crate::schema::{KindSchema, Program};
 use crate::{Error, ErrorKind, Result};
 
-/// What a foreign type is stored as.
-const FOREIGN: &str = "stored in a type of another crate";
+/// The place of a type as which a type of another crate is stored.
+const OTHER_CRATE: &str = "stored in a type of another crate";
 
-/// Refuses a type whose values no visit reaches if they hold what must be visited.
+/// Returns an error for a type in a place that no visit reaches, if its values must be visited.
 pub(super) fn check_unvisited(place: &str, traits: Traits, name: fn() -> String) -> Result<()> {
-    // What is kept there refers to nothing, since the type that had it could not. A `convert` gets no class of the save.
+    // Unknown data in such a place refers to nothing, since its original type could not either. A `convert` gets no
+    // classes of the save, so it cannot contain unknown data.
     let is_refused = match place {
         CONVERTED => traits != Traits::default(),
         _ => traits != Traits { references: traits.references, ..Traits::default() },
@@ -27,7 +28,7 @@ pub(super) fn check_unvisited(place: &str, traits: Traits, name: fn() -> String)
         Traits { references: true, .. } => "a `persist::Unknown`",
         _ => "a class with hooks",
     };
-    let advice = if place == ADAPTED || place == FOREIGN {
+    let advice = if place == ADAPTED || place == OTHER_CRATE {
         "what is stored in place of a field is not there to be connected or to run hooks; keep such parts in fields of their own"
     } else if place == CONVERTED {
         "an older value is not there to be connected or to run hooks; use `alias`, or `version` and `migrate`"
@@ -39,8 +40,8 @@ pub(super) fn check_unvisited(place: &str, traits: Traits, name: fn() -> String)
     Err(error!(ErrorKind::Unsupported, "{} holds {what} and cannot be {place}: {advice}", name()))
 }
 
-/// Finds in the classes from `first` on what a derive would have refused in a table written by hand, and what a derive
-/// cannot know.
+/// Checks the classes from `first` on. Finds mistakes in hand-written tables that the derive would refuse, and mistakes
+/// that a derive cannot see.
 pub(super) fn check_classes(
     program: &Program,
     implementors: &Implementors,
@@ -67,15 +68,16 @@ pub(super) fn check_classes(
             for (i, field) in part.fields.iter().enumerate() {
                 let Some(kind) = program.field_kind(index, variant, i) else { continue };
                 let old = program.old_kinds.get(&(index, variant, i)).map_or(&[][..], |old| old);
-                // Of one that a version is given for, the version tells them apart; and one may say that it is the same.
+                // A `convert` with a version is selected by that version, and one without a function says that nothing
+                // changed.
                 let mut converts = field.converts.iter().zip(old);
                 let same = converts.find(|(from, old)| {
                     from.version.is_none() && from.function.is_some() && *old == kind
                 });
                 let why = if field.keeps_unknown
-                    && let Some(before) = keeper.replace(field.name)
+                    && let Some(known) = keeper.replace(field.name)
                 {
-                    format!("`{before}` holds all that is unknown already; remove one of the two")
+                    format!("`{known}` holds all that is unknown already; remove one of the two")
                 } else if (field.keeps_unknown || part.other) && *kind != KindSchema::Unknown {
                     let attribute = if part.other { "other" } else { "unknown" };
                     format!(
@@ -103,7 +105,7 @@ pub(super) fn check_classes(
     Ok(())
 }
 
-/// Finds a class that is gone for good and there at once.
+/// Returns an error if a class is both registered and declared as removed.
 pub(super) fn check_removed_classes(program: &Program, first: usize) -> Result<()> {
     if program.removed.is_empty() {
         return Ok(());
@@ -112,10 +114,10 @@ pub(super) fn check_removed_classes(program: &Program, first: usize) -> Result<(
     for class in targets.map(|target| target.class) {
         let name = class.name();
         let names = std::iter::once(&*name).chain(class.aliases.iter().copied());
-        if let Some(gone) = names.into_iter().find(|name| program.removed.contains(*name)) {
+        if let Some(old) = names.into_iter().find(|name| program.removed.contains(*name)) {
             return Err(error!(
                 ErrorKind::Unsupported,
-                "`removed_class` says that {gone} is gone, and {name} is registered, which has that name or had it; remove one of the two"
+                "`removed_class` says that {old} is gone, and {name} is registered, which has that name or had it; remove one of the two"
             )
             .in_class(name.clone()));
         }
@@ -123,43 +125,43 @@ pub(super) fn check_removed_classes(program: &Program, first: usize) -> Result<(
     Ok(())
 }
 
-/// True if a value of the kind has an `Unknown` in it, other than in a class.
+/// Returns true if a value of the kind contains an `Unknown`, other than inside a class.
 fn holds_unknown(kind: &KindSchema) -> bool {
     matches!(kind, KindSchema::Unknown) || kind.parts().iter().any(holds_unknown)
 }
 
-/// A name and the older ones of the same field or variant.
+/// The name and the aliases of one field or variant.
 type LiveName = (&'static str, &'static [&'static str]);
 
-/// What is gone for good is not there.
+/// Returns an error if a field or variant is both declared as removed and present.
 fn check_removed(
     class: &Class,
     removed: &[&str],
     live: impl Iterator<Item = LiveName>,
 ) -> Result<()> {
     for (name, aliases) in live {
-        let is_gone = |name: &&str| removed.contains(name);
-        if let Some(gone) = std::iter::once(&name).chain(aliases).find(|name| is_gone(name)) {
-            let why = format!("`{gone}` is `removed` and there at once; remove one of the two");
+        let is_removed = |name: &&str| removed.contains(name);
+        if let Some(old) = std::iter::once(&name).chain(aliases).find(|name| is_removed(name)) {
+            let why = format!("`{old}` is `removed` and there at once; remove one of the two");
             return Err(refused(class, name, &why));
         }
     }
     Ok(())
 }
 
-/// One variant stands for all that the enum does not have, and holds one field at most.
+/// Checks the variants: at most one is `other`, and that one has at most one field.
 fn check_variants(class: &Class) -> Result<()> {
     let Body::Enum(variants) = class.body else { return Ok(()) };
-    if let Some(gone) = class.removed.first()
+    if let Some(old) = class.removed.first()
         && variants.iter().all(|variant| !variant.other)
     {
-        let why = format!("a stored `{gone}` must become some variant; mark one as `other`");
-        return Err(refused(class, gone, &why));
+        let why = format!("a stored `{old}` must become some variant; mark one as `other`");
+        return Err(refused(class, old, &why));
     }
     let mut found: Option<&str> = None;
     for variant in variants.iter().filter(|variant| variant.other) {
-        if let Some(before) = found.replace(variant.name) {
-            let why = format!("`{before}` stands for unknown variants already; remove one `other`");
+        if let Some(known) = found.replace(variant.name) {
+            let why = format!("`{known}` stands for unknown variants already; remove one `other`");
             return Err(refused(class, variant.name, &why));
         }
         if variant.fields.len() > 1 {
@@ -174,7 +176,7 @@ fn check_variants(class: &Class) -> Result<()> {
     check_removed(class, class.removed, live)
 }
 
-/// Every version before the class's own has its step.
+/// Checks that every version before the current one has its migration step.
 fn check_migration(class: &Class) -> Result<()> {
     let (name, version) = (class.name(), class.version);
     let refuse = |why: String| Err(Error::new(ErrorKind::Unsupported, why));
@@ -219,10 +221,10 @@ fn refused(class: &Class, field: &str, why: &str) -> Error {
     Error::new(ErrorKind::Unsupported, why).in_class(class.name()).in_field(field)
 }
 
-/// Refuses an alias of the classes from `first` on that another class has too, as its name or as an alias of its own;
-/// and names that others have as aliases. `owners` has the first class of each alias.
+/// Returns an error if two classes claim one name, as a name or an alias. It checks the aliases of the classes from
+/// `first` on, and the names of all classes if there are new aliases. `owners` has the first class of each alias.
 ///
-/// The order in which the two were registered would decide which of them an old save means.
+/// Otherwise the order of registration would decide to which of the two classes an old save belongs.
 pub(super) fn check_aliases(
     program: &Program,
     first: usize,
@@ -241,11 +243,11 @@ pub(super) fn check_aliases(
     if owners.is_empty() {
         return Ok(());
     }
-    // A new alias may be the name of any class.
+    // A new alias may be the name of a class that was registered earlier.
     let from = if owners.len() > known { 0 } else { first };
     for (index, schema) in program.classes.iter().enumerate().skip(from) {
         let class = class_of(index);
-        // The alias of a generic class is one of all its instances.
+        // An alias of a generic class is an alias of all its instances.
         let generic = class.filter(|class| class.is_generic()).map(Class::base_name);
         for name in [Some(&*schema.name), generic].into_iter().flatten() {
             let Some((alias, owner)) = owners.get_key_value(name) else { continue };
@@ -262,7 +264,7 @@ pub(super) fn check_aliases(
     Ok(())
 }
 
-/// The name of a class in saves and in the program.
+/// Returns the name of a class in saves, with its type in the program.
 fn both(class: &Class) -> String {
     format!("{} ({})", class.name(), class.type_name())
 }

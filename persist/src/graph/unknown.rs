@@ -1,5 +1,5 @@
-//! Values and objects of classes that the program does not have: kept for stand-ins,
-//! with what they refer to, or refused.
+//! Values and objects of unknown classes, which the program does not have: kept for stand-ins with what they refer to,
+//! or refused.
 
 use std::any::TypeId;
 use std::cell::RefCell;
@@ -19,12 +19,12 @@ use crate::schema::{LoadEvent, LocalValue, Stored, length};
 use crate::types::WorldObjects;
 use crate::{ErrorKind, Result};
 
-/// Bytes of a handle.
+/// Bytes of a stored handle: its state, then 8 bytes of its id.
 const HANDLE: usize = 9;
 
 impl Table<'_> {
-    /// Keeps a value of a class that the program does not have, and what it refers to. Returns also how many bytes it
-    /// takes, and how many weak references in it have no target.
+    /// Keeps a value of an unknown class, which is at the start of `bytes`, and requests the objects that it refers to.
+    /// Returns the value, its length in bytes, and how many weak references in it have no target.
     pub(super) fn unknown(
         &mut self,
         class: usize,
@@ -37,9 +37,9 @@ impl Table<'_> {
         let mut parts = Vec::new();
         let mut references = Vec::new();
         let mut handles = Vec::new();
-        let mut meet = |met: LocalValue<'_>, before: usize, after: usize| {
+        let mut visit = |value: LocalValue<'_>, before: usize, after: usize| {
             let (start, end) = (bytes.len() - before, bytes.len() - after);
-            let content = match met {
+            let content = match value {
                 LocalValue::Handle { arena, bits } => {
                     handles.extend(self.handles.arena(arena).map(|arena| (start, arena, bits)));
                     return true;
@@ -58,17 +58,17 @@ impl Table<'_> {
             parts.push(ForeignPart { start, end, content });
             true
         };
-        let length = length(class, &stored, bytes, &self.env.limits, &mut meet)?;
+        let length = length(class, &stored, bytes, &self.env.limits, &mut visit)?;
         let mut dangling = 0;
         for (target, id, weak) in references {
             dangling += usize::from(target.is_none() && id != 0);
             if let Some(record) = target {
-                self.ask_for(record as usize);
+                self.request(record as usize);
             }
             self.waits = true;
             self.references.push(PendingReference::new(target, weak, Within::Cell));
         }
-        let name = self.kept_names.entry(class).or_insert_with(|| {
+        let name = self.unknown_names.entry(class).or_insert_with(|| {
             let class = stored.schema(class);
             class.map_or_else(|| Arc::from(""), |class| Arc::from(&*class.name))
         });
@@ -81,7 +81,8 @@ impl Table<'_> {
             let found = found.inspect_err(|_| self.handles.refused = Some((name, bits)))?;
             let (state, bits) = match found {
                 Remapped::Live(new) => (1, new),
-                // An id of a world has no null: it is dead, in an option too, so that keys stay different.
+                // An id of a world has no null state, so it is dead, in an option too. Otherwise several keys of a map
+                // would become equal.
                 Remapped::Null if arena != TypeId::of::<WorldObjects>() => (0, 0),
                 Remapped::Null | Remapped::Dead => (2, bits),
             };
@@ -91,7 +92,7 @@ impl Table<'_> {
         Ok((UnknownPiece::new(class, bytes, parts), length, dangling))
     }
 
-    /// Like [`unknown`](Self::unknown), of a value that all these bytes are.
+    /// Like [`unknown`](Self::unknown), for a value that takes all of `bytes`.
     pub(super) fn unknown_whole(
         &mut self,
         class: usize,
@@ -102,7 +103,7 @@ impl Table<'_> {
         if left == 0 { Ok((piece, dangling)) } else { Err(left_over(left)) }
     }
 
-    /// The class of this number, whose values are as they are stored.
+    /// Returns the index of the class of this number, if its values are stored as they were saved.
     pub(super) fn as_stored(&self, number: u64) -> Result<usize> {
         let stored = &self.plans.stored;
         let class = number.checked_sub(1).and_then(|class| usize::try_from(class).ok());
@@ -126,33 +127,33 @@ impl Table<'_> {
         ))
     }
 
-    /// Has a record kept whose class the program does not have.
-    pub(super) fn ask_for(&mut self, record: usize) {
+    /// Requests that a record of an unknown class is kept. Does nothing for an object of a known class.
+    pub(super) fn request(&mut self, record: usize) {
         let is_value = self.objects.records.get(record).holder == Holder::VALUE;
-        if self.objects.kinds[record].is_none() && !is_value && self.asked_for.insert(record) {
-            self.late.push_back(record);
+        if self.objects.kinds[record].is_none() && !is_value && self.requested.insert(record) {
+            self.deferred.push_back(record);
         }
     }
 
-    /// Has the stand-in of a trait stand for an object of a class that the program does not
-    /// have.
+    /// Lets the stand-in of a trait represent an object of an unknown class. Returns false if the trait has no stand-in
+    /// for it.
     pub(super) fn stand_in(&mut self, record: u32, of: TraitName) -> Result<bool> {
         let Some(class) = self.registry.implementors().stand_in_of((of.id)()) else {
             return Ok(false);
         };
         let place = record as usize;
-        if self.objects.kinds[place].is_some() || self.asked_for.contains(&place) {
+        if self.objects.kinds[place].is_some() || self.requested.contains(&place) {
             return Ok(false);
         }
         let Some(kind) = self.registry.object(class, self.objects.records.get(place).holder) else {
             return Ok(false);
         };
-        self.ask_for(place);
+        self.request(place);
         self.objects.expect(place, kind)?;
         Ok(true)
     }
 
-    /// A reference to a trait object of a class that is not registered for the trait.
+    /// Handles a reference to an object whose class is not registered for the reference's trait.
     #[cold]
     pub(super) fn unregistered(
         &mut self,
@@ -164,7 +165,7 @@ impl Table<'_> {
         let RecordLocation { class, holder, .. } = self.objects.records.get(record as usize);
         let resolved = self.plans.resolve(class as usize);
         if resolved.is_some_and(|class| self.caster((of.id)(), class).is_some()) {
-            // It is registered, but not in the holder that it has.
+            // The class is registered for the trait, but not in this holder.
             let found = holder.around_class(false, self.name(class));
             bail!(
                 ErrorKind::WrongClass,
@@ -182,12 +183,12 @@ impl Table<'_> {
         Ok(Linked::Unregistered { class: u64::from(class) + 1, error })
     }
 
-    /// Keeps an object of a class that the program does not have, but which something that is kept refers to.
+    /// Keeps an object of an unknown class, which some kept data refers to.
     pub(super) fn keep_object(&mut self, index: usize, payload: &[u8]) -> Result<()> {
         let record = self.objects.records.get(index);
         self.begin(&record);
-        let kept = self.unknown_whole(record.class as usize, payload);
-        let (piece, dangling) = kept.map_err(|error| error.at(record.start as u64))?;
+        let whole = self.unknown_whole(record.class as usize, payload);
+        let (piece, dangling) = whole.map_err(|error| error.at(record.start as u64))?;
         (0..dangling).for_each(|_| self.count(LoadEvent::Dangling));
         let mut unknown = Unknown::from(piece);
         self.tally.add(LoadEvent::Kept, record.class, record.id);
