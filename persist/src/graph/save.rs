@@ -202,7 +202,7 @@ impl<'s> Saver<'s> {
         id: u64,
         writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
-        let number = self.links.foreign_class(&piece.class.schema, piece.class.index)?;
+        let number = self.links.unknown_class(&piece.class.schema, piece.class.index)?;
         writer
             .record(number, as_what, id, &mut self.links, |out| piece.encode(out))
             .map_err(|error| error.in_object(id).in_class(&*piece.class.name))
@@ -407,9 +407,9 @@ impl<'s> Saver<'s> {
 
 /// Shows the value of an object, in a cell or not, unless it stays borrowed or locked for so long.
 fn look_at(shared: &Shared, entry: &ObjectEntry, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
-    shared.object().look(wait, &mut |object| {
+    shared.object().inspect(wait, &mut |object| {
         let mut is_cell = false;
-        (entry.kind.look)(object, wait, &mut |value| {
+        (entry.kind.inspect)(object, wait, &mut |value| {
             is_cell = true;
             look(value);
         });

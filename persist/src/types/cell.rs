@@ -106,8 +106,8 @@ impl<T: Persist + Copy> OpenCell for Cell<T> {
         Ok(())
     }
 
-    fn look(&self, _: Duration, look: &mut dyn FnMut(&dyn Any)) {
-        look(&self.get());
+    fn inspect(&self, _: Duration, inspect: &mut dyn FnMut(&dyn Any)) {
+        inspect(&self.get());
     }
 }
 
@@ -217,9 +217,9 @@ macro_rules! guarded {
                 }
             }
 
-            fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
+            fn inspect(&self, wait: Duration, inspect: &mut dyn FnMut(&dyn Any)) {
                 if let Ok(value) = self.open(wait) {
-                    look(&*value);
+                    inspect(&*value);
                 }
             }
         }
@@ -304,7 +304,7 @@ macro_rules! once {
                 }
                 if visitor.phase() == Phase::Connect {
                     let value = self.take().map(|value| Box::new(value) as Box<dyn Any>);
-                    visitor.put_aside(value);
+                    visitor.defer(value);
                 }
                 Ok(())
             }
@@ -314,14 +314,14 @@ macro_rules! once {
                     return Ok(());
                 }
                 let value = match visitor.phase() {
-                    Phase::Connect => match visitor.take_back::<T>() {
+                    Phase::Connect => match visitor.next_deferred::<T>() {
                         Some(value) => visitor.finish_once(value, T::__visit)?,
                         None => {
-                            visitor.put_aside(None);
+                            visitor.defer(None);
                             None
                         }
                     },
-                    Phase::Seal => visitor.take_back(),
+                    Phase::Seal => visitor.next_deferred(),
                     // Its hooks ran before it was set.
                     Phase::AfterLoad => None,
                     _ => return self.get().map_or(Ok(()), |value| value.__visit_shared(visitor)),

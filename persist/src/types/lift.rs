@@ -9,7 +9,7 @@ use std::hash::{BuildHasher, Hash};
 
 use super::array::collect;
 use crate::ErrorKind;
-use crate::codec::with::{Adapter, Lift, twice};
+use crate::codec::with::{Adapter, Lift, duplicate};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, KeyLinks, Stop, TypeSet, count, is_bulky, unboxed,
 };
@@ -125,22 +125,24 @@ impl<T: 'static, A: Adapter<T>> Adapter<Box<T>> for Box<A> {
 /// Writes a count and the elements, each by `element`.
 fn encode_counted<T, I>(
     items: impl ExactSizeIterator<Item = I>,
-    least: usize,
+    min: usize,
     out: &mut Encoder<'_>,
     element: impl Fn(I, &mut Encoder<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let mut items = items;
     let count = items.len();
     count::encode(count as u64, out)?;
-    out.count_elements::<T>(count, least);
-    out.filled(count, least, |out| {
-        out.nested_in::<T>(|out| out.apart(|out| items.try_for_each(|item| element(item, out))))
+    out.count_elements::<T>(count, min);
+    out.filled(count, min, |out| {
+        out.nested_in::<T>(|out| {
+            out.with_cursor_copy(|out| items.try_for_each(|item| element(item, out)))
+        })
     })
 }
 
 /// Reads a count, and calls `element` for each; before that `reserve` for them all.
 fn decode_counted<T, L>(
-    least: usize,
+    min: usize,
     skips: bool,
     input: &mut Decoder<'_>,
     reserve: impl FnOnce(usize) -> Result<L, Fail>,
@@ -148,7 +150,7 @@ fn decode_counted<T, L>(
 ) -> Result<L, Fail> {
     let field = if skips { input.take_skipping() } else { None };
     let head = input.take(1)?[0];
-    let count = input.elements_with::<T>(head, least)?;
+    let count = input.elements_with::<T>(head, min)?;
     let mut items = reserve(count)?;
     input.nested_in::<T, _>(|input| {
         (0..count).try_for_each(|at| {
@@ -346,7 +348,7 @@ tuples! {
 /// Writes entries in ascending order of their encoded keys, so that equal maps have equal bytes whatever their hasher.
 fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
     entries: impl ExactSizeIterator<Item = (&'k K, V)>,
-    least: usize,
+    min: usize,
     out: &mut Encoder<'_>,
     value: impl Fn(V, &mut Encoder<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
@@ -374,7 +376,7 @@ fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
     if !links.hold_unknown {
         out.add_empty(links.empty_elements());
     }
-    encode_counted::<T, _>(encoded.into_iter(), least, out, |(bytes, key, entry), out| {
+    encode_counted::<T, _>(encoded.into_iter(), min, out, |(bytes, key, entry), out| {
         match links.hold_unknown {
             true => A::encode(key, out)?,
             false => out.bytes(&keys[bytes])?,
@@ -397,7 +399,11 @@ fn decode_entries<K: 'static, V: 'static, A: Adapter<K>, B: Adapter<V>, M>(
         |map, at, input| {
             let key = A::decode(input)?;
             let value = B::decode(input)?;
-            if insert(map, key, value) { Ok(()) } else { Err(twice(A::module(), "key", at, input)) }
+            if insert(map, key, value) {
+                Ok(())
+            } else {
+                Err(duplicate(A::module(), "key", at, input))
+            }
         },
     )
 }
@@ -410,7 +416,7 @@ fn decode_elements<T: 'static, A: Adapter<T>, M>(
 ) -> Result<M, Fail> {
     decode_counted::<T, _>(A::MIN, A::SKIPS, input, reserve, |set, at, input| {
         let item = A::decode(input)?;
-        if insert(set, item) { Ok(()) } else { Err(twice(A::module(), "element", at, input)) }
+        if insert(set, item) { Ok(()) } else { Err(duplicate(A::module(), "element", at, input)) }
     })
 }
 

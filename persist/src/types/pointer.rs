@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::codec::{
     ArcFamily, AsLengthy, Decoder, Encoder, Fail, Family, Lengthy, Linked, Persist, PointTo,
     Pointed, Pointee, Prototypes, RcFamily, ReferenceSlot, Referent, Stop, TypeSet, Unsized,
-    Visitor, count, give,
+    Visitor, count, put_shared,
 };
 use crate::reflect::{Holder, Kind, Pointer, Reference, TypeCode};
 use crate::{ErrorKind, Result};
@@ -146,7 +146,7 @@ macro_rules! pointers {
             }
 
             fn share(&self, place: &mut dyn Any) {
-                give(P::As::share::<$family>(self), place);
+                put_shared(P::As::share::<$family>(self), place);
             }
         }
 
@@ -186,7 +186,7 @@ macro_rules! pointers {
             }
 
             fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
-                P::As::gone::<$family>(prototypes)
+                P::As::dangling::<$family>(prototypes)
             }
 
             #[inline]
@@ -201,8 +201,8 @@ macro_rules! pointers {
                 if let Some(target) = decode_link::<P, $family>(true, input)? {
                     return Ok($strong::downgrade(&target));
                 }
-                match P::As::gone::<$family>(&input.links().prototypes()) {
-                    Ok(gone) => Ok(gone),
+                match P::As::dangling::<$family>(&input.links().prototypes()) {
+                    Ok(weak) => Ok(weak),
                     Err(error) => Err(input.refuse(error)),
                 }
             }
@@ -228,7 +228,7 @@ macro_rules! pointers {
             }
 
             fn dangle(&mut self, prototypes: &Prototypes<'_>) -> Result<()> {
-                *self = P::As::gone::<$family>(prototypes)?;
+                *self = P::As::dangling::<$family>(prototypes)?;
                 Ok(())
             }
         }
@@ -263,7 +263,7 @@ impl Unsized for str {
         Ok(())
     }
 
-    fn look(&self, _: Duration, _: &mut dyn FnMut(&dyn Any)) {}
+    fn inspect(&self, _: Duration, _: &mut dyn FnMut(&dyn Any)) {}
 
     fn pointee(&self, _: Duration) -> Result<TypeId> {
         Ok(TypeId::of::<str>())
@@ -292,7 +292,7 @@ impl<T: Persist> Unsized for [T] {
         super::sequence::visit_each_shared(self, visitor)
     }
 
-    fn look(&self, _: Duration, _: &mut dyn FnMut(&dyn Any)) {}
+    fn inspect(&self, _: Duration, _: &mut dyn FnMut(&dyn Any)) {}
 
     fn pointee(&self, _: Duration) -> Result<TypeId> {
         Ok(TypeId::of::<[T]>())
