@@ -41,9 +41,11 @@ pub trait Reflect: Persist {
     #[doc(hidden)]
     const __ROWS: &'static [&'static [FieldCodec]];
 
-    /// Writes a field that a save lacks or holds as an older type. With `from`, the bytes are an older value, which a
-    /// function of the field's `convert` turns into the field: the function of that number, or the field's `sample` for
-    /// the number [`SAMPLE`]. Without `from`, the field's default is written.
+    /// Writes a field that a save lacks or holds as an older type.
+    ///
+    /// With `from`, the decoder holds an older value. A function of the field's `convert`, chosen by the number,
+    /// converts it to the field. The number [`SAMPLE`] writes the field's `sample`. Without `from`, the field's default
+    /// is written.
     ///
     /// # Errors
     ///

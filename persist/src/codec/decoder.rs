@@ -435,7 +435,7 @@ pub(crate) enum Implementor<'l> {
 pub(crate) struct Pointing {
     /// True if the reference does not keep its target alive.
     pub weak: bool,
-    /// What the pointer's type says of the target.
+    /// The pointer's type, as far as it restricts the target.
     pub pointed: Pointed,
     /// Where the reference is in the object that holds it.
     pub within: Within,

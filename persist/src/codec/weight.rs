@@ -1,13 +1,13 @@
 //! The weight of values in memory, for limits.
 
-/// Returns as how many elements an element without bytes counts: one for every 64 bytes of its size. This bounds the
-/// memory that a few bytes of a save can request.
+/// Returns as how many elements an element without bytes counts: as one, and as one more for every 64 bytes of its
+/// size. This bounds the memory that a few bytes of a save can request.
 pub(super) const fn weight<T>() -> usize {
     1 + size_of::<T>() / 64
 }
 
-/// Returns the memory of `count` elements in bytes, if they are large for at least `min` bytes each in a save: an
-/// absent `Option` of a large type is one byte.
+/// Returns the memory of `count` elements in bytes, if they are large for at least `min` bytes each in a save. For
+/// example, an absent `Option` of a large type is one byte.
 #[inline(always)]
 pub(super) fn large<T>(count: usize, min: usize) -> Option<u64> {
     is_large_for::<T>(min).then(|| (count as u64).saturating_mul(size_of::<T>() as u64))

@@ -75,7 +75,7 @@ impl ByteRun<'_> {
     }
 }
 
-/// The windows that an encode has not used yet.
+/// The windows that are free for an encode.
 ///
 /// They lie in a table of fixed length, so that an encode can borrow the following windows while it writes to the
 /// previous ones.
