@@ -1,6 +1,7 @@
-//! Containers as adapters: how a container is stored whose parts are stored through adapters of their own.
+//! Containers as adapters: they store their parts by adapters of their own.
 //!
-//! Kind and bytes are those of the same container of what is stored: a `Vec<Option<m>>` is a `Vec<Option<m::Stored>>`.
+//! Kind and bytes are those of the same container of the stored parts: a `Vec<Option<m>>` is stored as a
+//! `Vec<Option<m::Stored>>`.
 
 use std::collections::{
     BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque, btree_map, hash_map,
@@ -37,7 +38,7 @@ lifts! {
     [K, V, S, A, B, C] HashMap<K, V, S> as HashMap<A, B, C>: 1 V;
 }
 
-/// The items that tell what a container of these parts is.
+/// Expands to the items that describe a container of these parts.
 macro_rules! described {
     ($kind:expr, $name:literal; $($part:ident: $adapter:ident),+) => {
         fn kind() -> Kind {
@@ -140,7 +141,7 @@ fn encode_counted<T, I>(
     })
 }
 
-/// Reads a count, and calls `element` for each; before that `reserve` for them all.
+/// Reads a count, calls `reserve` for all elements, and then `element` for each.
 fn decode_counted<T, L>(
     min: usize,
     skips: bool,
@@ -167,13 +168,13 @@ fn decode_counted<T, L>(
     Ok(items)
 }
 
-/// Reads elements into a `Vec`, over those that it has.
+/// Reads elements into a `Vec`, over its existing elements.
 fn decode_list<T: 'static, A: Adapter<T>>(
     list: &mut Vec<T>,
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
     let reserve = |count: usize| {
-        // An element that is skipped has no place in it.
+        // A skipped element has no place in the list.
         list.truncate(if A::SKIPS { 0 } else { count });
         list.try_reserve_exact(count - list.len()).map_err(|_| Fail::Limit)?;
         Ok(list)
@@ -190,7 +191,7 @@ fn decode_list<T: 'static, A: Adapter<T>>(
     .map(drop)
 }
 
-/// Lists: how a list becomes a `Vec` and a `Vec` the list.
+/// Expands to the adapters of lists, which are converted from and to a `Vec`.
 macro_rules! lists {
     ($($list:ident $name:literal;)*) => {$(
         impl<T: 'static, A: Adapter<T>> Adapter<$list<T>> for $list<A> {
@@ -218,14 +219,14 @@ macro_rules! lists {
     )*};
 }
 
-// To collect a `Vec` or `VecDeque` from the iterator of a `Vec` takes its memory over.
+// Collecting a `Vec` or `VecDeque` from the iterator of a `Vec` reuses its memory.
 lists! {
     Vec "Vec<{}>";
     VecDeque "VecDeque<{}>";
     LinkedList "LinkedList<{}>";
 }
 
-/// `[m]` in a lift: an array of any length.
+/// Stores an array of any length: `[m]` in the attribute `with`.
 pub struct Items<A>(std::marker::PhantomData<A>);
 
 impl<T, A, const N: usize> Lift<[T; N], 0> for Items<A> {
@@ -385,7 +386,7 @@ fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
     })
 }
 
-/// Reads entries, which `insert` puts into the map; it is false for a key that is there.
+/// Reads entries, which `insert` puts into the map. It returns false for a duplicate key.
 fn decode_entries<K: 'static, V: 'static, A: Adapter<K>, B: Adapter<V>, M>(
     input: &mut Decoder<'_>,
     reserve: impl FnOnce(usize) -> Result<M, Fail>,
@@ -408,7 +409,7 @@ fn decode_entries<K: 'static, V: 'static, A: Adapter<K>, B: Adapter<V>, M>(
     )
 }
 
-/// Reads elements, which `insert` puts into the set; it is false for one that is there.
+/// Reads elements, which `insert` puts into the set. It returns false for a duplicate.
 fn decode_elements<T: 'static, A: Adapter<T>, M>(
     input: &mut Decoder<'_>,
     reserve: impl FnOnce(usize) -> Result<M, Fail>,
@@ -420,7 +421,7 @@ fn decode_elements<T: 'static, A: Adapter<T>, M>(
     })
 }
 
-/// The hasher of the adapter means nothing, so that `with = "HashMap<_, m>"` fits maps of any.
+/// The hasher of the adapter is ignored, so that `with = "HashMap<_, m>"` fits maps with any hasher.
 impl<K, V, S, A, B, C> Adapter<HashMap<K, V, S>> for HashMap<A, B, C>
 where
     K: Eq + Hash + 'static,
@@ -456,7 +457,7 @@ where
     }
 }
 
-/// In the order of the map, whatever its keys are stored as.
+/// Stored in the order of the map, whatever its keys are stored as.
 impl<K: Ord + 'static, V: 'static, A: Adapter<K>, B: Adapter<V>> Adapter<BTreeMap<K, V>>
     for BTreeMap<A, B>
 {
@@ -512,7 +513,7 @@ where
     }
 }
 
-/// In the order of the set, whatever its elements are stored as.
+/// Stored in the order of the set, whatever its elements are stored as.
 impl<T: Ord + 'static, A: Adapter<T>> Adapter<BTreeSet<T>> for BTreeSet<A> {
     const MIN: usize = 1;
 

@@ -13,7 +13,7 @@ use crate::codec::{
 use crate::reflect::{Holder, Kind, Pointer, Reference, TypeCode};
 use crate::{ErrorKind, Result};
 
-/// The kind of a pointer to a `P`.
+/// Returns the kind of a pointer to a `P`.
 fn kind<P: ?Sized + Pointee>(pointer: Pointer, weak: bool) -> Kind {
     let holder = Holder::new(pointer, P::CELL);
     Kind::Reference(Reference { holder, weak, target: P::As::target() })
@@ -23,7 +23,7 @@ fn name<P: ?Sized + Pointee>(pointer: Pointer, weak: bool) -> String {
     kind::<P>(pointer, weak).to_string()
 }
 
-/// Writes the id of the object at `address`, to which the pointer is a `P`.
+/// Writes the id of the object at `address`, the target of a pointer to a `P`.
 #[inline]
 fn encode_link<P: ?Sized + Pointee>(
     address: usize,
@@ -35,7 +35,7 @@ fn encode_link<P: ?Sized + Pointee>(
     count::encode(id, out)
 }
 
-/// A pointer of the target's type; the reference itself is set aside.
+/// Reads a pointer of the target's type; the reference itself is set aside.
 #[inline]
 fn decode_link<P: ?Sized + Pointee, F: Family>(
     weak: bool,
@@ -53,7 +53,7 @@ fn decode_link<P: ?Sized + Pointee, F: Family>(
     decode_other::<P, F>(id, weak, input)
 }
 
-/// A reference to a trait object, or one that leads nowhere or to something of another type.
+/// Resolves a reference to a trait object, a dangling one, or one to an object of another type.
 #[inline(never)]
 fn decode_other<P: ?Sized + Pointee, F: Family>(
     id: u64,
@@ -82,15 +82,15 @@ fn decode_other<P: ?Sized + Pointee, F: Family>(
 
 /// The object is there, but not where such a pointer leads.
 #[cold]
-fn wrong(id: u64, wanted: &str, input: &mut Decoder<'_>) -> Fail {
+fn wrong(id: u64, expected: &str, input: &mut Decoder<'_>) -> Fail {
     let found = input.links().describe(id);
     input.refuse(error!(
         ErrorKind::WrongClass,
-        "the reference is to object #{id}, {found}, where {wanted} is expected"
+        "the reference is to object #{id}, {found}, where {expected} is expected"
     ))
 }
 
-/// The target of a slot, with its type back.
+/// Returns the typed pointer to the target of a slot.
 #[inline]
 fn find<P: ?Sized + Pointee, F: Family>(
     object: &dyn Any,
@@ -166,7 +166,7 @@ macro_rules! pointers {
             }
         }
 
-        /// It does not make its target part of the save; 0 if the target is gone.
+        /// A weak pointer does not make its target part of the save. It is stored as 0 if its target was dropped.
         impl<P: ?Sized + Pointee> Persist for $weak {
             const __MIN: usize = 1;
             const __LEAF: bool = false;
@@ -233,7 +233,7 @@ macro_rules! pointers {
             }
         }
 
-        // A pointer to a pointer.
+        // A pointer may point to a pointer.
         impl<P: ?Sized + Pointee> Pointee for $strong<P> {
             type As = Self;
         }
