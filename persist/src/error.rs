@@ -62,7 +62,7 @@ pub enum ErrorKind {
     TooDeep,
     /// A size exceeds one of the [`Limits`](crate::Limits).
     TooLarge,
-    /// The type cannot have the stored value.
+    /// A stored value is not valid for its type.
     InvalidValue,
     /// The save lacks a field of the program, which has no default.
     MissingField,

@@ -10,6 +10,7 @@ pub(crate) fn is_near(old: &str, new: &str) -> bool {
     };
     let (old, new) = (plain(old), plain(new));
     let (short, long) = if old.len() < new.len() { (&old, &new) } else { (&new, &old) };
+    // A name of one or two letters, or of digits, is near to almost every name, so only an equal one counts.
     if short.len() < 3 || short.iter().all(|c| c.is_numeric()) {
         return old == new && !old.is_empty();
     }

@@ -35,7 +35,7 @@ pub struct Buffer {
     first: Vec<u8>,
     /// The windows after the first one, reused for the next value. Empty until one is needed.
     table: Vec<Window>,
-    /// How many windows of `table` hold bytes.
+    /// Number of windows of `table` that hold bytes.
     used: usize,
     len: usize,
 }
@@ -241,7 +241,7 @@ pub(crate) fn encode_parts(
     })
 }
 
-/// Decodes a value from `bytes`, which it must use up.
+/// Decodes a value from `bytes`. The value must use up all of them.
 ///
 /// # Errors
 ///
@@ -254,7 +254,7 @@ pub fn decode<T: Persist>(bytes: &[u8]) -> Result<T> {
     whole(bytes, |input| input.value())
 }
 
-/// Decodes a value from `bytes` into an existing one, which keeps its allocations. The value must use up all bytes.
+/// Decodes a value from `bytes` into an existing one, which keeps its allocations. The value must use up all of them.
 ///
 /// # Errors
 ///

@@ -23,7 +23,7 @@ use crate::reflect::{Kind, TypeCode};
     note = "if the type is yours, add `#[derive(Persist)]` to it, or `#[persist::dynamic]` to its trait"
 )]
 pub trait CellContent: 'static {
-    /// The marker whose impls store the content: [`AsCell`] for a value, `AsTrait` for a trait object.
+    /// The marker whose impls store the content: `AsCell` for a value, `AsTrait` for a trait object.
     type As: BoxOf<Self> + PointTo<RefCell<Self>> + PointTo<Mutex<Self>> + PointTo<RwLock<Self>>;
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn head(count: u64) -> u8 {
     if count <= SHORT { count as u8 } else { long_head(count) }
 }
 
-/// A function of its own, since most lengths of texts are short.
+/// Returns the first byte of a long count. It is a function of its own, since most lengths of texts are short.
 #[cold]
 #[inline(never)]
 fn long_head(count: u64) -> u8 {

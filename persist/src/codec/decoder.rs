@@ -317,8 +317,9 @@ pub(crate) trait LoadLinks {
     /// Sets a reference to `id` aside for the connecting pass, and returns an object of its target's type.
     fn link(&mut self, id: u64, pointing: Pointing) -> Result<Linked<'_>>;
 
-    /// A fast path of [`link`](Self::link) for a pointer to a `pointee`; `None` means that `link` must be called. If
-    /// the returned object is of another type, the caller calls [`unlink`](Self::unlink) and then [`link`](Self::link).
+    /// Resolves a pointer to a `pointee` without the checks of [`link`](Self::link). `None` means that `link` must be
+    /// called. If the returned object is of another type, the caller calls [`unlink`](Self::unlink) and then
+    /// [`link`](Self::link).
     fn plain_link(
         &mut self,
         id: u64,
@@ -437,7 +438,7 @@ pub(crate) struct Pointing {
     pub weak: bool,
     /// The pointer's type, as far as it restricts the target.
     pub pointed: Pointed,
-    /// Where the reference is in the object that holds it.
+    /// The place of the reference in the object that holds it.
     pub within: Within,
 }
 

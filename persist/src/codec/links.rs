@@ -14,7 +14,7 @@ pub(crate) struct Link {
     pub weak: bool,
     /// True if the pointer says that its target is [of one type](Pointed::At).
     pub typed: bool,
-    /// Where the reference is in the object that holds it.
+    /// The place of the reference in the object that holds it.
     pub within: Within,
 }
 
@@ -56,20 +56,21 @@ impl Pointed {
     }
 }
 
-/// Where a reference is in the object that holds it.
+/// The place of a reference in the object that holds it, as far as cells decide how it can be changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Within {
-    /// Outside of cells: only `&mut` reaches it.
+    /// Outside of cells, where only `&mut` reaches it.
     #[default]
     Bare,
-    /// In a cell that can be set once.
+    /// Inside of a cell that can be set once.
     Once,
-    /// In a cell that can be changed through `&`.
+    /// Inside of a cell that can be changed through `&`.
     Cell,
 }
 
 impl Within {
-    /// Returns where a reference is that lies in the place `inner` inside of this one.
+    /// Returns the place of a reference that lies in the place `inner` inside of this one. A cell that can be set once
+    /// changes nothing inside of another cell.
     #[must_use]
     pub(crate) fn then(self, inner: Self) -> Self {
         if inner == Self::Once && self != Self::Bare { self } else { inner }

@@ -89,7 +89,7 @@ use crate::reflect::{Kind, TypeCode};
     note = "if it is a field that need not be saved, mark it `#[persist(skip)]`; if its type is another crate's, enable the feature of `persist` for that crate, or write `#[persist(with = module)]`; an `Entity` of Bevy or hecs has `with = entity` of `persist_bevy` or `persist_hecs`, and in an option `with = \"Option<entity>\"`"
 )]
 pub trait Persist: Sized + 'static {
-    /// Returns the meaning of the bytes.
+    /// Returns the kind of the type, which says what its bytes mean.
     fn persist_kind() -> Kind;
 
     /// Creates an empty value, to be filled.
@@ -546,7 +546,7 @@ pub trait Persist: Sized + 'static {
 
     // The compact form. A type without integers has only its usual form.
 
-    /// Returns the meaning of the bytes of the compact form.
+    /// Returns the kind of the compact form.
     #[doc(hidden)]
     fn __compact_kind() -> Kind {
         Self::persist_kind()

@@ -55,7 +55,8 @@ pub fn decode_list<T: Persist + PodBlock>(
     })
 }
 
-/// The memory is not set to zero first, which would go through it twice.
+/// Reads values that are not aligned in the bytes. The memory is not set to zero first, which would go through it
+/// twice.
 fn unaligned<T: PodBlock>(bytes: &[u8]) -> Vec<T> {
     if bytes.len() < size_of::<T>() * GROUP {
         let items = bytes.chunks_exact(size_of::<T>());

@@ -553,8 +553,9 @@ impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
         }
     }
 
-    /// Empty values of several types may share an allocation of the standard library. So each type gets an odd number,
-    /// which is the address of no object.
+    /// Returns the address of the target, or an odd number for an empty one. Empty values of several types may share an
+    /// allocation of the standard library. An odd number for each type distinguishes them, and is the address of no
+    /// object.
     fn address(target: &P) -> usize {
         let address = std::ptr::from_ref(target).cast::<()>().addr();
         if size_of_val(target) > 0 {

@@ -146,7 +146,7 @@ fn are_ends_equal<const N: usize>(a: &[u8], b: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// The naive twin, for comparison: the standard library on the exact slice.
+    /// Decodes with the standard library on the exact slice, as the naive twin for comparison.
     fn naive(bytes: &[u8]) -> Option<String> {
         std::str::from_utf8(bytes).ok().map(str::to_owned)
     }

@@ -115,7 +115,7 @@ impl Persist for Unknown {
         if visitor.leaves_cells() { Ok(()) } else { self.__visit_shared(visitor) }
     }
 
-    /// The save does not say which of the references lay in cells, so all of them count as in cells.
+    /// Visits all references. The save does not say which of them lay in cells, so all count as in cells.
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         let mut dropped = Vec::new();
         for piece in &self.pieces {

@@ -55,7 +55,7 @@ pub(crate) trait VisitLinks {
         Ok(())
     }
 
-    /// Takes over the content of a cell that can be set once, when the visit reaches the cell.
+    /// Sets aside the content of a cell that can be set once, when the visit reaches the cell.
     fn defer(&mut self, content: Option<Box<dyn Any>>) {
         let _ = content;
     }
@@ -119,7 +119,7 @@ impl<'a> Visitor<'a> {
         self.links.prototypes()
     }
 
-    /// Sets the content of a cell aside that can be set once.
+    /// Sets aside the content of a cell that can be set once.
     pub(crate) fn defer(&mut self, content: Option<Box<dyn Any>>) {
         self.links.defer(content);
     }

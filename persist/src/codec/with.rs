@@ -115,7 +115,7 @@ pub trait Adapter<T: 'static>: Sized + 'static {
     /// True if an element that cannot be loaded is skipped.
     const SKIPS: bool = false;
 
-    /// Returns the meaning of the bytes.
+    /// Returns the kind of the stored type, which says what its bytes mean.
     fn kind() -> Kind;
 
     /// Returns the name of the stored type, as part of the name of a generic class.

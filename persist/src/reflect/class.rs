@@ -46,7 +46,7 @@ pub struct Class {
     /// Source of the empty value.
     #[doc(hidden)]
     pub prototype: Prototype,
-    /// How records of older versions are migrated to this one.
+    /// The functions that migrate records of older versions to this one.
     #[doc(hidden)]
     pub migration: MigrationSteps,
     type_id: fn() -> TypeId,
@@ -84,7 +84,7 @@ pub struct VariantRecord {
     pub aliases: &'static [&'static str],
     /// The fields of the variant; their `offset` is `None`.
     pub fields: &'static [FieldRecord],
-    /// True if it stands for stored variants that the program does not have.
+    /// True if the variant takes the place of stored variants that the program lacks.
     pub other: bool,
     /// Names of removed fields of the variant, which older saves may hold.
     pub removed: &'static [&'static str],

@@ -168,6 +168,7 @@ impl<'r, 'a> Reading<'r, 'a> {
     #[inline]
     fn name(&mut self) -> Result<&'a str, SerdeError> {
         let bytes = self.bytes()?;
+        // The length and two bytes distinguish most field names; Fibonacci hashing spreads them over the table.
         let [first, .., last] = *bytes else { return self.checked(bytes) };
         let hash = u32::from_le_bytes([first, last, (bytes.len() as u64).to_le_bytes()[0], 0]);
         let place = hash.wrapping_mul(0x9e37_79b1) as usize >> 16 & (NAMES - 1);

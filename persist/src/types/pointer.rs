@@ -80,7 +80,7 @@ fn decode_other<P: ?Sized + Pointee, F: Family>(
     }
 }
 
-/// The object is there, but not where such a pointer leads.
+/// Refuses a reference to an object to which such a pointer cannot lead.
 #[cold]
 fn wrong(id: u64, expected: &str, input: &mut Decoder<'_>) -> Fail {
     let found = input.links().describe(id);

@@ -76,7 +76,8 @@ fn encode_rest<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Sto
     encode_tail::<Same, T>(items.len(), out, |out| T::__encode_slice(items, out))
 }
 
-/// Compiled once for each type of element, however many lists of it there are.
+/// Writes the elements of a list, after its head. Compiled once for each type of element, however many lists of it
+/// there are.
 #[inline(never)]
 fn encode_called<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
     encode_rest(items, out)

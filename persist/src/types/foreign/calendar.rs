@@ -103,7 +103,7 @@ pub struct CivilTime {
     pub hour: u8,
     pub minute: u8,
     pub second: u8,
-    /// In a leap second, a thousand million is added.
+    /// Nanoseconds; in a leap second, a thousand million more.
     pub nanosecond: u32,
 }
 

@@ -119,12 +119,12 @@ pub trait StoredAs: Sized + 'static {
     /// The type whose bytes are stored.
     type Stored: Persist;
 
-    /// Returns the meaning of the bytes.
+    /// Returns the kind of the stored type.
     fn kind() -> Kind {
         Self::Stored::persist_kind()
     }
 
-    /// Returns the meaning of the bytes of its compact form.
+    /// Returns the kind of the compact form.
     fn compact_kind() -> Kind {
         Self::Stored::__compact_kind()
     }

@@ -1,6 +1,6 @@
 //! `nalgebra`: vectors, points and translations are arrays of their parts, quaternions `[x, y, z, w]`, complex numbers
-//! `[re, im]`, and matrices arrays of their columns. An isometry is its translation and its rotation. Vectors and matrices
-//! whose size is known at run time are lists, matrices after their numbers of rows and columns.
+//! `[re, im]`, and matrices arrays of their columns. An isometry is its translation and its rotation. Vectors and
+//! matrices whose size is known at run time are lists; a matrix also has its numbers of rows and columns first.
 //!
 //! A value that must have the norm 1 is refused if the norm is off by one percent, which no sum of rounding errors
 //! reaches.
