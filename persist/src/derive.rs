@@ -294,8 +294,8 @@ pub use persist_derive::Persist;
 ///
 /// A trait object may be in a `Box`, or behind `Rc`, `Arc` and the `Weak` of each; behind a pointer it may also be in a
 /// `RefCell`, `Mutex` or `RwLock`. `dyn Item`, `dyn Item + Send` and `dyn Item + Send + Sync` are three different
-/// traits in a save, and classes are registered for each that the program uses: `register_as::<Sword, dyn Item +
-/// Send>()`.
+/// traits in a save, and classes are registered for each that the program uses:
+/// `register_as::<Sword, dyn Item + Send>()`.
 ///
 /// Loading a value whose class is not registered for the trait is an error. In an `Option` the value becomes `None`,
 /// and the report of the load says so.

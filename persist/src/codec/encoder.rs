@@ -322,7 +322,7 @@ impl<'a> Encoder<'a> {
     /// Encodes with a copy of the cursor. Code that is not inlined then takes the address of the copy, and the cursor
     /// itself stays in registers.
     #[inline(always)]
-    pub(crate) fn with_cursor_copy(
+    pub(crate) fn fork(
         &mut self,
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {

@@ -1,5 +1,5 @@
-//! The interface between the codec and the save around it: links, references and prototypes. Objects pass it as `dyn
-//! Any`; the calling code knows their types.
+//! The interface between the codec and the save around it: links, references and prototypes. Objects pass it as
+//! `dyn Any`; the calling code knows their types.
 
 use std::any::{Any, TypeId};
 use std::fmt;

@@ -692,7 +692,7 @@ pub(super) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Res
             }
         })?;
     } else {
-        out.with_cursor_copy(|out| {
+        out.fork(|out| {
             items.iter().try_for_each(|item| {
                 if Inline::<T>::IN_LIST { encode_row(item, out) } else { out.value(item) }
             })

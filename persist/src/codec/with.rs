@@ -1,9 +1,9 @@
 //! Adapters: fields that are stored as another type.
 //!
 //! An adapter is a type that stores a `T` as another type. The derive builds one for each field with `with`,
-//! `with_iter` or `via`. `#[persist(with = "HashMap<_, Option<m>>")]` becomes `HashMap<Same, Option<Through<marker of
-//! m>>>`. The containers of the standard library are adapters themselves (`types/lift.rs`), around the adapters of
-//! their content.
+//! `with_iter` or `via`. `#[persist(with = "HashMap<_, Option<m>>")]` becomes
+//! `HashMap<Same, Option<Through<marker of m>>>`. The containers of the standard library are adapters themselves
+//! (`types/lift.rs`), around the adapters of their content.
 
 use std::any::{Any, TypeId, type_name};
 use std::borrow::Borrow;
@@ -567,7 +567,7 @@ fn refused(name: &str, error: &dyn Display, input: &mut Decoder<'_>) -> Fail {
 /// Returns the failure of a key or element that becomes equal to an earlier one. Indices begin at 0.
 #[cold]
 #[inline(never)]
-pub(crate) fn duplicate(
+pub(crate) fn clash(
     module: Option<&str>,
     what: &str,
     index: usize,
@@ -594,7 +594,7 @@ pub fn put_each<S: Persist, I: ExactSizeIterator<Item: Borrow<S>>>(
     count::encode_tail(count as u64, out)?;
     out.count_elements::<S>(count, S::__MIN);
     let elements = |out: &mut Encoder<'_>| {
-        out.with_cursor_copy(|out| {
+        out.fork(|out| {
             let mut items = items;
             items.try_for_each(|item| match left.checked_sub(1) {
                 Some(after) => {

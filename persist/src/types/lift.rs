@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, Hash};
 
 use super::array::collect;
 use crate::ErrorKind;
-use crate::codec::with::{Adapter, Lift, duplicate};
+use crate::codec::with::{Adapter, Lift, clash};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, KeyLinks, Stop, TypeSet, count, is_bulky, unboxed,
 };
@@ -135,9 +135,7 @@ fn encode_counted<T, I>(
     count::encode(count as u64, out)?;
     out.count_elements::<T>(count, min);
     out.filled(count, min, |out| {
-        out.nested_in::<T>(|out| {
-            out.with_cursor_copy(|out| items.try_for_each(|item| element(item, out)))
-        })
+        out.nested_in::<T>(|out| out.fork(|out| items.try_for_each(|item| element(item, out))))
     })
 }
 
@@ -400,11 +398,7 @@ fn decode_entries<K: 'static, V: 'static, A: Adapter<K>, B: Adapter<V>, M>(
         |map, at, input| {
             let key = A::decode(input)?;
             let value = B::decode(input)?;
-            if insert(map, key, value) {
-                Ok(())
-            } else {
-                Err(duplicate(A::module(), "key", at, input))
-            }
+            if insert(map, key, value) { Ok(()) } else { Err(clash(A::module(), "key", at, input)) }
         },
     )
 }
@@ -417,7 +411,7 @@ fn decode_elements<T: 'static, A: Adapter<T>, M>(
 ) -> Result<M, Fail> {
     decode_counted::<T, _>(A::MIN, A::SKIPS, input, reserve, |set, at, input| {
         let item = A::decode(input)?;
-        if insert(set, item) { Ok(()) } else { Err(duplicate(A::module(), "element", at, input)) }
+        if insert(set, item) { Ok(()) } else { Err(clash(A::module(), "element", at, input)) }
     })
 }
 

@@ -32,7 +32,7 @@ pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
 pub(super) type MapEntry<K, V> = (K, V);
 
 /// Returns the fewest bytes of an entry.
-pub(super) const fn min_entry_size<C: Adapter<K> + Adapter<V>, K: 'static, V: 'static>() -> usize {
+pub(super) const fn min_size<C: Adapter<K> + Adapter<V>, K: 'static, V: 'static>() -> usize {
     <C as Adapter<K>>::MIN + <C as Adapter<V>>::MIN
 }
 
@@ -174,10 +174,10 @@ pub(super) fn encode_hashed<'m, C: Adapter<K> + Adapter<V>, K: Persist, V: Persi
 ) -> Result<(), Stop> {
     let count = entries.len();
     count::encode_tail(count as u64, out)?;
-    out.count_elements::<MapEntry<K, V>>(count, min_entry_size::<C, K, V>());
+    out.count_elements::<MapEntry<K, V>>(count, min_size::<C, K, V>());
     let encoded = Encoded::new::<C>(entries, &out.env_inside::<MapEntry<K, V>>())
         .map_err(|error| out.refuse(error))?;
-    out.filled(count, min_entry_size::<C, K, V>(), |out| {
+    out.filled(count, min_size::<C, K, V>(), |out| {
         encoded.write::<C, MapEntry<K, V>>(out, |value, out| C::encode(*value, out))
     })
 }
@@ -196,7 +196,7 @@ where
     V: Persist,
     M: Default,
 {
-    let count = input.elements_with::<MapEntry<K, V>>(head[0], min_entry_size::<C, K, V>())?;
+    let count = input.elements_with::<MapEntry<K, V>>(head[0], min_size::<C, K, V>())?;
     let mut map = M::default();
     if !reserve(&mut map, count) {
         return Err(Fail::Limit);
@@ -305,8 +305,8 @@ pub(super) fn encode_entries<'v, C: Adapter<K> + Adapter<V>, K: Persist, V: Pers
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     count::encode_tail(len as u64, out)?;
-    out.count_elements::<MapEntry<K, V>>(len, min_entry_size::<C, K, V>());
-    out.filled(len, min_entry_size::<C, K, V>(), |out| {
+    out.count_elements::<MapEntry<K, V>>(len, min_size::<C, K, V>());
+    out.filled(len, min_size::<C, K, V>(), |out| {
         out.nested_in::<MapEntry<K, V>>(|out| {
             for (key, value) in entries {
                 C::encode(key.borrow(), out)?;
@@ -338,7 +338,7 @@ pub(super) fn decode_entries<C: Adapter<K> + Adapter<V>, K: Persist, P: Ord, V: 
     input: &mut Decoder<'_>,
     place: fn(K) -> P,
 ) -> Result<Vec<(P, V)>, Fail> {
-    let count = input.elements_with::<MapEntry<K, V>>(head[0], min_entry_size::<C, K, V>())?;
+    let count = input.elements_with::<MapEntry<K, V>>(head[0], min_size::<C, K, V>())?;
     let start = input.links().pending();
     let mut entries: Vec<(P, V)> = Vec::new();
     // Ranges of the references of each entry.

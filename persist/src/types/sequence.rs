@@ -40,7 +40,7 @@ pub(super) fn encode_compact<'t, T: Persist>(
     let mut items = items;
     out.take(1)?[0] = count::head(items.len() as u64);
     encode_tail::<Compact, T>(items.len(), out, |out| {
-        out.with_cursor_copy(|out| items.try_for_each(|item| item.__encode_compact(out)))
+        out.fork(|out| items.try_for_each(|item| item.__encode_compact(out)))
     })
 }
 

@@ -100,10 +100,9 @@ impl Persist for SystemTime {
         let (seconds, nanos) = match self.duration_since(SystemTime::UNIX_EPOCH) {
             Ok(after) => (i64::try_from(after.as_secs()).unwrap_or(i64::MAX), after.subsec_nanos()),
             Err(error) => {
-                let until_epoch = error.duration();
-                let seconds =
-                    i64::try_from(until_epoch.as_secs()).map_or(i64::MIN, |seconds| -seconds);
-                match until_epoch.subsec_nanos() {
+                let until = error.duration();
+                let seconds = i64::try_from(until.as_secs()).map_or(i64::MIN, |seconds| -seconds);
+                match until.subsec_nanos() {
                     0 => (seconds, 0),
                     nanos => (seconds.saturating_sub(1), NANOS_PER_SECOND - nanos),
                 }

@@ -1,4 +1,4 @@
-//! `indexmap`: stored as maps and sets, in insertion order.
+//! `indexmap`: stored as maps and sets, in the order of their entries.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -65,8 +65,7 @@ where
     V: Persist,
     S: BuildHasher + Default,
 {
-    let count =
-        input.elements_with::<map::MapEntry<K, V>>(head[0], map::min_entry_size::<C, K, V>())?;
+    let count = input.elements_with::<map::MapEntry<K, V>>(head[0], map::min_size::<C, K, V>())?;
     let mut map = IndexMap::with_hasher(S::default());
     map.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
     input.nested_in::<map::MapEntry<K, V>, _>(|input| {
