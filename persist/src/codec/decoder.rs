@@ -244,6 +244,7 @@ impl<'a> Decoder<'a> {
     ) -> Result<(), Fail> {
         let Some(field) = field else { return Err(fail) };
         let reported = self.error.take();
+        // Any other failure is damage or a limit, and skipping the element would hide it.
         let may_skip = match fail {
             Fail::Value | Fail::Unregistered => true,
             Fail::Refused => reported.as_ref().is_some_and(|error| is_of_value(error.kind())),

@@ -142,6 +142,7 @@ impl<'a> Visitor<'a> {
     ) -> Result<Option<T>> {
         visit(&mut content, self)?;
         let is_late = self.links.is_late();
+        // Late content is not in its cell yet, so the later visit that runs `validate` would miss it.
         let phases: &[Phase] =
             if is_late { &[Phase::Validate, Phase::AfterLoad] } else { &[Phase::AfterLoad] };
         for phase in phases {
