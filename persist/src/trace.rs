@@ -12,7 +12,7 @@ use crate::platform::Timer;
 /// A save that takes longer than this is reported, unless the program sets another limit.
 pub(crate) const SLOW: Duration = Duration::from_secs(1);
 
-/// Reports what a load did about a damaged or refused save.
+/// Reports how a load treated a damaged or refused save.
 pub(crate) fn recovered(path: Option<&Path>, what: &dyn Display) {
     #[cfg(feature = "tracing")]
     tracing::warn!(target: "persist", path = shown(path), "{what}");

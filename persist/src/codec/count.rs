@@ -33,7 +33,7 @@ fn head_of(width: usize) -> u8 {
     (SHORT as usize + width) as u8
 }
 
-/// Writes what follows the first byte of `count`.
+/// Writes the rest of `count` after its first byte.
 #[inline(always)]
 pub(crate) fn encode_tail(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
     if count > SHORT {
@@ -42,7 +42,7 @@ pub(crate) fn encode_tail(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop>
     Ok(())
 }
 
-/// Writes `count` whole.
+/// Writes `count`: its first byte and the rest.
 #[inline(always)]
 pub(crate) fn encode(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
     // Most ids of objects are long. Two stores write them, and the following value overwrites the surplus bytes.
@@ -108,7 +108,7 @@ pub(crate) fn decode_tail(head: u8, input: &mut Decoder<'_>) -> Result<u64, Fail
     }
 }
 
-/// Reads a count whole.
+/// Reads a count: its first byte and the rest.
 #[inline(always)]
 pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<u64, Fail> {
     let head = input.take(1)?[0];
@@ -136,7 +136,7 @@ fn checked(count: u64, width: usize) -> Result<u64, Fail> {
 }
 
 impl Encoder<'_> {
-    /// Writes a count or a length whole.
+    /// Writes a count or a length.
     ///
     /// # Errors
     ///
@@ -147,7 +147,7 @@ impl Encoder<'_> {
 }
 
 impl Decoder<'_> {
-    /// Reads a count or a length whole.
+    /// Reads a count or a length.
     ///
     /// # Errors
     ///

@@ -91,7 +91,7 @@ impl<'a> Decoder<'a> {
 
     /// Records the reason why this value cannot be loaded.
     ///
-    /// Write `return Err(input.refuse(error))`.
+    /// Use it as `return Err(input.refuse(error))`.
     #[cold]
     pub fn refuse(&mut self, error: Error) -> Fail {
         self.error.get_or_insert(error);
@@ -138,7 +138,7 @@ impl<'a> Decoder<'a> {
         result
     }
 
-    /// Decodes one level further in, within [`Limits::depth`].
+    /// Decodes one level of nesting further in, within [`Limits::depth`].
     ///
     /// # Errors
     ///

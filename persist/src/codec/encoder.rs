@@ -244,7 +244,7 @@ impl<'a> Encoder<'a> {
 
     /// Records the reason why this value cannot be saved.
     ///
-    /// Write `return Err(out.refuse(error))`.
+    /// Use it as `return Err(out.refuse(error))`.
     #[inline(always)]
     pub fn refuse(&mut self, error: Error) -> Stop {
         keep(self.state, error)
@@ -368,7 +368,7 @@ impl<'a> Encoder<'a> {
         self.state.ask(ask).map_err(|error| self.refuse(error))
     }
 
-    /// Encodes one level further in, within [`Limits::depth`].
+    /// Encodes one level of nesting further in, within [`Limits::depth`].
     ///
     /// # Errors
     ///

@@ -89,6 +89,7 @@
 //! | row | the stored fields of a struct or of a variant |
 //! | head, tail | the bytes of a value whose number its type fixes, and the other bytes |
 //! | window | a piece of a buffer's memory; a value continues in the next one |
+//! | read over | to decode into an existing value, which keeps its allocations |
 //! | reach | to list the types that a type holds, without a value |
 //! | visit | to walk through a value, for a phase such as connecting pointers |
 //! | adapter | a type that stores a field as another type, for `with` and `via` |

@@ -701,13 +701,13 @@ pub(super) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Res
     Ok(())
 }
 
-/// Reads what follows the head of a list.
+/// Reads the rest of a list after its head.
 #[inline(always)]
 pub(crate) fn decode_vec<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
     if Inline::<T>::FIXED { decode_items(head, input) } else { T::__decode_called(head, input) }
 }
 
-/// Reads the elements of a list into a `Vec`; [`decode_vec`] may call or inline it.
+/// Reads the elements of a list into a `Vec`. [`decode_vec`] may call or inline this function.
 #[inline(always)]
 pub(super) fn decode_items<T: Persist>(
     head: &[u8],

@@ -222,7 +222,7 @@ pub trait PointTo<P: ?Sized + 'static> {
     fn empty<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Strong<P>>;
 }
 
-/// The items of a [`PointTo`] whose pointees have a size.
+/// Expands to the items of a [`PointTo`] whose pointees have a size.
 macro_rules! sized_items {
     ($pointee:ident) => {
         fn pointed() -> Pointed {

@@ -16,9 +16,33 @@ use crate::reflect::Holder;
 use crate::reflect::class::KeepsUnknown;
 use crate::{ErrorKind, Result};
 
-/// Data of a save that the program lacks: a value of an unknown class, unknown fields, or an unknown variant.
+/// Holds data of a save that the program lacks: a value of an unknown class, unknown fields, or an unknown variant.
 ///
-/// It is written unchanged to the next save, with the objects that it refers to. Three places can hold it:
+/// ```
+/// use persist::{Persist, Unknown};
+///
+/// mod newer {
+///     #[derive(persist::Persist)]
+///     pub struct Hero { pub name: String, pub mana: u32 }
+/// }
+///
+/// #[derive(Persist)]
+/// struct Hero {
+///     name: String,
+///     #[persist(unknown)]
+///     rest: Unknown,
+/// }
+///
+/// let save = persist::to_vec(&newer::Hero { name: "Ada".into(), mana: 7 })?;
+/// let hero: Hero = persist::from_slice(&save)?;
+/// assert_eq!(hero.rest.names().collect::<Vec<_>>(), ["Hero.mana"]);
+///
+/// let newer: newer::Hero = persist::from_slice(&persist::to_vec(&hero)?)?;
+/// assert_eq!(newer.mana, 7);
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// The data is written unchanged to the next save, with the objects that it refers to. Three places can hold it:
 ///
 /// - A stand-in for unknown classes of a trait: see `#[persist::dynamic]`.
 /// - A field `#[persist(unknown)] rest: persist::Unknown` of a struct or variant, for the stored fields that the type

@@ -177,9 +177,9 @@ impl Class {
     }
 
     setters! {
-        /// Makes the class generic over these arguments.
+        /// Sets the arguments of a generic class.
         arguments(arguments: &'static [Argument]) => arguments: arguments;
-        /// Gives the class a number of its own.
+        /// Sets the number that the program gave the class.
         id_number(id: u64) => given_id: Some(id);
         /// Sets the version of the class.
         version(version: u32) => version: version;
@@ -532,9 +532,9 @@ impl FieldRecord {
     }
 
     setters! {
-        /// Gives the field a number of its own.
+        /// Sets the number that the program gave the field.
         id_number(id: u32) => id: Some(id);
-        /// Sets what the field's `convert` takes.
+        /// Sets the older kinds that the field's `convert` accepts.
         converts(converts: &'static [OldKind]) => converts: converts;
         /// Marks the field as the one that holds unknown fields.
         keeps_unknown() => keeps_unknown: true;
@@ -546,9 +546,9 @@ impl FieldRecord {
         with_default() => has_default: true;
         /// Marks the field as having an empty value of its own.
         with_empty() => has_empty: true;
-        /// Sets how an editor is to show the field.
+        /// Sets the hints for editors.
         hints(hints: &'static EditorHints) => hints: hints;
-        /// Sets the code that restores the type of the field.
+        /// Sets the attributes whose code restores the type of the field.
         type_code(code: &'static TypeCode) => type_code: code;
         /// Marks the field as stored as another type.
         with_module() => has_module: true;

@@ -12,6 +12,16 @@ use crate::ObjectId;
 ///
 /// Two values are equal if their bytes in a save would be equal: floats are compared bit by bit.
 ///
+/// ```
+/// use persist::Value;
+///
+/// let list = Value::from(vec![Value::from("sword"), Value::from(3_u32)]);
+/// assert_eq!(list.as_seq().map(<[Value]>::len), Some(2));
+/// assert_eq!(list.to_string(), r#"["sword", 3u32]"#);
+/// assert_eq!(list.to_string().parse::<Value>()?, list);
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
 /// Values from a save or a text nest at most four times as deep as [`Limits::depth`](crate::Limits::depth). Dropping a
 /// value, and serializing it with serde, takes stack for each level. Reading, writing, cloning, comparing and showing
 /// it does not.
