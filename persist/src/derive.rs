@@ -25,96 +25,94 @@
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// Structs and enums can derive it, generic ones too; what a type holds must
-/// be `Persist` itself. A type that owns its data is asked for: no lifetimes,
-/// references or raw pointers, unless it is `save_as`. Every mistake is an error at the line that has
-/// it, and says what to write instead.
+/// Structs and enums can derive it, also generic ones. The types of the fields must be `Persist` too. The type must own
+/// its data: it has no lifetimes, references or raw pointers, unless it is `save_as`. Every mistake is an error at the
+/// line that has it, and says what to write instead.
 ///
 /// # Attributes
 ///
-/// All are written in `#[persist(...)]`, several separated by commas or each
-/// in a `#[persist(...)]` of its own.
+/// Attributes are written in `#[persist(...)]`, several separated by commas or each in a `#[persist(...)]` of its own.
 ///
 /// On a struct or enum:
 ///
 /// | | |
 /// |---|---|
-/// | `class = "quest.Hero"` | Name of the class in the save; else the type's own, without its module. |
-/// | `name_markers` | Of a generic type: the class is named with all type parameters, also with markers: those whose values are not stored, such as the `T` of a `PhantomData<T>`. They must be `Persist`. |
-/// | `id = 7` | Number of the class in the save; else a hash of its name. |
-/// | `version = 2` | Version of the class, from 1; else 1. |
-/// | `since = 2` | The lowest version of the class whose programs may read it; those with a lower one refuse it by name. |
+/// | `class = "quest.Hero"` | Name of the class in the save; by default the type's own name without its module. |
+/// | `name_markers` | The name of a generic class includes all type parameters, also markers whose values are not stored, such as the `T` of a `PhantomData<T>`. They must be `Persist`. |
+/// | `id = 7` | Number of the class in the save; by default a hash of its name. |
+/// | `version = 2` | Version of the class, counted from 1; by default 1. |
+/// | `since = 2` | The lowest version of the class whose programs may read the save. Programs with a lower version refuse it by an error that names the class. |
 /// | `alias = "old.Hero"` | A name under which older saves may hold the class, and no other class; may be repeated. |
-/// | `removed = "hp"` | A field of a struct, or a variant of an enum, that is gone for good: what older saves hold of it is dropped and not kept; may be repeated. See below. |
+/// | `removed = "hp"` | A removed field of a struct, or a removed variant of an enum: its values in older saves are dropped, not kept as unknown; may be repeated. See below. |
 /// | `rename_all = "camelCase"` | Style of the names of a struct's fields or an enum's variants: `lowercase`, `UPPERCASE`, `PascalCase`, `camelCase`, `snake_case`, `SCREAMING_SNAKE_CASE`, `kebab-case` or `SCREAMING-KEBAB-CASE`. |
-/// | `default`, `default = value` | Of a struct: a field that a save does not hold gets the value of the same field of `Default::default()`, or of the given value. A `default` on the field wins. |
-/// | `empty`, `empty = value` | Of a struct: the empty value that a load fills is `Default::default()`, or the given one; else that of `default`, or each field is made empty by itself. It gives no field a default. |
-/// | `before_save = path` | A function `fn(&mut Self)` that runs before the value is saved, before those of the values inside. |
-/// | `validate = path` | A function `fn(&Self) -> Result<(), E>` that runs when all is loaded, after those inside; `E` can be shown as text. |
-/// | `after_load = path` | A function `fn(&mut Self)` that runs when all is validated, after those inside. Like `before_save` it may return a `Result<(), E>`. |
+/// | `default`, `default = value` | For a struct. A field that the save lacks gets the value of the same field of `Default::default()`, or of the given value. A `default` on the field has priority. |
+/// | `empty`, `empty = value` | For a struct. A load fills `Default::default()`, or the given value. Without it, a load fills the value of `default`, or creates each field empty. It gives no field a default. |
+/// | `before_save = path` | A function `fn(&mut Self)` that runs before the value is saved, and before the hooks of the values inside. |
+/// | `validate = path` | A function `fn(&Self) -> Result<(), E>` that runs when everything is loaded, after the functions of the values inside; `E` can be shown as text. |
+/// | `after_load = path` | A function `fn(&mut Self)` that runs when everything is validated, after the hooks of the values inside. Like `before_save` it may return a `Result<(), E>`. |
 /// | `migrate(1 = path, 2 = path)` | A function `fn(&mut Record, u32)` for each step from a version to the next, by which records of older versions are migrated; see below. |
 /// | `context = Items` | `before_save`, `validate`, `after_load` and `migrate` get a `&Items` as their last argument: the context of the save, load or edit; see [`Saves::context`](crate::Saves::context). |
 /// | `transparent` | A struct with one field is saved as that field, without a class of its own. |
 /// | `via = "Stored"` | Saved as a `Stored` without a class of its own: `Stored: From<&Type>` and `Type: TryFrom<Stored>`. |
-/// | `save_as = Simulation` | A struct of references to the fields of a `Simulation` is saved as one, and cannot be loaded. Names, order and types of its fields are those of the struct, which alone says how they are stored. |
+/// | `save_as = Simulation` | A struct of references to the fields of a `Simulation` is saved like a `Simulation`, and cannot be loaded. Its fields have the names, order and types of that struct, whose attributes say how they are stored. |
 /// | `pod` | A struct of fixed-width numbers, arrays of them and other `pod` types is copied as one block of memory. It derives bytemuck's `NoUninit` and `AnyBitPattern`. The bytes stay the same. |
-/// | `component` | Implements [`Component`](crate::Component) for a type that has none of its methods. |
+/// | `component` | Implements [`Component`](crate::Component) for a type that overrides none of its methods. |
 /// | `compact` | The integers of 16 to 64 bits of all fields take as few bytes as they need, also in options, lists, arrays, tuples and maps, but not in other classes. |
-/// | `ignore_serde` | Attributes of serde on the type and its fields may say something else; without it, those that would be lost are compile errors. |
-/// | `bound = "T: Asset"` | These bounds, instead of those that are found. |
+/// | `ignore_serde` | Attributes of serde on the type and its fields are ignored; without it, attributes whose effect would be lost are compile errors. |
+/// | `bound = "T: Asset"` | These bounds replace those that the derive infers. |
 /// | `crate = path` | Where the `persist` crate is, if not at `::persist`. |
 ///
-/// `before_save` of an object runs just before that object is written: what it
-/// changes in another that was written before is not in the save.
+/// `before_save` of an object runs just before that object is written. If the hook changes another object that was
+/// already written, that change is not in the save.
 ///
-/// An object without a cell, such as in a bare `Rc`, cannot be changed once it is shared:
-/// its `after_load` runs just before, when the pointers outside of cells are in place. It must
-/// leave the cells inside where they are, whose pointers follow; its `before_save` is refused.
+/// An object without a cell, such as in a plain `Rc`, cannot be changed once it is shared. Its `after_load` runs just
+/// before that, when the pointers outside of cells are set. The hook must leave the cells inside in place, because
+/// their pointers are set later. Its `before_save` is refused.
 ///
-/// While a hook of an object runs, that object is mutably borrowed: a hook may
-/// borrow the objects that it points to, but not its own again.
+/// While a hook of an object runs, that object is mutably borrowed. A hook may borrow the objects that it points to,
+/// but not its own object again.
 ///
 /// On a field:
 ///
 /// | | |
 /// |---|---|
-/// | `skip` | Not saved. A load makes it by `default = value`, by the `default` of the struct or by `Default::default()`; filling the fields of an existing struct leaves it as it is. |
-/// | `default`, `default = value` | What the field gets from a save that does not hold it: `Default::default()`, or the value. Without it a missing field gets that of the struct's `default`. Without both it is an error, except that a missing `Option` is `None`. |
+/// | `skip` | The field is not saved. A load creates it by `default = value`, by the `default` of the struct or by `Default::default()`; filling the fields of an existing struct leaves it unchanged. |
+/// | `default`, `default = value` | If the save lacks the field, it gets `Default::default()`, or the value. Without this attribute it gets its value in the struct's `default`. Without both it is an error, except that a missing `Option` is `None`. |
 /// | `rename = "x"` | Name of the field in the save. |
 /// | `alias = "old"` | A name under which older saves may hold the field; may be repeated. |
-/// | `empty = value` | What the field has in the empty value that a load fills; else what the `empty()` of its module or `Default` says. Unlike `default` it leaves a missing field an error. |
+/// | `empty = value` | Value of the field in the empty value that a load fills; by default that of the module's `empty()` or of `Default`. Unlike with `default`, a missing field stays an error. |
 /// | `with = module` | Saved as another type, by the module's functions, also inside of containers; see below. |
 /// | `with_iter = module` | Saved as a list of the module's `Item`s, which `store` gives by an iterator and `restore` takes as a `Vec`. |
-/// | `serde` | Saved as what serde says of it, with the feature `serde`: the field's type is `Serialize` and `DeserializeOwned`. |
+/// | `serde` | Saved through serde, with the feature `serde`: the field's type is `Serialize` and `DeserializeOwned`. |
 /// | `via = "Stored"` | Saved as a `Stored`, which is `From<&Field>`, and from which the field's type is `TryFrom`. |
 /// | `context = Items` | `store` and `restore` of the modules in `with` or `with_iter` get a `&Items` as their last argument: the context of the save, load or edit. |
-/// | `id = 4` | A number by which a save knows the field under any name. It stays what it is, and no other field of the struct or variant ever has the same. |
+/// | `id = 4` | A number by which a save identifies the field under any name. It never changes, and no other field of the struct or variant ever gets the same number. |
 /// | `convert = path`, `convert(path, as u32)`, `convert(1 = path)` | Functions `fn(Old) -> New` or `fn(Old) -> Result<New, E>` for saves in which the field has another type, types that are taken as they are, and the version up to which a function takes values. The field takes its own type and these, and no other; see below. |
 /// | `compact` | The integers of the field take as few bytes as they need, as for a type. |
-/// | `sample = f` | A function that returns a value of the field, for the samples of a lock: for a type that checks its content, which refuses what the library makes up. |
+/// | `sample = f` | A function that returns a value of the field, for the samples of a lock. It is for a type that checks its content and would refuse the values that the library makes up. |
 /// | `skip_failed` | Elements of the field that cannot be loaded are skipped, with a row each in the load report: of an `Option`, or of a list, set or map of the standard library. |
-/// | `label = "Radius"`, `help = "In metres"` | What editors call the field, and say of it. These and the next four are in [`FieldRecord::hints`](crate::reflect::FieldRecord::hints), change no byte of a save, and are not checked by it. |
-/// | `range = 0.0..=1.0` | The numbers that editors offer, of the field or of those in it; one end may be left out. |
+/// | `label = "Radius"`, `help = "In metres"` | Label and help text of the field in editors. These and the next four are in [`FieldRecord::hints`](crate::reflect::FieldRecord::hints), change no byte of a save, and no load checks them. |
+/// | `range = 0.0..=1.0` | The range of numbers that editors offer, for the field or for the numbers in it; one end may be left out. |
 /// | `color` | Editors show the field as a colour: three or four floats or bytes in an array or in fields `r`, `g`, `b`, `a`, or a `u32` of RGBA. |
 /// | `hidden`, `read_only` | Editors do not show the field, or do not change it. |
-/// | `ignore_serde` | Attributes of serde on the field may say something else. |
-/// | `unknown` | The field, a `persist::Unknown`, holds the stored fields that the type does not have, and gives them back to the next save. One in each struct or variant. |
+/// | `ignore_serde` | Attributes of serde on the field are ignored. |
+/// | `unknown` | The field, a `persist::Unknown`, holds the stored fields that the type lacks, and writes them to the next save. One in each struct or variant. |
 ///
 /// On a variant:
 ///
 /// | | |
 /// |---|---|
-/// | `empty` | The empty value that a load fills. Else std's `#[default]` variant, else the first without fields, else the first that does not hold the enum itself. |
+/// | `empty` | The variant that a load fills. By default it is std's `#[default]` variant, else the first without fields, else the first that does not hold the enum itself. |
 /// | `rename = "X"` | Name of the variant in the save. |
 /// | `alias = "Old"` | A name under which older saves may hold the variant; may be repeated. |
-/// | `removed = "since"` | A field of the variant that is gone for good; may be repeated. See below. |
+/// | `removed = "since"` | A removed field of the variant; may be repeated. See below. |
 /// | `rename_all = "camelCase"` | Style of the names of its fields. |
-/// | `other` | The variant stands for stored variants that the enum does not have. With one field, a `persist::Unknown`, it gives them back to the next save; without fields they are lost, and the report of the load says so. |
+/// | `other` | The variant takes the place of stored variants that the enum lacks. With one field, a `persist::Unknown`, it writes them to the next save. Without fields they are lost, and the report of the load says so. |
 ///
 /// # Older saves
 ///
-/// `convert` names the function that makes the field of what older saves have in its place, and
-/// `migrate` one that sees all stored fields of an older record as values:
+/// `convert` names a function that creates the field from the value that older saves have in its place. `migrate` names
+/// one that gets all stored fields of an older record as values:
 ///
 /// ```
 /// use persist::{Persist, Record, Unknown, Value};
@@ -141,12 +139,12 @@
 /// }
 ///
 /// impl Hero {
-///     /// Once a text.
+///     /// Converts the text of older saves.
 ///     fn gold(old: String) -> Result<u64, std::num::ParseIntError> {
 ///         old.parse()
 ///     }
 ///
-///     /// Version 2 has one name.
+///     /// Migrates to version 2, which has one name.
 ///     fn to_2(hero: &mut Record, _: u32) -> Result<(), String> {
 ///         match (hero.take("first"), hero.take("last")) {
 ///             (Some(Value::Text(first)), Some(Value::Text(last))) => {
@@ -157,7 +155,7 @@
 ///         }
 ///     }
 ///
-///     /// Version 3 does without.
+///     /// Migrates to version 3, which has no mood.
 ///     fn to_3(hero: &mut Record, _: u32) {
 ///         hero.take("mood");
 ///     }
@@ -176,19 +174,19 @@
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// The function of a `convert` owns what it gets and sees nothing else; it may run more than once
-/// for a value. The older type is `Persist`, is stored as another kind than the field, and holds
-/// neither shared pointers nor trait objects nor classes with hooks. One that takes many types
-/// must say which: `<u64 as From<u32>>::from`. A refusal is the error of the load.
+/// The function of a `convert` owns its argument and sees nothing else. It may run more than once for a value. The
+/// older type is `Persist`, is stored as another kind than the field, and holds neither shared pointers nor trait
+/// objects nor classes with hooks. A generic function must be given its type: `<u64 as From<u32>>::from`. A refusal is
+/// the error of the load.
 ///
-/// A step of `migrate` gets the version that the record is of and brings it to the next; a single
-/// function is called once for each step. Steps begin at version 1 and end below the version of the
-/// class, and none is missing; one may do nothing. They may return a `Result<(), E>`.
+/// A step of `migrate` gets the version of the record and migrates it to the next version. A single function is called
+/// once for each step. Steps begin at version 1 and end below the version of the class, and none may be missing; a step
+/// may do nothing. Steps may return a `Result<(), E>`.
 ///
-/// `removed` says that a stored field is not needed any more. Its value is dropped, also where it would
-/// be kept as unknown, and the report of the load has a row for it. A stored variant that is `removed` becomes the
-/// `other` variant, with nothing in it; so the enum must have one. The lock asks for `removed` where a field or a variant
-/// went and old values would be lost, and takes it for an answer:
+/// `removed` says that a stored field is no longer needed. Its value is dropped, even where unknown fields are kept,
+/// and the report of the load has a row for it. A stored variant that is `removed` becomes the `other` variant, without
+/// content; so the enum must have one. The lock asks for `removed` if a field or a variant was removed and old values
+/// would be lost:
 ///
 /// ```
 /// # use persist::Persist;
@@ -203,8 +201,8 @@
 ///
 /// # Fields of foreign types
 ///
-/// `with = module` names a module with the type that is stored in place of the
-/// field's and the way there and back:
+/// `with = module` names a module with the type that is stored in place of the field's type, and functions that convert
+/// between the two:
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -236,14 +234,14 @@
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// `store` may return a reference or a `Cow` of `Stored` too. The error of `restore` can be anything
-/// that can be shown as text. Without `default` or `empty` the field's type must implement `Default`,
-/// for the empty value; the field still must be in the save. References and hooks inside of what
-/// the module stores are out of reach, and a class that has any is refused.
+/// `store` may also return a reference or a `Cow` of `Stored`. The error of `restore` can be any type that can be shown
+/// as text. Without `default` or `empty`, the field's type must implement `Default`, for the empty value; the save must
+/// still have the field. No visit reaches references and hooks inside of the stored type, so a class that has any is
+/// refused.
 ///
-/// In quotes, `with` has the form of the field's type: `with = "HashMap<_, Vec<Option<flow>>>"`
-/// applies the module inside of the containers, where `_` is what is `Persist` itself. A path that begins
-/// with a capital letter names a type that implements [`With`](crate::With).
+/// In quotes, `with` has the form of the field's type. `with = "HashMap<_, Vec<Option<flow>>>"` applies the module
+/// inside of the containers, where `_` is a type that is `Persist` itself. A path that begins with a capital letter
+/// names a type that implements [`With`](crate::With).
 ///
 /// # By hand
 ///
@@ -251,13 +249,12 @@
 ///
 /// # Generic types
 ///
-/// A type parameter that is stored must be `Persist`, and all must be
-/// `'static`. The class is named with its arguments, `Slot<Sword>` or
-/// `Grid<8, 8>`; a parameter that stands only in a `PhantomData` is not named.
+/// A type parameter whose values are stored must be `Persist`, and all parameters must be `'static`. The name of the
+/// class includes its arguments: `Slot<Sword>` or `Grid<8, 8>`. A parameter that is used only in a `PhantomData` is
+/// left out.
 pub use persist_derive::Persist;
 
-/// Makes the trait objects of a trait fit for saves: `Box<dyn Item>`, `Rc<RefCell<dyn Item>>`
-/// and others.
+/// Allows trait objects of a trait in saves: `Box<dyn Item>`, `Rc<RefCell<dyn Item>>` and others.
 ///
 /// ```
 /// use persist::{Persist, Saves};
@@ -291,34 +288,32 @@ pub use persist_derive::Persist;
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// Every type that implements the trait must be `Persist`: the trait gets that as a
-/// supertrait, and stays as it is otherwise. A program calls
-/// `register_as` for each class of the trait, before it saves or loads. Trait objects are saved with
-/// the name of their class.
+/// Every type that implements the trait must be `Persist`: the trait gets that as a supertrait, and is otherwise
+/// unchanged. A program calls `register_as` for each class of the trait, before it saves or loads. Trait objects are
+/// saved with the name of their class.
 ///
-/// A trait object may stand in a `Box`; behind `Rc`, `Arc` and the `Weak` of each; and
-/// there in a `RefCell`, `Mutex` or `RwLock`. `dyn Item`, `dyn Item + Send` and
-/// `dyn Item + Send + Sync` are three traits to a save, and classes are registered for
-/// each that the program uses: `register_as::<Sword, dyn Item + Send>()`.
+/// A trait object may be in a `Box`, or behind `Rc`, `Arc` and the `Weak` of each; behind a pointer it may also be in a
+/// `RefCell`, `Mutex` or `RwLock`. `dyn Item`, `dyn Item + Send` and `dyn Item + Send + Sync` are three different
+/// traits in a save, and classes are registered for each that the program uses:
+/// `register_as::<Sword, dyn Item + Send>()`.
 ///
-/// A value of a class that is not registered for the trait is an error when it is loaded,
-/// but becomes `None` in an `Option`; the report of the load says so.
+/// Loading a value whose class is not registered for the trait is an error. In an `Option` the value becomes `None`,
+/// and the report of the load says so.
 ///
 /// # Options
 ///
-/// In the parentheses of `#[persist::dynamic(...)]`, separated by commas:
+/// Options are written in the parentheses of `#[persist::dynamic(...)]`, separated by commas:
 ///
 /// | | |
 /// |---|---|
-/// | `name = "quest.Item"` | Name of the trait in the save; else the trait's own, without its module. ` + Send` or ` + Send + Sync` follows it where the trait object has those. |
-/// | `unknown = MissingItem` | A type that stands in for classes that are not registered, where a `dyn Item` is loaded. Not for `dyn Item + Send` and `dyn Item + Send + Sync`, for which the type might not be fit. |
+/// | `name = "quest.Item"` | Name of the trait in the save; by default the trait's own name without its module. ` + Send` or ` + Send + Sync` follows it where the trait object has those. |
+/// | `unknown = MissingItem` | A type that stands in for classes that are not registered, when a `dyn Item` is loaded. It does not apply to `dyn Item + Send` and `dyn Item + Send + Sync`, because the type might lack these traits. |
 /// | `crate = path` | Where the `persist` crate is, if not at `::persist`. |
 ///
 /// # Which traits
 ///
-/// The trait must be dyn compatible and have neither parameters nor associated types, since
-/// its name is all that a save has of it; a trait that has some can be the supertrait of
-/// one that has none:
+/// The trait must be dyn compatible, without parameters and associated types, because a save stores only its name. A
+/// trait with parameters can be the supertrait of one without:
 ///
 /// ```
 /// trait Holds<T> {

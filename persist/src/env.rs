@@ -1,4 +1,4 @@
-//! What all values of one save, load or edit have in common.
+//! The environment that all values of one save, load or edit share.
 
 use std::any::{Any, type_name};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use crate::{Error, ErrorKind, Limits};
 
-/// The bounds of a save, load or edit, and its context.
+/// Holds the limits and the context of a save, load or edit.
 ///
-/// One stands outside of each, so that an encode of a value has one reference to both.
+/// One value of it belongs to each, so that an encode needs one reference for both.
 #[derive(Clone, Copy)]
 pub struct Env<'a> {
     pub(crate) limits: Limits,
@@ -19,28 +19,30 @@ pub struct Env<'a> {
     watch: Option<&'a Watch>,
 }
 
-/// How a load of samples runs, which no program wrote: a panic in the program's code is an error of the object.
+/// Says how a load of samples runs, which no program wrote. A panic in the program's code is then an error of the
+/// object.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[cfg_attr(not(feature = "lock"), allow(dead_code, reason = "only the lock loads samples"))]
 pub(crate) enum Trial {
-    /// Without `validate` and `after_load`, which may refuse what no program would have saved.
+    /// Hooks do not run: `validate` and `after_load` may refuse samples that no program would have saved.
     WithoutHooks,
+    /// Hooks run.
     WithHooks,
 }
 
-/// A function that hears how far a load is: how much is done, of how much.
+/// A function that is notified of the progress of a load: the amount done, and the total.
 pub(crate) type Watch = dyn Fn(u64, u64) + Send + Sync;
 
-/// A value of the program's own that its types reach while they are saved and loaded.
+/// A value of the program's own that its types access while they are saved and loaded.
 pub(crate) trait AnyContext: Any {
-    /// The name of its type, for an error.
+    /// Returns the name of the value's type, for an error.
     fn type_name(&self) -> &'static str;
 }
 
-/// A context that several hold.
+/// A context with several owners.
 pub(crate) type SharedContext = Arc<dyn AnyContext + Send + Sync>;
 
-/// The context itself.
+/// Borrows the context.
 pub(crate) fn shared(context: &Option<SharedContext>) -> Option<&dyn AnyContext> {
     match context {
         Some(context) => Some(&**context),
@@ -55,7 +57,7 @@ impl<C: Any> AnyContext for C {
 }
 
 impl<'a> Env<'a> {
-    /// The default limits and no context.
+    /// The default limits, without a context.
     pub const DEFAULT: Self = Self {
         limits: Limits::DEFAULT,
         context: None,
@@ -64,25 +66,25 @@ impl<'a> Env<'a> {
         watch: None,
     };
 
-    /// For a visit that frees what was loaded under any limits.
+    /// Limits for a visit that frees a value that was loaded under any limits.
     pub(crate) const FREEING: Self = Self { limits: Limits::FREEING, ..Self::DEFAULT };
 
     pub(crate) fn new(limits: &Limits, context: Option<&'a dyn AnyContext>) -> Self {
         Self { limits: *limits, context, only_lists: false, trial: None, watch: None }
     }
 
-    /// This one for a load that a function watches.
+    /// Returns this environment for a load that a function watches.
     pub(crate) fn watched(self, watch: Option<&'a Watch>) -> Self {
         Self { watch, ..self }
     }
 
-    /// This one for a load of samples.
+    /// Returns this environment for a load of samples.
     #[cfg(feature = "lock")]
     pub(crate) fn on_trial(self, trial: Trial) -> Self {
         Self { trial: Some(trial), ..self }
     }
 
-    /// True for a load of samples, whose report the lock alone reads.
+    /// True for a load of samples, whose report only the lock reads.
     pub(crate) fn is_trial(&self) -> bool {
         self.trial.is_some()
     }
@@ -92,11 +94,11 @@ impl<'a> Env<'a> {
         self.trial == Some(Trial::WithoutHooks)
     }
 
-    /// Runs what calls code of the program for one object.
+    /// Runs a function that calls code of the program for one object.
     ///
     /// # Errors
     ///
-    /// Returns the error of `run`; [`ErrorKind::Poisoned`] if it panics in a load of samples.
+    /// Returns the error of `run`, or [`ErrorKind::Poisoned`] if it panics in a load of samples.
     pub(crate) fn guarded<R>(&self, run: impl FnOnce() -> Result<R, Error>) -> Result<R, Error> {
         if !self.is_trial() {
             return run();
@@ -109,46 +111,46 @@ impl<'a> Env<'a> {
         })
     }
 
-    /// Reports how far the load is.
+    /// Reports the progress of the load.
     pub(crate) fn report(&self, done: usize, total: usize) {
         if let Some(watch) = self.watch {
             watch(done as u64, total as u64);
         }
     }
 
-    /// No context: for what the library itself stores.
+    /// Creates an environment without a context, for the library's own data.
     pub(crate) fn bare(limits: &Limits) -> Self {
         Self::new(limits, None)
     }
 
-    /// This one with other limits.
+    /// Returns this environment with other limits.
     pub(crate) fn within(self, limits: Limits) -> Self {
         Self { limits, ..self }
     }
 
-    /// This one for a run that lists references.
+    /// Returns this environment for an encode that only lists references.
     pub(crate) fn to_list(self) -> Self {
         Self { only_lists: true, ..self }
     }
 
-    /// The context, if it is a `C`.
+    /// Returns the context, if it is a `C`.
     ///
     /// # Errors
     ///
-    /// [`ErrorKind::WrongContext`] if there is none, or one of another type.
+    /// Returns [`ErrorKind::WrongContext`] if there is no context, or one of another type.
     pub fn context<C: Any>(&self) -> Result<&'a C, Error> {
         let context: Option<&'a dyn Any> = self.context.map(|context| context as _);
         context.and_then(<dyn Any>::downcast_ref).ok_or_else(|| self.no_context(type_name::<C>()))
     }
 
     #[cold]
-    fn no_context(&self, wanted: &str) -> Error {
+    fn no_context(&self, expected: &str) -> Error {
         let problem = match self.context {
             Some(context) => format!(
-                "the context is of type `{}`, and one of type `{wanted}` is needed",
+                "the context is of type `{}`, and one of type `{expected}` is needed",
                 context.type_name()
             ),
-            None => format!("a context of type `{wanted}` is needed, and there is none"),
+            None => format!("a context of type `{expected}` is needed, and there is none"),
         };
         error!(
             ErrorKind::WrongContext,

@@ -1,14 +1,13 @@
-//! When saving or loading goes wrong.
+//! Errors of saves, loads and edits.
 //!
-//! One type for every failure, one pointer wide, so that `Result`s stay small
-//! on the fast path. An error says what happened ([`Error::kind`] and the
-//! message), where ([`Error::offset`], [`Error::class`], [`Error::field`]) and,
+//! One type covers every failure. It is one pointer wide, so that `Result`s stay small on the fast path. An error says
+//! what happened ([`Error::kind`] and the message), where ([`Error::offset`], [`Error::class`], [`Error::field`]) and,
 //! in its message, what to do about it.
 
 use std::fmt;
 use std::io;
 
-/// What went wrong, where, and what to do about it.
+/// Describes a failure: what went wrong, where, and what to do about it.
 ///
 /// # Example
 ///
@@ -20,7 +19,7 @@ use std::io;
 /// assert_eq!(error.offset(), Some(0));
 /// ```
 pub struct Error {
-    // Boxed: a larger error makes every `Result` of the decoder larger.
+    // Boxed, because a larger error makes every `Result` of the decoder larger.
     inner: Box<ErrorDetails>,
 }
 
@@ -31,90 +30,89 @@ struct ErrorDetails {
     object: Option<u64>,
     class: Option<String>,
     field: String,
-    /// True for what [`LoadPolicy::Strict`](crate::save::LoadPolicy::Strict) refuses, not the program's code.
+    /// True if [`LoadPolicy::Strict`](crate::save::LoadPolicy::Strict) refused, not the program's code.
     is_policy: bool,
     source: Option<Box<dyn std::error::Error + Send + Sync>>,
 }
 
-/// Bytes of a field path; the outermost names are kept.
+/// Length of a field path in bytes; the outermost names are kept.
 const LONGEST_PATH: usize = 300;
 
-/// The sort of an [`Error`], for programs that decide by it.
+/// Classifies an [`Error`], for programs that react to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// The bytes do not begin as a save does.
+    /// The bytes do not begin like a save.
     NotASave,
     /// The save was written in a format newer than this library reads.
     NewerFormat,
-    /// The save ends before it is complete.
+    /// The save is incomplete: its end is missing.
     Truncated,
-    /// The bytes are not those that were written: a checksum or the structure is wrong.
+    /// The bytes differ from those that were written: a checksum or the structure is wrong.
     Damaged,
     /// The save describes a field by a kind that this library does not know.
     UnknownKind,
-    /// Two records, classes or types claim the same id, or two classes the same name in older saves.
+    /// Two records, classes or types have the same id, or two classes the same name in older saves.
     DuplicateId,
-    /// A reference or a record names an object of a class or holder that is not expected there.
+    /// A reference or a record leads to an object of another class or holder than expected.
     WrongClass,
-    /// A reference names an object that the save does not hold.
+    /// A reference leads to an object that the save lacks.
     MissingObject,
-    /// Nesting beyond [`Limits::depth`](crate::Limits::depth).
+    /// The nesting exceeds [`Limits::depth`](crate::Limits::depth).
     TooDeep,
-    /// A size beyond one of the [`Limits`](crate::Limits).
+    /// A size exceeds one of the [`Limits`](crate::Limits).
     TooLarge,
-    /// A stored value is none of those its type can have.
+    /// A stored value is not valid for its type.
     InvalidValue,
-    /// A field of the program is not in the save and has no default.
+    /// The save lacks a field of the program, which has no default.
     MissingField,
-    /// A field's stored kind is not the one of the program.
+    /// The stored kind of a field differs from that of the program.
     KindMismatch,
-    /// A class, object, field or variant of that name is not there; or the file of a save, or a slot.
+    /// A class, object, field or variant of that name does not exist; or the file of a save, or a slot, does not.
     NotFound,
-    /// There is a slot of that name already.
+    /// A slot of that name already exists.
     AlreadyExists,
-    /// A type cannot be used this way, found when it is registered; or a save needs a feature of the
-    /// library that this program was built without.
+    /// A type cannot be used this way, as its registration found; or a save needs a feature that this program was built
+    /// without.
     Unsupported,
-    /// An object is mutably borrowed while it is being saved, or a component while something else needs it.
+    /// An object is mutably borrowed while it is being saved, or a component while other code needs it.
     Borrowed,
-    /// An object would be above itself.
+    /// An object would become its own ancestor.
     Circular,
-    /// A type needs a context that the save, load or edit does not have; see
-    /// [`Saves::context`](crate::Saves::context).
+    /// A type needs a context that the save, load or edit lacks; see [`Saves::context`](crate::Saves::context).
     WrongContext,
-    /// The program's own hook, `validate` or `with` module refused.
+    /// A hook, a `validate` function or a `with` module of the program refused.
     Refused,
     /// The save would have no content: a `SaveManager` without objects. See
     /// [`SaveManager::allow_empty`](crate::SaveManager::allow_empty).
     NoContent,
-    /// The operating system refused to read or write.
+    /// The operating system failed to read or write.
     Io,
-    /// There is no room for the save on the disk, or none left for this user.
+    /// The disk has no space for the save, or the user's quota is used up.
     NoSpace,
-    /// Another program is writing the same save, or a session has it open.
+    /// Another program is writing the same save, or a session has the save open.
     InUse,
-    /// Another program has replaced or deleted the save since it was read, and nothing was written.
+    /// Another program replaced or deleted the save since it was read; nothing was written.
     ///
     /// With a [`SlotStore`](crate::storage::SlotStore), read the slot again and decide which save stays. A
-    /// [`Session`](crate::Session) refuses edits and saves then, until the program
+    /// [`Session`](crate::Session) then refuses edits and saves, until the program
     /// [overwrites](crate::Session::overwrite) the save, keeps both, or opens the session again: see
     /// [`Session::save`](crate::Session::save).
     Conflict,
-    /// The save was given up on demand.
+    /// The save was cancelled on request.
     Cancelled,
-    /// A history could not put back what was half done; see [`History::poison`](crate::History::poison).
+    /// A history could not roll back a failed edit; see [`History::poison`](crate::History::poison).
     Poisoned,
-    /// The undo or redo of a command did not lead back; see [`Proof`](crate::history::Proof).
+    /// The undo or redo of a command did not restore the expected state; see [`Proof`](crate::history::Proof).
     NotInverse,
-    /// A transaction is open that must end first; or none is open.
+    /// A transaction is open that must end first, or no transaction is open.
     OpenTransaction,
-    /// What was recorded of one target was about to be done to another.
+    /// An edit was recorded on one target, and would have been applied to another.
     WrongTarget,
 }
 
 impl ErrorKind {
-    /// The kind of an error of the system, or of a storage.
+    /// Returns the kind for an error of the system or of a storage.
     pub(crate) fn of(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull
@@ -126,7 +124,7 @@ impl ErrorKind {
         }
     }
 
-    /// True if the bytes of a save are not those that were written: a load tries the backups then.
+    /// True if the bytes of a save differ from those that were written. Then a load tries the backups.
     ///
     /// ```
     /// let error = persist::from_slice::<u32>(b"not a save at all").unwrap_err();
@@ -137,13 +135,13 @@ impl ErrorKind {
         matches!(self, Self::NotASave | Self::Truncated | Self::Damaged)
     }
 
-    /// True for an error of the system, which says nothing about what a file holds.
+    /// True for an error of the system, which says nothing about the content of a file.
     pub(crate) fn is_of_system(self) -> bool {
         matches!(self, Self::Io | Self::NoSpace | Self::InUse | Self::NotFound)
     }
 }
 
-/// Two or three words for a log; [`Error`] has the whole message.
+/// Writes two or three words for a log; [`Error`] has the whole message.
 impl fmt::Display for ErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -181,14 +179,14 @@ impl fmt::Display for ErrorKind {
     }
 }
 
-/// An [`Error`] of this kind, whose message is lower case and without a full stop.
+/// Creates an [`Error`] of this kind, whose message is lower case and without a full stop.
 macro_rules! error {
     ($kind:expr, $($message:tt)+) => {
         $crate::Error::formatted($kind, ::std::format_args!($($message)+))
     };
 }
 
-/// Returns an error like [`error!`].
+/// Returns from the function with an error like that of [`error!`].
 macro_rules! bail {
     ($($error:tt)+) => {
         return ::std::result::Result::Err(error!($($error)+))
@@ -199,7 +197,7 @@ macro_rules! bail {
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// An error of `kind`; `message` is lower case and without a full stop.
+    /// Creates an error of `kind`; `message` is lower case and without a full stop.
     #[cold]
     #[inline(never)]
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
@@ -230,7 +228,7 @@ impl Error {
         self
     }
 
-    /// Replaces the offset.
+    /// Replaces the byte offset.
     pub(crate) fn moved_to(mut self, offset: u64) -> Self {
         self.inner.offset = Some(offset);
         self
@@ -259,8 +257,7 @@ impl Error {
 
     /// Puts `name` before the field path.
     ///
-    /// A name that begins with `[` is an index and takes no dot after the
-    /// name before it.
+    /// A name that begins with `[` is an index and takes no dot before it.
     #[must_use]
     pub fn in_field(mut self, name: &str) -> Self {
         let path = &mut self.inner.field;
@@ -271,7 +268,7 @@ impl Error {
             path.insert(0, '.');
         }
         path.insert_str(0, name);
-        // A value nested in itself has a path as long as it is deep.
+        // A recursive value has a path as long as its depth.
         if path.len() > LONGEST_PATH {
             let end = (0..LONGEST_PATH - 3).rev().find(|end| path.is_char_boundary(*end));
             path.truncate(end.unwrap_or(0));
@@ -287,26 +284,27 @@ impl Error {
         self
     }
 
-    /// The error of a step of a save or a load. `NotFound` is that of a missing save, which only its opening reports: a
-    /// missing folder, or a file that vanished in between, is an error like any other of the system.
+    /// Creates the error of a step of a save or a load. `NotFound` is reserved for a missing save, which only
+    /// [`of_opening`](Self::of_opening) reports. A missing folder, or a file that vanished in between, is like any
+    /// other error of the system.
     pub(crate) fn io(doing: &str, path: &std::path::Path, source: io::Error) -> Self {
         let message = format!("cannot {doing} {}: {source}", path.display());
         Self::new(ErrorKind::of(&source), message).because(source).of_present()
     }
 
-    /// The error of a file that cannot be opened.
+    /// Creates the error of a file that cannot be opened.
     pub(crate) fn of_opening(path: &std::path::Path, source: io::Error) -> Self {
         let kind = ErrorKind::of(&source);
         Self::new(kind, format!("cannot read {}: {source}", path.display())).because(source)
     }
 
-    /// The error of a file that is open; `what` is read of it.
+    /// Creates the error of a file that is open; `what` names the data that is read.
     pub(crate) fn of_reading(what: &str, source: io::Error) -> Self {
         let message = format!("cannot read {what}: {source}");
         Self::new(ErrorKind::of(&source), message).because(source).of_present()
     }
 
-    /// The error of something that is not missing.
+    /// Turns `NotFound` into `Io`, for an error of something that exists.
     fn of_present(mut self) -> Self {
         if self.inner.kind == ErrorKind::NotFound {
             self.inner.kind = ErrorKind::Io;
@@ -314,12 +312,12 @@ impl Error {
         self
     }
 
-    /// What is said of it where no backup is good, and advice to restore one is of no use.
+    /// Returns the message without the advice to restore a backup, for a save without a good one.
     pub(crate) fn cause(&self) -> String {
         self.to_string().replacen("; restore a backup", "", 1)
     }
 
-    /// Names the function of the program that could not be called.
+    /// Adds the name of the program's function that could not be called to the message.
     pub(crate) fn in_hook(self, hook: &str, class: &str) -> Self {
         let message = format!("`{hook}` of {class}: {}", self.message());
         self.reworded(message)
@@ -331,70 +329,70 @@ impl Error {
         self
     }
 
-    /// Names the file in the message.
+    /// Adds the file to the message.
     pub(crate) fn in_file(self, path: &std::path::Path) -> Self {
         let message = format!("{}: {}", path.display(), self.message());
         self.reworded(message)
     }
 
-    /// True if the bytes of a save are not those that were written.
+    /// True if the bytes of a save differ from those that were written.
     pub(crate) fn is_damage(&self) -> bool {
         self.kind().is_damage()
     }
 
-    /// Notes that the load policy refuses, and not the program's code.
+    /// Notes that the load policy refused, not the program's code.
     pub(crate) fn of_policy(mut self) -> Self {
         self.inner.is_policy = true;
         self
     }
 
-    /// True if the program's own code refused what was loaded.
+    /// True if the program's own code refused the loaded data.
     pub(crate) fn is_refusal(&self) -> bool {
         self.kind() == ErrorKind::Refused && !self.inner.is_policy
     }
 
-    /// The sort of this error.
+    /// Returns the kind of this error.
     #[must_use]
     pub fn kind(&self) -> ErrorKind {
         self.inner.kind
     }
 
-    /// Byte offset from the start of the save, where one is known; in a compressed block, that of the block.
+    /// Returns the byte offset from the start of the save, if it is known; in a compressed block, that of the block.
     #[must_use]
     pub fn offset(&self) -> Option<u64> {
         self.inner.offset
     }
 
-    /// Id of the object that was being read or written, where there is one.
+    /// Returns the id of the object that was being read or written, if there is one.
     #[must_use]
     pub fn object(&self) -> Option<u64> {
         self.inner.object
     }
 
-    /// Name of the class whose record was being read or written, where there is one.
+    /// Returns the name of the class whose record was being read or written, if there is one.
     #[must_use]
     pub fn class(&self) -> Option<&str> {
         self.inner.class.as_deref()
     }
 
-    /// Path of the field inside that record, such as `items[3].name`.
+    /// Returns the path of the field inside that record, such as `items[3].name`.
     #[must_use]
     pub fn field(&self) -> Option<&str> {
         (!self.inner.field.is_empty()).then_some(&*self.inner.field)
     }
 
-    /// What happened, without the place.
+    /// Returns the message without the place.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.inner.message
     }
 }
 
-/// An error of the program's own reading or writing, so that `?` serves both.
+/// Converts an error of the program's own reading or writing, so that `?` works for both.
 ///
-/// A full disk is [`NoSpace`](ErrorKind::NoSpace), a missing file [`NotFound`](ErrorKind::NotFound), and
+/// A full disk becomes [`NoSpace`](ErrorKind::NoSpace), a missing file [`NotFound`](ErrorKind::NotFound), and
 /// [`InvalidData`](io::ErrorKind::InvalidData) [`Damaged`](ErrorKind::Damaged), as in the library's own errors. All
-/// others are [`Io`](ErrorKind::Io).
+/// others become [`Io`](ErrorKind::Io).
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
         Self::new(ErrorKind::of(&error), error.to_string()).because(error)

@@ -19,7 +19,7 @@
 //! ```
 //!
 //! After a crash or a power cut the file is the old save or the new one. [`to_vec`] and [`from_slice`] work in memory.
-//! [Which call do I need](../../../docs/guide/which-call.md), a page of the guide, has all other calls in four tables.
+//! The page [Which call do I need](../../../docs/guide/which-call.md) of the guide has all other calls in four tables.
 //!
 //! # Slots, settings, background
 //!
@@ -142,7 +142,7 @@
 //!
 //! # Modules
 //!
-//! The root has what most programs use.
+//! The root has the items that most programs use.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -185,7 +185,7 @@
     )
 )]
 
-// First, since its macros are of no use before it.
+// First, since its macros must be defined before they are used.
 #[macro_use]
 mod error;
 
@@ -242,7 +242,7 @@ pub use save::{Loaded, SaveManager, Saves, from_slice, load, save, to_vec};
 pub use storage::commit::SaveOptions;
 pub use world::{Component, Context, Reference, World};
 
-/// Says which feature is missing.
+/// Reports at compile time that the feature `lock` is missing.
 #[cfg(not(feature = "lock"))]
 #[doc(hidden)]
 #[macro_export]
@@ -254,7 +254,7 @@ macro_rules! assert_lock {
     };
 }
 
-/// What the derive's code and the command call; not for programs.
+/// Exports the items that derived code and the command use; not for programs.
 #[doc(hidden)]
 pub mod __private {
     pub use crate::codec::boxed::{apart, boxed, on_stack};

@@ -1,7 +1,7 @@
-//! Names that look alike: a rename that a lock finds, or a typing error.
+//! Similar names: a rename that a lock finds, or a typing error.
 
-/// How many names are listed where none is near.
-const MOST_LISTED: usize = 8;
+/// Number of names that are listed if none is similar.
+const MAX_LISTED: usize = 8;
 
 /// True if one name may be a new spelling of the other.
 pub(crate) fn is_near(old: &str, new: &str) -> bool {
@@ -10,6 +10,7 @@ pub(crate) fn is_near(old: &str, new: &str) -> bool {
     };
     let (old, new) = (plain(old), plain(new));
     let (short, long) = if old.len() < new.len() { (&old, &new) } else { (&new, &old) };
+    // A name of one or two letters, or of digits, is near to almost every name, so only an equal one counts.
     if short.len() < 3 || short.iter().all(|c| c.is_numeric()) {
         return old == new && !old.is_empty();
     }
@@ -17,7 +18,7 @@ pub(crate) fn is_near(old: &str, new: &str) -> bool {
         || distance(&old, &new) <= long.len() / 3
 }
 
-/// Letters to insert, remove or replace to get from one name to the other.
+/// Counts the letters to insert, remove or replace to get from one name to the other.
 fn distance(from: &[char], to: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=to.len()).collect();
     for (i, letter) in from.iter().enumerate() {
@@ -32,32 +33,32 @@ fn distance(from: &[char], to: &[char]) -> usize {
     row[to.len()]
 }
 
-/// The end of a message about a name that is not among these: the nearest of them, or the first few.
+/// Returns the end of a message about an unknown name: the most similar of the known names, or the first few.
 #[cold]
-pub(crate) fn suggest<'n>(wanted: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
-    if let Some(near) = nearest(wanted, names.clone()) {
+pub(crate) fn suggest<'n>(name: &str, names: impl Iterator<Item = &'n str> + Clone) -> String {
+    if let Some(near) = nearest(name, names.clone()) {
         return format!("; did you mean `{near}`?");
     }
     let listed: Vec<String> =
-        names.clone().take(MOST_LISTED).map(|name| format!("`{name}`")).collect();
-    match names.count().saturating_sub(MOST_LISTED) {
+        names.clone().take(MAX_LISTED).map(|name| format!("`{name}`")).collect();
+    match names.count().saturating_sub(MAX_LISTED) {
         0 if listed.is_empty() => String::new(),
         0 => format!("; it has {}", listed.join(", ")),
         more => format!("; it has {} and {more} more", listed.join(", ")),
     }
 }
 
-/// The name that is likely meant, if one is.
+/// Returns the name that is likely meant, if there is one.
 #[cold]
-pub(crate) fn nearest<'n>(wanted: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+pub(crate) fn nearest<'n>(sought: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     let letters = |name: &str| name.chars().collect::<Vec<_>>();
-    let wanted_letters = letters(wanted);
-    let measured = names.map(|name| (distance(&wanted_letters, &letters(name)), name));
-    // Two letters that changed places are a distance of 2, also in a short name.
+    let sought_letters = letters(sought);
+    let measured = names.map(|name| (distance(&sought_letters, &letters(name)), name));
+    // Two swapped letters are a distance of 2, even in a short name.
     let is_typo = |distance: usize| {
-        distance <= 1 + wanted_letters.len() / 4 && 2 * distance < wanted_letters.len()
+        distance <= 1 + sought_letters.len() / 4 && 2 * distance < sought_letters.len()
     };
-    let near = measured.filter(|(distance, name)| is_typo(*distance) || is_near(wanted, name));
+    let near = measured.filter(|(distance, name)| is_typo(*distance) || is_near(sought, name));
     near.min().map(|(_, name)| name)
 }
 

@@ -4,22 +4,22 @@ use std::str::FromStr;
 
 use crate::{Error, ErrorKind, Result};
 
-/// The number by which a save or a [`World`](crate::World) knows an object; never 0.
+/// Identifies an object in a save or a [`World`](crate::World); never 0.
 ///
-/// A component may hold ids of other objects of its world in any field. They are saved as what they are, not as
-/// numbers: a part of a world that is put into another one gets new ids, and those inside of it follow.
+/// A component may hold ids of other objects of its world in any field. Ids are saved as ids, not as numbers. When a
+/// part of a world is inserted into another one, its objects get new ids, and the ids inside of it are updated.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
 pub struct ObjectId(NonZeroU64);
 
 impl ObjectId {
-    /// An id that no object ever has: the empty value of a field.
+    /// An id that no object ever has, used as the empty value of a field.
     pub const NOWHERE: Self = Self(NonZeroU64::MAX);
 
-    /// The bit of ids whose object is not where they are.
+    /// The bit of dead ids, whose object is missing from the world.
     pub(crate) const DEAD: u64 = 1 << 63;
 
-    /// The id with this number, unless it is 0.
+    /// Returns the id with this number, unless the number is 0.
     #[must_use]
     pub const fn new(number: u64) -> Option<Self> {
         match NonZeroU64::new(number) {
@@ -28,20 +28,20 @@ impl ObjectId {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     #[must_use]
     pub fn get(self) -> u64 {
         self.0.get()
     }
 
-    /// True if no object ever has this id: [`NOWHERE`](Self::NOWHERE), and ids that led out of what was put into a
-    /// world.
+    /// True if no object ever has this id: [`NOWHERE`](Self::NOWHERE), and ids that pointed out of a part when it was
+    /// inserted into a world.
     #[must_use]
     pub fn is_dead(self) -> bool {
         self.get() & Self::DEAD != 0
     }
 
-    /// The dead id that belongs to a live one.
+    /// Returns the dead id for a live one.
     pub(crate) fn dead(number: u64) -> Self {
         Self(NonZeroU64::MIN.saturating_add((number | Self::DEAD) - 1))
     }
@@ -53,7 +53,7 @@ impl fmt::Display for ObjectId {
     }
 }
 
-/// Parses what [`Display`](fmt::Display) writes, with the `#` or without it.
+/// Parses the text that [`Display`](fmt::Display) writes, with or without the `#`.
 ///
 /// ```
 /// use persist::ObjectId;
@@ -69,7 +69,7 @@ impl FromStr for ObjectId {
 
     fn from_str(text: &str) -> Result<Self> {
         let digits = text.strip_prefix('#').unwrap_or(text);
-        // A sign is none of an id.
+        // An id has no sign.
         let number = digits.parse().ok().filter(|_| !digits.starts_with('+'));
         number.and_then(Self::new).ok_or_else(|| {
             error!(

@@ -1,6 +1,6 @@
-//! What a load does about a save that is not the program's own.
+//! How a load treats a save that differs from the program's types.
 
-/// How strict a load is, and what it does where a save does not say enough.
+/// Says how strict a load is, and what it does where a save does not say enough.
 ///
 /// # Example
 ///
@@ -14,22 +14,22 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LoadOptions {
-    /// Whether a save must come back whole. Default [`LoadPolicy::Lenient`].
+    /// The strictness of a load. Default [`LoadPolicy::Lenient`].
     pub policy: LoadPolicy,
-    /// Numbers that do not fit the field's type any more become the nearest that does, and are
-    /// reported; else they are an error. Default false.
+    /// If true, numbers that no longer fit the field's type become the nearest value that does, and are reported. If
+    /// false, they are an error. Default false.
     pub clamp: bool,
-    /// Fields that the save does not have and that have no `default` are made empty, and reported;
-    /// else they are an error. Default false.
+    /// If true, fields that the save lacks and that have no `default` get an empty value, and are reported. If false,
+    /// they are an error. Default false.
     pub fill: bool,
-    /// What the program does not know is dropped, and reported, instead of being kept for the next
-    /// save. Only a stand-in and an `other` variant keep what they stand for, with the objects that
-    /// it leads to: there must be some value in their place. Default false.
+    /// If true, unknown content is dropped and reported, instead of being kept for the next save. Only a stand-in and
+    /// an `other` variant keep their content, with the objects that it refers to, because there must be some value in
+    /// their place. Default false.
     pub drop_unknown: bool,
 }
 
 impl LoadOptions {
-    /// Makes the default options.
+    /// Creates the default options.
     #[must_use]
     pub const fn new() -> Self {
         Self { policy: LoadPolicy::Lenient, clamp: false, fill: false, drop_unknown: false }
@@ -60,30 +60,30 @@ impl LoadOptions {
     }
 }
 
-/// Whether a save must come back whole.
+/// Says whether a save must come back whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum LoadPolicy {
-    /// A load is an error if anything was lost, kept for the next save or made up.
+    /// The load fails if anything was lost, kept for the next save, or made up.
     ///
-    /// The save must hold what the program knows, and nothing else. A field with a `default` may be missing, and values may
-    /// be converted without loss. The backup of a damaged save is loaded under this policy, too;
+    /// The save must hold all fields of the program, and nothing else. A field with a `default` may be missing, and
+    /// values may be converted without loss. The backup of a damaged save is also loaded under this policy;
     /// [`LoadReport::recovery`](crate::save::LoadReport::recovery) reports it.
     Strict,
-    /// Loads what can be loaded; the report says what was done.
+    /// Loads as much as possible; the report lists the differences.
     #[default]
     Lenient,
     /// Loads every whole object of a damaged save that has no good backup.
     ///
-    /// [`LoadReport::salvage`](crate::save::LoadReport::salvage) says what is lost. Pointers to lost objects are gone from
-    /// options, lists and maps; an object that holds a bare one is lost with it.
+    /// [`LoadReport::salvage`](crate::save::LoadReport::salvage) lists the losses. Pointers to lost objects are removed
+    /// from options, lists and maps. An object that holds such a pointer directly is lost too.
     ///
-    /// A save of several blocks has the definitions of its classes in front of their first objects, and all of them at its
-    /// end. If a block and the end are lost, so are all objects of the classes defined in or after that block. One value with
-    /// all that is in it is one object, in one block.
+    /// In a save of several blocks, the definitions of classes stand before their first objects, and once more all
+    /// together at the end. If a block and the end are lost, so are all objects of the classes defined in or after that
+    /// block. A value with everything in it is one object, in one block.
     ///
-    /// This is the last resort, for the player to ask for: what comes back is not what was saved. The load takes the save or
-    /// damaged backup with the most objects, which is kept as `name.damaged` before a save replaces it.
-    /// Where no object is whole, the load is an error that says how many are lost.
+    /// Use this policy as a last resort, when the player asks for it, because the result differs from the saved state.
+    /// The load takes the save or damaged backup with the most objects. It is kept as `name.damaged` before a save
+    /// replaces it. If no object is whole, the load returns an error with the number of lost objects.
     Salvage,
 }

@@ -1,7 +1,7 @@
-//! What a target may lack: a clock, waiting, and threads; and locks that a panic does not poison.
+//! Functions that a target may lack: a clock, waiting, and threads. Also locks that a panic does not poison.
 //!
 //! wasm32-unknown-unknown has the functions of the standard library, but they panic. The lints refuse them everywhere
-//! but here.
+//! except here.
 
 use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant, SystemTime};
 pub(crate) const IS_WHOLE: bool =
     !cfg!(any(persist_bare, all(target_family = "wasm", target_os = "unknown")));
 
-/// What measures the time since its start. Without a clock, no time passes.
+/// Measures the time since its start. Without a clock, no time passes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Timer(Option<Instant>);
 
@@ -29,19 +29,19 @@ impl Timer {
         self.0.map_or(Duration::ZERO, |start| start.elapsed())
     }
 
-    /// True if this much time has passed. Without a clock it always has, so that nothing is put off for ever.
+    /// True if this much time has passed. Without a clock it always has, so that nothing is postponed forever.
     pub(crate) fn is_past(self, time: Duration) -> bool {
         self.0.is_none_or(|start| start.elapsed() >= time)
     }
 }
 
-/// The system's clock, where there is one.
+/// Returns the system's time, if there is a clock.
 #[expect(clippy::disallowed_methods, reason = "this is the place that asks whether it is there")]
 pub(crate) fn now() -> Option<SystemTime> {
     IS_WHOLE.then(SystemTime::now)
 }
 
-/// Waits; returns false at once where nobody else could do anything meanwhile.
+/// Waits. Returns false at once on a target without threads, where nothing could change during the wait.
 #[expect(clippy::disallowed_methods, reason = "this is the place that asks whether it is there")]
 pub(crate) fn pause(time: Duration) -> bool {
     if IS_WHOLE {
@@ -54,7 +54,7 @@ pub(crate) fn pause(time: Duration) -> bool {
 ///
 /// # Errors
 ///
-/// [`io::ErrorKind::Unsupported`] where there are no threads, and the system's errors.
+/// Returns [`io::ErrorKind::Unsupported`] if there are no threads, or an error of the system.
 #[expect(clippy::disallowed_methods, reason = "this is the place that asks whether it is there")]
 pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     if !IS_WHOLE {
@@ -63,7 +63,7 @@ pub(crate) fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> io::Resu
     thread::Builder::new().name(String::from(name)).spawn(run)
 }
 
-/// Locks what is whole whenever it is locked, also if a thread panicked while it held the lock.
+/// Locks data that is consistent whenever it is locked, also after a thread panicked while it held the lock.
 pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,11 +1,11 @@
 //! Sorts that are compiled once for all types.
 //!
-//! Each type that `slice::sort` sorts adds some 2,000 lines of LLVM code to the library. Lists whose order is asked for
-//! once are sorted by their indices here.
+//! Each type that `slice::sort` sorts adds some 2,000 lines of LLVM code to the library. Lists that are sorted only
+//! once are sorted here by their indices.
 
 use std::cmp::Ordering;
 
-/// The indices of `count` items in their order, stably.
+/// Returns the indices of `count` items in sorted order; the sort is stable.
 pub(crate) fn order(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by(|a, b| compare(*a, *b));
@@ -23,12 +23,12 @@ pub(crate) fn sort<T: Ord>(items: &mut [T]) {
     sort_by(items, T::cmp);
 }
 
-/// With what each place is swapped, from the first to the last, to sort items; nothing if they are sorted.
+/// Returns the index to swap with each place, from the first to the last, to sort items; empty if they are sorted.
 fn swaps(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     if (1..count).all(|at| compare(at - 1, at).is_le()) {
         return Vec::new();
     }
-    // Which item is at each place, and where each item is.
+    // `items` is the item at each place, `places` the place of each item.
     let mut items: Vec<usize> = (0..count).collect();
     let mut places = items.clone();
     let swap = |(place, item): (usize, usize)| {

@@ -1,7 +1,7 @@
-//! Events for the subscribers of `tracing`, with the feature of that name; without it, nothing.
+//! Emits events for subscribers of `tracing`, with the feature of that name; without it, does nothing.
 //!
-//! They are what a program should hear of even if it does not ask for it: a log of a player's machine has them. Their
-//! target is `persist`.
+//! The events are those that a program should hear of without asking, so that a log of a player's machine has them.
+//! Their target is `persist`.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::platform::Timer;
 /// A save that takes longer than this is reported, unless the program sets another limit.
 pub(crate) const SLOW: Duration = Duration::from_secs(1);
 
-/// Reports what a load did about a damaged or refused save.
+/// Reports how a load treated a damaged or refused save.
 pub(crate) fn recovered(path: Option<&Path>, what: &dyn Display) {
     #[cfg(feature = "tracing")]
     tracing::warn!(target: "persist", path = shown(path), "{what}");

@@ -1,32 +1,34 @@
-//! Values that are too large for the stack: they are read and made in boxes.
+//! Values that are too large for the stack. They are read and created in boxes.
 //!
-//! A function that returns a value has a copy of it on the stack, and several where nothing is optimized. A structure of
-//! 256 KiB that goes through ten functions would take what a thread has. So a large value has a box of its own from the
-//! beginning, its large fields have theirs meanwhile, and each move between boxes is a function that is never inlined.
+//! A function that returns a value has a copy of it on the stack, and several copies in builds without optimization. A
+//! struct of 256 KiB that passes through ten functions would overflow the stack of a thread. So a large value lives in
+//! a box from the beginning, and so does each of its large fields while it is read. Each move between boxes is a
+//! function that is never inlined.
 
-/// Bytes of a value that are on the stack while it is read into a box; `fields` is that of its fields, the most of one.
+/// Returns how many bytes of a `T` are on the stack while it is read into a box. `fields` has that number for each of
+/// its fields, and the largest one counts.
 #[must_use]
 pub const fn on_stack<T>(fields: &[usize]) -> usize {
     if !is_bulky::<T>() {
         return size_of::<T>();
     }
-    let (mut most, mut i) = (0, 0);
+    let (mut max, mut i) = (0, 0);
     while i < fields.len() {
-        if fields[i] > most {
-            most = fields[i];
+        if fields[i] > max {
+            max = fields[i];
         }
         i += 1;
     }
-    most
+    max
 }
 
-/// True if values of the type are read into a box, and moved out of it at last: by value each function that returns one
-/// has a copy on the stack, or several where nothing is optimized.
+/// True if values of type `T` are read into a box and moved out of it at the end. Passed by value, each function that
+/// returns one would have a copy on the stack, or several in builds without optimization.
 pub(crate) const fn is_bulky<T>() -> bool {
     size_of::<T>() > 4096
 }
 
-/// Moves a value into a box. A function of its own, whose copies are on the stack only then.
+/// Moves a value into a box. It is a function of its own so that its copies are on the stack only during the call.
 #[inline(never)]
 pub fn boxed<T, E>(value: Result<T, E>) -> Result<Box<T>, E> {
     match value {
@@ -35,7 +37,7 @@ pub fn boxed<T, E>(value: Result<T, E>) -> Result<Box<T>, E> {
     }
 }
 
-/// Moves a value out of its box, likewise.
+/// Moves a value out of its box. Like [`boxed`], it is never inlined.
 #[inline(never)]
 pub(crate) fn unboxed<T, E>(value: Result<Box<T>, E>) -> Result<T, E> {
     match value {
@@ -44,14 +46,14 @@ pub(crate) fn unboxed<T, E>(value: Result<Box<T>, E>) -> Result<T, E> {
     }
 }
 
-/// Moves a value from its box into another type in a box, likewise.
+/// Moves a value from its box into a box of another type. Like [`boxed`], it is never inlined.
 #[inline(never)]
 #[expect(clippy::boxed_local, reason = "it is there to be on the stack nowhere else")]
 pub(crate) fn boxed_with<T, R>(value: Box<T>, wrap: impl FnOnce(T) -> R) -> Box<R> {
     Box::new(wrap(*value))
 }
 
-/// Makes something with what is on the stack only meanwhile.
+/// Runs `make` in a frame of its own, so that its temporaries are on the stack only during the call.
 #[inline(never)]
 pub fn apart<R>(make: impl FnOnce() -> R) -> R {
     make()

@@ -11,14 +11,13 @@ use super::windows::{RemainingWindows, SMALLEST, Window};
 use crate::env::Env;
 use crate::{Error, ErrorKind, Result};
 
-/// Bytes of a window that is taken out of its buffer, and not copied.
+/// Windows of this many bytes or more are moved out of their buffer instead of being copied.
 const LONG: usize = 64 << 10;
 
 /// A reusable buffer that values are encoded into, one at a time.
 ///
-/// It stays initialised at its full size, so that a warm encode neither
-/// allocates nor clears anything. What does not fit continues in further windows,
-/// so that no value is encoded twice.
+/// The buffer stays initialised at its full size, so that a warm encode neither allocates nor clears anything. A value
+/// that does not fit continues in further windows, so that no value is encoded twice.
 ///
 /// # Example
 ///
@@ -34,31 +33,31 @@ const LONG: usize = 64 << 10;
 #[derive(Debug, Default)]
 pub struct Buffer {
     first: Vec<u8>,
-    /// The windows after the first one, kept for the next value. Empty until one is needed.
+    /// The windows after the first one, reused for the next value. Empty until one is needed.
     table: Vec<Window>,
-    /// How many of them hold bytes.
+    /// Number of windows of `table` that hold bytes.
     used: usize,
     len: usize,
 }
 
 impl Buffer {
-    /// An empty buffer.
+    /// Creates an empty buffer.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The bytes of `value`, valid until the next call.
+    /// Encodes `value` and returns its bytes, which are valid until the next call.
     ///
     /// # Errors
     ///
-    /// What the value refuses: a string or nesting beyond the default
-    /// [`Limits`](crate::Limits), and any shared pointer, since only a whole save has ids.
+    /// Returns an error if the value refuses: a string or nesting exceeds the default [`Limits`](crate::Limits), or it
+    /// holds a shared pointer. Only a whole save has object ids.
     pub fn encode<T: Persist>(&mut self, value: &T) -> Result<&[u8]> {
         self.encode_with(&Env::DEFAULT, &mut NoLinks::default(), |out| out.value(value))
     }
 
-    /// What `write` writes, valid until the next call.
+    /// Returns the bytes that `write` writes, valid until the next call.
     pub(crate) fn encode_with(
         &mut self,
         env: &Env<'_>,
@@ -70,7 +69,7 @@ impl Buffer {
         Ok(self.gather())
     }
 
-    /// Adds what `write` writes.
+    /// Appends the bytes that `write` writes.
     pub(crate) fn append(
         &mut self,
         env: &Env<'_>,
@@ -88,7 +87,7 @@ impl Buffer {
         Ok(())
     }
 
-    /// What is left of the last window, and those after it.
+    /// Returns the free rest of the last window, and the windows after it.
     #[inline]
     fn window(&mut self) -> (&mut [u8], RemainingWindows<'_>) {
         if self.first.is_empty() {
@@ -102,7 +101,7 @@ impl Buffer {
         (&mut bytes[*room + self.len - *start..], RemainingWindows::Rest(rest))
     }
 
-    /// Bytes that were written since the last [`clear`](Self::clear).
+    /// Returns the number of bytes written since the last [`clear`](Self::clear).
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -111,7 +110,7 @@ impl Buffer {
         (self.len, self.used) = (0, 0);
     }
 
-    /// A part of what was written, in the windows where it lies; no piece is empty.
+    /// Iterates over a range of the written bytes, window by window. No piece is empty.
     pub(crate) fn pieces(&self, part: Range<usize>) -> impl Iterator<Item = &[u8]> {
         let used = &self.table[..self.used];
         let windows = std::iter::once((&self.first, 0, 0));
@@ -124,7 +123,7 @@ impl Buffer {
         })
     }
 
-    /// Puts what was written together, in a buffer that is large enough for a somewhat larger value.
+    /// Gathers the written bytes in the first window, which gets room for a somewhat larger value.
     pub(crate) fn gather(&mut self) -> &[u8] {
         if self.used > 0 {
             self.gather_windows();
@@ -142,13 +141,14 @@ impl Buffer {
         (self.first, self.table, self.used) = (whole, Vec::new(), 0);
     }
 
-    /// What was written, if it was gathered or is less than the buffer had room for.
+    /// Returns the written bytes if they lie in the first window: after [`gather`](Self::gather), or if no other window
+    /// was needed.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.first.get(..self.len).unwrap_or_default()
     }
 
-    /// Takes what was written out of the buffer, if most of it lies in a window of its own, to which the rest is
-    /// copied; and says how much that was.
+    /// Moves the written bytes out of the buffer if a window of its own holds most of them. The other bytes are copied
+    /// to it. Also returns how many bytes were copied.
     pub(crate) fn take_run(&mut self) -> Option<(Vec<u8>, usize)> {
         let used = &mut self.table[..self.used];
         let is_run = |window: &Window| {
@@ -185,12 +185,12 @@ impl Buffer {
         Self { first: vec![0; size.max(SMALLEST)], ..Self::default() }
     }
 
-    /// Bytes of memory.
+    /// Returns the memory of all windows, in bytes.
     pub(crate) fn size(&self) -> usize {
         self.first.len() + self.table.iter().map(|window| window.bytes.len()).sum::<usize>()
     }
 
-    /// Bytes that were written as one.
+    /// Returns `len` bytes that were written as one run at `at`.
     pub(crate) fn part_mut(&mut self, at: usize, len: usize) -> &mut [u8] {
         let window = self.table[..self.used].iter_mut().rev().find(|window| window.start <= at);
         let (bytes, from) = match window {
@@ -200,31 +200,31 @@ impl Buffer {
         &mut bytes[from..][..len]
     }
 
-    /// Puts bytes between those that were written.
+    /// Inserts bytes between the written ones.
     pub(crate) fn insert(&mut self, at: usize, bytes: &[u8]) {
-        // Windows after the first one stay where they are.
+        // Only the bytes of the first window move; the other windows just start later.
         if self.table[..self.used].first().is_some_and(|window| window.start < at) {
             self.gather();
         }
         let windows = &mut self.table[..self.used];
-        let before = windows.first().map_or(self.len, |window| window.start);
-        let end = before + bytes.len();
+        let first_len = windows.first().map_or(self.len, |window| window.start);
+        let end = first_len + bytes.len();
         if self.first.len() < end {
             self.first.resize(end + end / 4, 0);
         }
-        self.first.copy_within(at..before, at + bytes.len());
+        self.first.copy_within(at..first_len, at + bytes.len());
         self.first[at..][..bytes.len()].copy_from_slice(bytes);
         windows.iter_mut().for_each(|window| window.start += bytes.len());
         self.len += bytes.len();
     }
 }
 
-/// Bytes of memory in which parts are encoded: about those of a page of objects.
+/// Size of the memory in which parts are encoded: about a page of objects.
 const PART: usize = 256 << 10;
 
-/// Encodes many bytes in parts: each in memory that stays in the cache, and is then appended to the value.
+/// Encodes many bytes in parts. Each part is encoded in memory that stays in the cache, and then appended to the value.
 ///
-/// A window is cleared before it is written to, which takes as long as the writing if both wait for memory.
+/// A window is cleared before it is written to. For memory outside of the cache, clearing takes as long as writing.
 pub(crate) fn encode_parts(
     count: usize,
     out: &mut Encoder<'_>,
@@ -241,12 +241,12 @@ pub(crate) fn encode_parts(
     })
 }
 
-/// Reads a value that takes all of `bytes`.
+/// Decodes a value from `bytes`. The value must use up all of them.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidValue`], [`ErrorKind::Truncated`] and their kin if the
-/// bytes are not such a value; the offset says about where.
+/// Returns an error if the bytes are not such a value: [`ErrorKind::InvalidValue`], [`ErrorKind::Truncated`] or a
+/// related kind. The offset in the error is approximate.
 pub fn decode<T: Persist>(bytes: &[u8]) -> Result<T> {
     if const { is_bulky::<T>() } {
         return unboxed(whole(bytes, |input| input.boxed()));
@@ -254,12 +254,11 @@ pub fn decode<T: Persist>(bytes: &[u8]) -> Result<T> {
     whole(bytes, |input| input.value())
 }
 
-/// Reads a value that takes all of `bytes` into an existing one, which keeps
-/// its allocations.
+/// Decodes a value from `bytes` into an existing one, which keeps its allocations. The value must use up all of them.
 ///
 /// # Errors
 ///
-/// Those of [`decode`]; `target` then is a valid mixture of old and new.
+/// Returns the same errors as [`decode`]. After an error, `target` is a valid mixture of old and new.
 pub fn decode_into<T: Persist>(target: &mut T, bytes: &[u8]) -> Result<()> {
     whole(bytes, |input| input.value_into(target))
 }
@@ -276,7 +275,7 @@ fn whole<T>(bytes: &[u8], read: impl FnOnce(&mut Decoder<'_>) -> Result<T, Fail>
     }
 }
 
-/// A value ends before its bytes do.
+/// Returns the error of a value that ends before its bytes do.
 #[cold]
 pub(crate) fn left_over(bytes: usize) -> Error {
     let noun = if bytes == 1 { "byte is" } else { "bytes are" };

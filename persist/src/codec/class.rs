@@ -1,4 +1,4 @@
-//! Classes, by the tables that the derive writes.
+//! Access to the fields of classes, by the tables that the derive writes.
 
 use std::any::Any;
 
@@ -9,40 +9,43 @@ use super::persist::Persist;
 use super::type_set::{ClassAccess, DynamicFields, FieldCodec, TypeSet};
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
 
-/// A struct or an enum with field records of its own; the derive implements it.
+/// Gives the tables of a struct or an enum that derives `Persist`, and access to its fields.
 ///
-/// The methods reach a field by its index in [`FIELDS`](Reflect::FIELDS), or in the records of the value's variant.
+/// The methods take the index of a field in [`FIELDS`](Reflect::FIELDS), or in the records of the value's variant.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no field records: it does not derive `Persist`",
     note = "add `#[derive(Persist)]` to it; `transparent` types and std types have none of their own"
 )]
 pub trait Reflect: Persist {
-    /// The class.
+    /// Describes the class: its name, version, fields or variants.
     const CLASS: &'static Class;
 
-    /// The field records of a struct, in declaration order; none for an enum.
+    /// Lists the field records of a struct, in declaration order. It is empty for an enum.
     const FIELDS: &'static [FieldRecord];
 
-    /// The variants of an enum, in declaration order; none for a struct.
+    /// Lists the variants of an enum, in declaration order. It is empty for a struct.
     const VARIANTS: &'static [VariantRecord];
 
-    /// Index of the value's variant; 0 for a struct.
+    /// Returns the index of the value's variant; 0 for a struct.
     fn persist_variant(&self) -> usize {
         0
     }
 
-    /// One field.
+    /// Returns a field; `None` if there is no stored field of this index.
     fn persist_field(&self, field: usize) -> Option<&dyn Any>;
 
-    /// One field, to be changed.
+    /// Returns a field mutably; `None` if there is no stored field of this index.
     fn persist_field_mut(&mut self, field: usize) -> Option<&mut dyn Any>;
 
-    /// What is known of the fields' types: of a struct, or of each variant.
+    /// Codecs of the fields: one row for a struct, one for each variant of an enum.
     #[doc(hidden)]
     const __ROWS: &'static [&'static [FieldCodec]];
 
-    /// Writes a field that a save does not have as it is: what the function of a number in its `convert` makes of the
-    /// older value in `from`, its `sample` if the number is [`SAMPLE`], or its default if there is none.
+    /// Writes a field that a save lacks or holds as an older type.
+    ///
+    /// With `from`, the decoder holds an older value. A function of the field's `convert`, chosen by the number,
+    /// converts it to the field. The number [`SAMPLE`] writes the field's `sample`. Without `from`, the field's default
+    /// is written.
     ///
     /// # Errors
     ///
@@ -59,11 +62,11 @@ pub trait Reflect: Persist {
     }
 }
 
-/// The number by which [`persist_make_field`](Reflect::persist_make_field) is asked for the `sample` of a field.
+/// The number with which [`persist_make_field`](Reflect::persist_make_field) writes the `sample` of a field.
 #[doc(hidden)]
 pub const SAMPLE: usize = usize::MAX;
 
-/// The kind of a class.
+/// Returns the kind of a class.
 #[doc(hidden)]
 pub fn kind_of_class<T: Reflect>() -> Kind {
     Kind::Class(|| T::CLASS)
@@ -97,7 +100,7 @@ impl ClassAccess {
 }
 
 impl TypeSet {
-    /// Enters a class; true the first time, and then its fields are to be reached.
+    /// Adds a class. Returns true the first time; then the caller adds the types of its fields.
     pub fn class<T: Reflect>(&mut self) -> bool {
         let first = self.enter::<T>();
         if first {

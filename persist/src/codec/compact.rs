@@ -1,6 +1,7 @@
-//! Integers in as few bytes as they need, for fields that say `#[persist(compact)]`.
+//! Integers in as few bytes as they need, for fields with `#[persist(compact)]`.
 //!
-//! The form is that of [counts](super::count). A signed integer is a count after zigzag: 0, -1, 1, -2 are 0, 1, 2, 3.
+//! An integer is stored like a [count](super::count). A signed integer becomes a count by zigzag: 0, -1, 1, -2 are
+//! stored as 0, 1, 2, 3.
 
 use super::count;
 use super::decoder::Decoder;
@@ -11,29 +12,29 @@ use super::type_set::{FieldCodec, TypeSet};
 use super::with::Adapter;
 use crate::reflect::{Integer, Kind};
 
-/// The count that a signed integer is stored as.
+/// Returns the count that a signed integer is stored as.
 #[inline(always)]
 pub(crate) fn zigzag(number: i64) -> u64 {
     ((number << 1) ^ (number >> 63)).cast_unsigned()
 }
 
-/// The signed integer that a count stands for.
+/// Returns the signed integer that a count stands for.
 #[inline(always)]
 pub(crate) fn unzigzag(count: u64) -> i64 {
     (count >> 1).cast_signed() ^ -(count & 1).cast_signed()
 }
 
 impl Integer {
-    /// Reads a number as its count, which is one that the type has.
+    /// Reads the count of a number, and refuses one that is out of the type's range.
     #[inline]
     pub(crate) fn count(self, input: &mut Decoder<'_>) -> Result<u64, Fail> {
         let count = count::decode(input)?;
-        // Zigzag of the most negative one has all bits, too.
+        // Zigzag turns the most negative number into the count with all bits set, so one bound fits both signs.
         if count <= u64::MAX >> (64 - 8 * self.bytes()) { Ok(count) } else { Err(Fail::Value) }
     }
 }
 
-/// A value with its integers in as few bytes as they need; one without integers is stored as it is.
+/// Stores a value with its integers in as few bytes as they need. A value without integers is stored as usual.
 pub enum Compact {}
 
 impl<T: Persist> Adapter<T> for Compact {
@@ -78,7 +79,7 @@ impl<T: Persist> Adapter<T> for Compact {
         *target = new;
     }
 
-    // What is stored is the value itself: a visit reaches it, and it nests no deeper than any other.
+    // The stored value is the field itself: a visit reaches it, and it adds no level of nesting.
 
     #[inline(always)]
     fn put(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {

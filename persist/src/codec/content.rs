@@ -1,4 +1,4 @@
-//! What may stand in a box or in a cell: a value, or a trait object.
+//! The content of a box or a cell: a value or a trait object.
 
 use std::cell::RefCell;
 use std::sync::{Mutex, RwLock};
@@ -15,25 +15,25 @@ use super::visitor::Visitor;
 use crate::Result;
 use crate::reflect::{Kind, TypeCode};
 
-/// What may stand in a `Box`, and in a cell behind a shared pointer: every
-/// [`Persist`] type, and the trait objects of `#[persist::dynamic]` traits.
+/// Marks the types that a `Box`, or a cell behind a shared pointer, may hold: every [`Persist`] type, and the trait
+/// objects of `#[persist::dynamic]` traits.
 #[diagnostic::on_unimplemented(
     message = "a boxed or shared `{Self}` cannot be saved",
     label = "neither `Persist` nor a trait object that `persist` knows",
     note = "if the type is yours, add `#[derive(Persist)]` to it, or `#[persist::dynamic]` to its trait"
 )]
 pub trait CellContent: 'static {
-    /// How it stands there.
+    /// The marker whose impls store the content: `AsCell` for a value, `AsTrait` for a trait object.
     type As: BoxOf<Self> + PointTo<RefCell<Self>> + PointTo<Mutex<Self>> + PointTo<RwLock<Self>>;
 }
 
-// What is missing may be on a trait, not `Persist`.
+// The missing impl may be one of a trait, not of `Persist`.
 #[diagnostic::do_not_recommend]
 impl<T: Persist> CellContent for T {
     type As = AsCell;
 }
 
-/// How a `Box<C>` is stored. The library implements it; see [`CellContent`].
+/// Stores a `Box<C>`. The library implements it; see [`CellContent`].
 pub trait BoxOf<C: ?Sized> {
     /// Like [`Persist::__MIN`].
     const MIN: usize;
@@ -47,7 +47,7 @@ pub trait BoxOf<C: ?Sized> {
     /// Like [`Persist::persist_kind`].
     fn kind() -> Kind;
 
-    /// The name of the content.
+    /// Returns the name of the content.
     fn name() -> String;
 
     /// Like [`Persist::__reach`].
@@ -80,11 +80,9 @@ pub trait BoxOf<C: ?Sized> {
     fn visit_shared(content: &C, visitor: &mut Visitor<'_>) -> Result<()>;
 }
 
-/// A box is a level of nesting; its consts do not look inside, so that a type
-/// may box itself.
+/// A box is a level of nesting. Its consts do not inspect the content, so that a type may box itself.
 impl<T: Persist> BoxOf<T> for AsCell {
-    // A type without size has no bytes; of others, a list checks it when it is
-    // saved.
+    // A type without size has no bytes. For other types, a list checks this minimum when it is saved.
     const MIN: usize = if size_of::<T>() == 0 { 0 } else { 1 };
     const NULLABLE: bool = false;
     const CODE: &'static TypeCode = T::__CODE;

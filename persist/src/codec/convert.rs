@@ -1,4 +1,4 @@
-//! Fields of another type than in older saves.
+//! Fields whose type differs from that in older saves: the functions of `convert`.
 
 use std::fmt::Display;
 use std::marker::PhantomData;
@@ -15,8 +15,8 @@ use crate::env::Env;
 use crate::reflect::{Class, Kind, KindFn};
 use crate::{Error, ErrorKind};
 
-/// The bytes of a field, as the first function of its `convert` makes them of those of a value of its older type;
-/// `variant` is 0 for a struct.
+/// Converts the bytes of an older value into those of the field, by the first function of its `convert`. `variant` is 0
+/// for a struct.
 pub fn convert<T: Reflect>(variant: usize, field: usize, bytes: &[u8]) -> crate::Result<Vec<u8>> {
     let mut buffer = Buffer::new();
     let mut left = 0;
@@ -33,13 +33,13 @@ pub fn convert<T: Reflect>(variant: usize, field: usize, bytes: &[u8]) -> crate:
     Ok(buffer.into_bytes())
 }
 
-/// Where a type stands that a `convert` takes, in the words of an error.
+/// The place of a type that a `convert` takes, for an error message.
 pub(crate) const CONVERTED: &str = "taken by a field's `convert`";
 
-/// The function of a field's `convert`, from an older type `A` to a field of type `T`.
+/// Holds a function of a field's `convert`, from an older type `A` to a field of type `T`.
 ///
-/// All that is asked of the types is asked by [`of`](Self::of), so that a wrong function is
-/// one error however often the derive's code makes this.
+/// All bounds on the types are on [`of`](Self::of), so that a wrong function is one compile error however often the
+/// derived code uses this type.
 #[doc(hidden)]
 pub struct FieldConversion<A, R, T> {
     function: fn(A) -> R,
@@ -49,12 +49,13 @@ pub struct FieldConversion<A, R, T> {
     to: PhantomData<fn() -> T>,
 }
 
-/// Reads an older value and writes what the function makes of it, unless it refuses.
+/// Reads an older value, converts it by the function and writes the result. The inner error is a refusal by the
+/// function.
 type Write<A, R> =
     fn(fn(A) -> R, &mut Decoder<'_>, &mut Encoder<'_>) -> Result<Result<(), String>, Stop>;
 
 impl<A, R, T> FieldConversion<A, R, T> {
-    /// That of this function.
+    /// Wraps a function of a `convert`.
     pub fn of(function: fn(A) -> R) -> Self
     where
         A: Persist,
@@ -70,7 +71,7 @@ impl<A, R, T> FieldConversion<A, R, T> {
         }
     }
 
-    /// Like [`of`](Self::of), for a compact field.
+    /// Like [`of`](Self::of), for a field with `compact`.
     pub fn of_compact(function: fn(A) -> R) -> Self
     where
         A: Persist,
@@ -80,17 +81,17 @@ impl<A, R, T> FieldConversion<A, R, T> {
         Self { write: write::<Compact, A, R, T>, ..Self::of(function) }
     }
 
-    /// Kind of the older value.
+    /// Returns the kind of the older value.
     pub fn kind(&self) -> Kind {
         (self.kind)()
     }
 
-    /// Enters the classes of the older type.
+    /// Adds the classes of the older type.
     pub fn reach(&self, types: &mut TypeSet) {
         (self.reach)(types);
     }
 
-    /// Reads an older value and writes the field that the function makes of it.
+    /// Reads an older value, converts it and writes the field.
     pub fn run(
         &self,
         class: &Class,
@@ -107,7 +108,7 @@ impl<A, R, T> FieldConversion<A, R, T> {
     }
 }
 
-/// No visit reaches what a `convert` takes.
+/// Adds the older type, and notes that no visit reaches its values.
 fn reach<A: Persist>(types: &mut TypeSet) {
     A::__reach(types);
     types.unvisited(CONVERTED, A::persist_kind, A::persist_name);
@@ -131,7 +132,7 @@ fn write<C: Adapter<T>, A: Persist, R: Converted<T>, T: Persist>(
     }
 }
 
-/// A field by its indices: `Hero.name`, `Shape::Circle.radius`.
+/// Names a field by its indices: `Hero.name`, `Shape::Circle.radius`.
 fn place(class: &Class, variant: usize, field: usize) -> String {
     let mut name = class.name();
     let variant = class.variants().get(variant);
@@ -145,19 +146,19 @@ fn place(class: &Class, variant: usize, field: usize) -> String {
     }
 }
 
-/// What a function of a chain returns, for the next one.
+/// Unwraps the return value of a function in a chain of them, for the next one.
 pub fn converted<T, R: Converted<T>>(returned: R) -> Result<T, String> {
     returned.into_result()
 }
 
-/// What a `convert` function may return: the field, or a `Result` whose error can be shown.
+/// Marks the return types of a `convert` function: the field, or a `Result` whose error can be shown.
 #[diagnostic::on_unimplemented(
     message = "`convert` returns the field's `{T}` or `Result<{T}, impl Display>`, not `{Self}`",
     label = "does not return the field's type"
 )]
 #[doc(hidden)]
 pub trait Converted<T> {
-    /// The field; the reason against it as text.
+    /// Returns the field, or the reason of a refusal as text.
     fn into_result(self) -> Result<T, String>;
 }
 

@@ -1,5 +1,7 @@
-//! Counts, lengths and ids: one byte up to 247, else `247 + n` and then the
-//! `n` lowest bytes, little-endian, without a leading zero byte.
+//! Counts, lengths and ids as bytes of variable number.
+//!
+//! A count up to 247 is one byte. A larger one is the byte `247 + n`, then the `n` lowest bytes, little-endian, without
+//! a leading zero byte.
 //!
 //! Only the shortest form is valid, so that equal values have equal bytes.
 
@@ -8,17 +10,17 @@ use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::weight::{is_large_for, weight};
 
-/// The largest count that is its own first byte.
+/// The largest count that one byte holds. The eight larger values of a byte say how many bytes follow: 1 to 8.
 pub(crate) const SHORT: u64 = 247;
 
-/// The first byte of `count`.
+/// Returns the first byte of `count`.
 #[inline(always)]
 #[expect(clippy::cast_possible_truncation, reason = "compared first")]
 pub(crate) fn head(count: u64) -> u8 {
     if count <= SHORT { count as u8 } else { long_head(count) }
 }
 
-/// Apart, since lengths of texts mostly are short.
+/// Returns the first byte of a long count. It is a function of its own, since most lengths of texts are short.
 #[cold]
 #[inline(never)]
 fn long_head(count: u64) -> u8 {
@@ -31,7 +33,7 @@ fn head_of(width: usize) -> u8 {
     (SHORT as usize + width) as u8
 }
 
-/// Writes what follows the first byte of `count`.
+/// Writes the rest of `count` after its first byte.
 #[inline(always)]
 pub(crate) fn encode_tail(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
     if count > SHORT {
@@ -40,10 +42,10 @@ pub(crate) fn encode_tail(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop>
     Ok(())
 }
 
-/// Writes `count` whole.
+/// Writes `count`: its first byte and the rest.
 #[inline(always)]
 pub(crate) fn encode(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
-    // Ids of objects are mostly long: two stores, of which the bytes after the count are overwritten by what follows.
+    // Most ids of objects are long. Two stores write them, and the following value overwrites the surplus bytes.
     if count > SHORT
         && let Some(next) = out.ahead::<9>()
     {
@@ -54,7 +56,8 @@ pub(crate) fn encode(count: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
     encode_tail(count, out)
 }
 
-/// Writes `count` to the front of at least nine bytes; returns how many of them it has. Those after it change, too.
+/// Writes `count` to the front of at least nine bytes, and returns how many of them it takes. The bytes after it change
+/// too.
 #[inline(always)]
 pub(crate) fn store(count: u64, out: &mut [u8]) -> usize {
     if count <= SHORT {
@@ -75,16 +78,16 @@ pub(crate) fn push(count: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// Gets the bytes, not the encoder, whose cursor then can stay in registers.
+/// Takes the bytes rather than the encoder, whose cursor then can stay in registers.
 #[inline(never)]
 fn store_long(count: u64, tail: &mut [u8]) {
-    // Ids of objects are mostly long: a loop of a few steps, not a call to copy.
+    // Most ids of objects are long, and a loop of a few steps is faster than a call to copy.
     for (byte, value) in tail.iter_mut().zip(count.to_le_bytes()) {
         *byte = value;
     }
 }
 
-/// Bytes of `count` without leading zeros; 1 to 8 for a count above zero.
+/// Returns the number of bytes of `count` without leading zeros: 1 to 8 for a count above zero.
 #[inline(always)]
 fn width(count: u64) -> usize {
     count.ilog2() as usize / 8 + 1
@@ -98,25 +101,25 @@ pub(crate) fn decode_tail(head: u8, input: &mut Decoder<'_>) -> Result<u64, Fail
     } else {
         let width = usize::from(head) - 247;
         let Some(next) = input.rest().first_chunk() else { return load_last(width, input) };
-        // One load of eight bytes, of which the higher ones belong to what follows.
+        // One load of eight bytes; the mask removes those that belong to the following value.
         let count = u64::from_le_bytes(*next) & (u64::MAX >> (64 - 8 * width));
         input.take(width)?;
         checked(count, width)
     }
 }
 
-/// Reads a count whole.
+/// Reads a count: its first byte and the rest.
 #[inline(always)]
 pub(crate) fn decode(input: &mut Decoder<'_>) -> Result<u64, Fail> {
     let head = input.take(1)?[0];
     decode_tail(head, input)
 }
 
-/// Reads the rest of a count that ends within eight bytes of the end.
+/// Reads the rest of a count that ends less than eight bytes before the end.
 #[inline(never)]
 fn load_last(width: usize, input: &mut Decoder<'_>) -> Result<u64, Fail> {
     let tail = input.take(width)?;
-    // The references of an object are often its last fields.
+    // The references of an object are often its last fields, so the short widths are unrolled.
     let count = match *tail {
         [one] => u64::from(one),
         [one, two] => u64::from(u16::from_le_bytes([one, two])),
@@ -126,67 +129,69 @@ fn load_last(width: usize, input: &mut Decoder<'_>) -> Result<u64, Fail> {
     checked(count, width)
 }
 
-/// The count, if it needs all of its bytes.
+/// Returns the count, if it needs all of its bytes.
 #[inline(always)]
 fn checked(count: u64, width: usize) -> Result<u64, Fail> {
     if count <= SHORT || self::width(count) != width { Err(Fail::Count) } else { Ok(count) }
 }
 
 impl Encoder<'_> {
-    /// Writes a count or a length whole.
+    /// Writes a count or a length.
     ///
     /// # Errors
     ///
-    /// [`Stop`] if the value is over `Limits::bytes`.
+    /// Returns [`Stop`] if the value exceeds `Limits::bytes`.
     pub fn count(&mut self, count: usize) -> Result<(), Stop> {
         encode(count as u64, self)
     }
 }
 
 impl Decoder<'_> {
-    /// Reads a count or a length whole.
+    /// Reads a count or a length.
     ///
     /// # Errors
     ///
-    /// A [`Fail`] if it is not in its shortest form or not a `usize`.
+    /// Returns a [`Fail`] if the count is not in its shortest form, or exceeds a `usize`.
     pub fn count(&mut self) -> Result<usize, Fail> {
         usize::try_from(decode(self)?).map_err(|_| Fail::Count)
     }
 
-    /// Reads the rest of a count of elements that take `least` bytes or more.
-    pub(crate) fn elements_with<T>(&mut self, head: u8, least: usize) -> Result<usize, Fail> {
-        let memory = if is_large_for::<T>(least) { size_of::<T>() } else { 0 };
-        self.elements_called(head, least, memory, const { weight::<T>() })
+    /// Reads the rest of a count of elements that take at least `min` bytes each.
+    pub(crate) fn elements_with<T>(&mut self, head: u8, min: usize) -> Result<usize, Fail> {
+        let memory = if is_large_for::<T>(min) { size_of::<T>() } else { 0 };
+        self.elements_called(head, min, memory, const { weight::<T>() })
     }
 
-    /// Compiled once, for elements of any type.
+    /// Like [`elements_of`](Self::elements_of), compiled once for elements of all types.
     #[inline(never)]
     pub(super) fn elements_called(
         &mut self,
         head: u8,
-        least: usize,
+        min: usize,
         memory: usize,
         weight: usize,
     ) -> Result<usize, Fail> {
-        self.elements_of(head, least, memory, weight)
+        self.elements_of(head, min, memory, weight)
     }
 
-    /// Reads the rest of a count of elements that have `least` bytes or more. `memory` is what each takes if it is
-    /// large for its bytes, `weight` how often it counts if it has none.
+    /// Reads the rest of a count of elements, and refuses a count that the rest of the bytes cannot hold.
+    ///
+    /// Each element takes at least `min` bytes. `memory` is its size in memory if that is large for its bytes, else 0.
+    /// `weight` says how many elements without bytes it counts as.
     #[inline(always)]
     pub(super) fn elements_of(
         &mut self,
         head: u8,
-        least: usize,
+        min: usize,
         memory: usize,
         weight: usize,
     ) -> Result<usize, Fail> {
         let count = decode_tail(head, self)?;
         let count = usize::try_from(count).map_err(|_| Fail::Count)?;
-        if least == 0 {
-            // These are limited in number over the whole save.
+        if min == 0 {
+            // Elements without bytes are limited in number over the whole save.
             self.charge(count.saturating_mul(weight), 0)?;
-        } else if count > self.rest().len() / least {
+        } else if count > self.rest().len() / min {
             return Err(Fail::Count);
         } else if memory > 0 {
             self.charge(0, (count as u64).saturating_mul(memory as u64))?;

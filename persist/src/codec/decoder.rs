@@ -12,7 +12,7 @@ use crate::env::Env;
 use crate::reflect::{Class, Holder, TraitName};
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// The bytes that values are read from.
+/// Reads values from bytes.
 pub struct Decoder<'a> {
     rest: &'a [u8],
     depth: u32,
@@ -20,9 +20,9 @@ pub struct Decoder<'a> {
     env: &'a Env<'a>,
     links: &'a mut dyn LoadLinks,
     error: Option<Error>,
-    /// The class of the value that was skipped last.
+    /// The class of the last skipped value.
     skipped: Option<u64>,
-    /// The field that is read, if it skips elements that cannot be loaded.
+    /// The field that is being read, if it has `skip_failed`.
     skipping: Option<SkippingField>,
 }
 
@@ -44,13 +44,13 @@ impl<'a> Decoder<'a> {
         self.error.take()
     }
 
-    /// The bytes that are not read yet.
+    /// Returns the bytes that are not read yet.
     #[inline(always)]
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// Makes bytes that were taken the next ones again.
+    /// Moves back to bytes that were already taken.
     pub(crate) fn go_back(&mut self, rest: &'a [u8]) {
         self.rest = rest;
     }
@@ -59,7 +59,7 @@ impl<'a> Decoder<'a> {
     ///
     /// # Errors
     ///
-    /// [`Fail::End`] if fewer are left.
+    /// Returns [`Fail::End`] if fewer bytes are left.
     #[inline(always)]
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], Fail> {
         match self.rest.split_at_checked(len) {
@@ -78,37 +78,37 @@ impl<'a> Decoder<'a> {
         charged.map_err(|error| self.refuse(error))
     }
 
-    /// What a reference to object `id` leads to; see [`LoadLinks::link`].
+    /// Resolves a reference to object `id`; see [`LoadLinks::link`].
     pub(crate) fn link(&mut self, id: u64, weak: bool, pointed: Pointed) -> Result<Linked<'_>> {
         self.links.link(id, Pointing { weak, pointed, within: self.within })
     }
 
-    /// What [`LoadLinks::plain_link`] finds.
+    /// Resolves a reference to an object of a known type; see [`LoadLinks::plain_link`].
     #[inline]
     pub(crate) fn plain_link(&mut self, id: u64, pointee: TypeId, weak: bool) -> Option<&Shared> {
         self.links.plain_link(id, pointee, weak, self.within)
     }
 
-    /// Leaves the reason why this value cannot be loaded.
+    /// Records the reason why this value cannot be loaded.
     ///
-    /// Write `return Err(input.refuse(error))`.
+    /// Use it as `return Err(input.refuse(error))`.
     #[cold]
     pub fn refuse(&mut self, error: Error) -> Fail {
         self.error.get_or_insert(error);
         Fail::Refused
     }
 
-    /// The context of the load: a value of the program's own; [`Encoder::context`](super::Encoder::context) has an example.
+    /// Returns the context of the load: a value of the program's own. [`Encoder::context`](super::Encoder::context) has
+    /// an example.
     ///
     /// # Errors
     ///
-    /// A [`Fail`] if the load has none, or one of another type; the error then says so.
+    /// Returns a [`Fail`] if the load has no context, or one of another type. The error of the load then says so.
     pub fn context<C: Any>(&mut self) -> Result<&'a C, Fail> {
         self.env.context().map_err(|error| self.refuse(error))
     }
 
-    /// Leaves that a value was skipped, since its class, of this number in the
-    /// save, is not registered for a trait.
+    /// Records that a value was skipped because its class, of this number in the save, is not registered for a trait.
     #[cold]
     pub(crate) fn unregistered(&mut self, class: u64, error: Error) -> Fail {
         self.refuse(error);
@@ -116,7 +116,7 @@ impl<'a> Decoder<'a> {
         Fail::Unregistered
     }
 
-    /// Takes the last skipped value for `None`.
+    /// Accepts the last skipped value as `None`.
     #[cold]
     pub(crate) fn forgive(&mut self) {
         if let Some(class) = self.skipped.take() {
@@ -125,24 +125,24 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// Decodes references that lie in a cell of this sort.
+    /// Decodes references inside of a cell of this sort.
     pub(crate) fn within<R>(
         &mut self,
         cell: Within,
         decode: impl FnOnce(&mut Self) -> Result<R, Fail>,
     ) -> Result<R, Fail> {
-        let before = self.within;
-        self.within = before.then(cell);
+        let outer = self.within;
+        self.within = outer.then(cell);
         let result = decode(self);
-        self.within = before;
+        self.within = outer;
         result
     }
 
-    /// Decodes one level further in, within [`Limits::depth`].
+    /// Decodes one level of nesting further in, within [`Limits::depth`].
     ///
     /// # Errors
     ///
-    /// [`Fail::Depth`] beyond the limit, and whatever `decode` returns.
+    /// Returns [`Fail::Depth`] beyond the limit, and any failure of `decode`.
     #[inline(always)]
     pub fn nested<T>(
         &mut self,
@@ -151,26 +151,27 @@ impl<'a> Decoder<'a> {
         self.nested_in::<(), T>(decode)
     }
 
-    /// Passes the bytes of a field of a class if they stand for its default, which the save does not have.
+    /// Skips the bytes of a field that stand for its default, which the save lacks. Returns false if the save has the
+    /// field.
     pub(crate) fn pass_default(&mut self, class: TypeId, variant: usize, field: usize) -> bool {
         let length = self.links.default_at(self.rest.len(), (class, variant, field));
         length.is_some_and(|length| self.take(length).is_ok())
     }
 
-    /// How many levels are left, for a reader that counts them by itself.
+    /// Returns how many levels of nesting are left, for a reader that counts them by itself.
     #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "what serde reads counts so"))]
     pub(crate) fn depth(&self) -> u32 {
         self.depth
     }
 
-    /// Sets how many levels are left.
+    /// Sets how many levels of nesting are left.
     #[cfg_attr(not(feature = "serde"), expect(dead_code, reason = "what serde reads counts so"))]
     pub(crate) fn set_depth(&mut self, depth: u32) {
         self.depth = depth;
     }
 
-    /// Decodes inside of an `I`: one level, and one more for every 2 KiB of it,
-    /// which is on the stack meanwhile.
+    /// Decodes inside of an `I`: one level of nesting, and one more for every 2 KiB of it, which is on the stack
+    /// meanwhile.
     #[inline(always)]
     pub(crate) fn nested_in<I, T>(
         &mut self,
@@ -179,7 +180,7 @@ impl<'a> Decoder<'a> {
         self.deeper(const { levels(size_of::<I>()) }, decode)
     }
 
-    /// Decodes that many levels further in.
+    /// Decodes that many levels of nesting further in.
     #[inline(always)]
     pub(super) fn deeper<T>(
         &mut self,
@@ -193,16 +194,16 @@ impl<'a> Decoder<'a> {
         result
     }
 
-    /// Counts a value that is about to be put into a box, and takes `least` bytes or more.
+    /// Counts a value before it is put into a box. It takes at least `min` bytes.
     #[inline(always)]
-    pub(crate) fn charge_box<T>(&mut self, least: usize) -> Result<(), Fail> {
-        match large_box::<T>(least) {
+    pub(crate) fn charge_box<T>(&mut self, min: usize) -> Result<(), Fail> {
+        match large_box::<T>(min) {
             Some(bytes) => self.charge(0, bytes),
             None => Ok(()),
         }
     }
 
-    /// Reads a field whose elements are skipped if they cannot be loaded.
+    /// Reads a field with `skip_failed`, whose elements are skipped if they cannot be loaded.
     #[doc(hidden)]
     #[allow(clippy::missing_errors_doc, reason = "not for programs")]
     pub fn in_skipping_field<T>(
@@ -216,12 +217,12 @@ impl<'a> Decoder<'a> {
         result
     }
 
-    /// The field that is read, for its container; what is inside is no part of it.
+    /// Takes the field that is being read, for its container. Values inside the container are no longer part of it.
     pub(crate) fn take_skipping(&mut self) -> Option<SkippingField> {
         self.skipping.take()
     }
 
-    /// Names the element of a list or set that an adapter could not read, which the bytes do not show.
+    /// Names the element of a list or set that an adapter could not read. The bytes alone do not show its index.
     #[cold]
     pub(crate) fn failed_element(&mut self, fail: Fail, index: usize) -> Fail {
         match self.error.take() {
@@ -231,8 +232,8 @@ impl<'a> Decoder<'a> {
         fail
     }
 
-    /// Continues after an element that failed, if its field says so and the bytes are sound. It began at `start`, after
-    /// `pending` references.
+    /// Continues after an element that failed, if its field has `skip_failed` and the bytes are sound. The element
+    /// began at `start`, after `pending` references.
     #[cold]
     pub(crate) fn skip_failed(
         &mut self,
@@ -242,17 +243,18 @@ impl<'a> Decoder<'a> {
         (start, pending): (&'a [u8], usize),
     ) -> Result<(), Fail> {
         let Some(field) = field else { return Err(fail) };
-        let kept = self.error.take();
+        let reported = self.error.take();
+        // Any other failure is damage or a limit, and skipping the element would hide it.
         let may_skip = match fail {
             Fail::Value | Fail::Unregistered => true,
-            Fail::Refused => kept.as_ref().is_some_and(|error| is_of_value(error.kind())),
+            Fail::Refused => reported.as_ref().is_some_and(|error| is_of_value(error.kind())),
             _ => false,
         };
         if !may_skip {
-            self.error = kept;
+            self.error = reported;
             return Err(fail);
         }
-        let error = kept.unwrap_or_else(|| fail.into());
+        let error = reported.unwrap_or_else(|| fail.into());
         let element = FailedElement { field, index, bytes: start, pending, error: &error };
         match self.links.skip_failed(&element) {
             Ok(Some(length)) => {
@@ -275,13 +277,13 @@ impl<'a> Decoder<'a> {
         &self.env.limits
     }
 
-    /// Who knows the objects of the save.
+    /// Returns the links, which know the objects of the save.
     pub(crate) fn links(&mut self) -> &mut dyn LoadLinks {
         self.links
     }
 }
 
-/// A field whose elements are skipped if they cannot be loaded.
+/// A field with `skip_failed`: its elements are skipped if they cannot be loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct SkippingField {
     pub(crate) class: &'static Class,
@@ -292,33 +294,33 @@ pub(crate) struct SkippingField {
 /// An element that could not be loaded.
 pub(crate) struct FailedElement<'f> {
     pub(crate) field: SkippingField,
-    /// Its place in the list, set or map; `None` in an option.
+    /// Index in the list, set or map; `None` in an option.
     pub(crate) index: Option<usize>,
-    /// The bytes from its beginning on.
+    /// All bytes from the beginning of the element on.
     pub(crate) bytes: &'f [u8],
-    /// How many references were set aside before it.
+    /// Number of references set aside before it.
     pub(crate) pending: usize,
     pub(crate) error: &'f Error,
 }
 
-/// True for an error about a value, and not about damage, limits or the program.
+/// True for an error that is about a value, rather than about damage, limits or the program.
 pub(crate) fn is_of_value(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::InvalidValue | ErrorKind::Refused | ErrorKind::NotFound)
 }
 
-/// Knows the objects that the references of a save name.
+/// Resolves the references of a save to objects.
 ///
-/// A decode gets a stand-in of the right type at once; the real target is put
-/// in its place by the pass that connects, which meets the references in the
-/// order in which they were decoded.
+/// A decode gets a placeholder of the right type at once. The connecting pass puts the real target in its place. It
+/// visits the references in the order in which they were decoded.
 ///
-/// What only a whole save has, such as cells and new ids for handles, is left out where it is not implemented.
+/// The default methods suit links without a whole save, which has no cells and no new ids for handles.
 pub(crate) trait LoadLinks {
-    /// Sets a reference to `id` aside and returns an object of its target's type.
+    /// Sets a reference to `id` aside for the connecting pass, and returns an object of its target's type.
     fn link(&mut self, id: u64, pointing: Pointing) -> Result<Linked<'_>>;
 
-    /// Like [`link`](Self::link), for a pointer to a `pointee`, if nothing is amiss. If what this returns is of
-    /// another type, [`unlink`](Self::unlink) and [`link`](Self::link) are called.
+    /// Resolves a pointer to a `pointee` without the checks of [`link`](Self::link). `None` means that `link` must be
+    /// called. If the returned object is of another type, the caller calls [`unlink`](Self::unlink) and then
+    /// [`link`](Self::link).
     fn plain_link(
         &mut self,
         id: u64,
@@ -330,137 +332,136 @@ pub(crate) trait LoadLinks {
         None
     }
 
-    /// Forgets the reference that was set aside last.
+    /// Forgets the last reference that was set aside.
     fn unlink(&mut self) {}
 
-    /// How to make trait objects of class number `number` of the save for trait `of`.
+    /// Finds how class number `number` of the save becomes trait objects of trait `of`.
     fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>>;
 
-    /// How many of these bytes a value of class number `number` takes, which the program does not have; and the value,
-    /// if it is to be kept.
-    fn foreign(&mut self, number: u64, rest: &[u8], keep: bool)
+    /// Returns how many of the bytes a value of class number `number` takes, which the program lacks. With `keep`, also
+    /// returns the value.
+    fn unknown(&mut self, number: u64, rest: &[u8], keep: bool)
     -> Result<(usize, Option<Unknown>)>;
 
-    /// The new id of an old handle into the arena of type `arena`.
+    /// Returns the new id of an old handle into the arena of type `arena`.
     fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {
         let _ = arena;
         Ok(Remapped::Live(bits))
     }
 
-    /// Says that a value became `None`: its class, of this number, is not registered for the trait that was asked for.
+    /// Reports that a value became `None` because its class, of this number, is not registered for the trait.
     fn became_none(&mut self, class: u64) {
         let _ = class;
     }
 
-    /// How many bytes an element takes that could not be loaded; forgets its references and reports it. `None` where
-    /// that is not known.
+    /// Returns how many bytes an element takes that could not be loaded. It forgets the element's references and
+    /// reports it. `None` if the length is unknown.
     fn skip_failed(&mut self, element: &FailedElement<'_>) -> Result<Option<usize>> {
         let _ = element;
         Ok(None)
     }
 
-    /// Says that a handle ends the decode, whose error can name its field.
+    /// Reports that a handle ends the decode, so that the error can name its field.
     fn refuse_handle(&mut self, arena: &'static str, bits: u64) {
         let _ = (arena, bits);
     }
 
-    /// How many bytes stand for the default of a field, of this type, variant and index, which the save does not have;
-    /// `left` bytes are not read yet.
+    /// Returns how many bytes stand for the default of a field that the save lacks. The field is given by type, variant
+    /// and index; `left` bytes are not read yet.
     fn default_at(&self, left: usize, field: (TypeId, usize, usize)) -> Option<usize> {
         let _ = (left, field);
         None
     }
 
-    /// What makes empty values.
+    /// Returns the prototypes, which create empty values.
     fn prototypes(&self) -> Prototypes<'_>;
 
-    /// Counts elements, as [`SaveLinks::charge`] does.
+    /// Counts elements, like [`SaveLinks::charge`].
     fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()>;
 
-    /// What the object with this id is, for an error.
+    /// Describes the object with this id, for an error.
     fn describe(&self, id: u64) -> String {
         let _ = id;
         String::new()
     }
 
-    /// True if the object with this id is there, and is none that a pointer with this holder leads to: of another
-    /// holder, or of another class, unless the pointer is to trait objects of any.
+    /// True if the object with this id exists, and a pointer with this holder cannot lead to it. Then it has another
+    /// holder or, unless the pointer is to any trait objects (`of_trait`), another class.
     fn is_elsewhere(&self, id: u64, holder: Holder, of_trait: bool) -> bool {
         let _ = (id, holder, of_trait);
         false
     }
 
-    /// References set aside so far.
+    /// Returns the number of references set aside so far.
     fn pending(&self) -> usize {
         0
     }
 
-    /// Reorders the references set aside since `start`: first those of
-    /// `ranges[0]`, then those of `ranges[1]`, ...
+    /// Reorders the references set aside since `start`: first those of `ranges[0]`, then those of `ranges[1]`, and so
+    /// on.
     fn reorder(&mut self, start: usize, ranges: &[std::ops::Range<usize>]) {
         let _ = (start, ranges);
     }
 }
 
-/// What a decoded reference leads to.
+/// The result of resolving a reference.
 pub(crate) enum Linked<'l> {
-    /// Nothing: it is weak, and its target is not there.
+    /// No object: the reference is weak, and its target is not in the save.
     Nobody,
     /// An object of the target's type, or the target itself.
     To {
-        /// The object.
+        /// The target or its placeholder.
         object: &'l Shared,
-        /// How it becomes a trait object of the trait that was asked for, as
-        /// [`Implementor::Known`] has it.
+        /// Turns it into a trait object of the requested trait; see [`Implementor::Known`].
         caster: Option<&'l dyn Any>,
     },
-    /// An object of a class that is not registered for the trait that was asked for.
+    /// An object of a class that is not registered for the requested trait.
     Unregistered {
         /// Number of the class.
         class: u64,
-        /// Says so.
+        /// The error to report.
         error: Error,
     },
 }
 
-/// What is known of a class as the implementor of a trait.
+/// A class of the save, as an implementor of a trait.
 pub(crate) enum Implementor<'l> {
-    /// A `Caster` of the trait.
+    /// Registered: a `Caster` to the trait.
     Known(&'l dyn Any),
-    /// The class is not registered for the trait; its name.
+    /// Not registered for the trait; the name of the class.
     Unknown(String),
 }
 
-/// A reference as a load meets it.
+/// A reference as a load sees it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pointing {
-    /// True if it does not keep its target alive.
+    /// True if the reference does not keep its target alive.
     pub weak: bool,
-    /// What is known of the target.
+    /// The pointer's type, as far as it restricts the target.
     pub pointed: Pointed,
-    /// Where the reference is in the object that holds it.
+    /// The place of the reference in the object that holds it.
     pub within: Within,
 }
 
-/// What becomes of an old handle.
+/// The new state of an old handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Remapped {
-    /// It has this new id.
+    /// The handle has this new id.
     Live(u64),
-    /// It leads nowhere.
+    /// The handle becomes null.
     Null,
-    /// It keeps its old id, and never leads anywhere again.
+    /// The handle keeps its old id, and never leads anywhere again.
     Dead,
 }
 
-/// The links of the bare codec, which has none.
+/// Links of the bare codec, which has no object ids: any reference is an error.
 #[derive(Default)]
 pub(crate) struct NoLinks {
     empty_elements: usize,
 }
 
 impl NoLinks {
-    /// Elements without bytes so far.
+    /// Returns the number of elements without bytes so far.
     pub(crate) fn empty_elements(&self) -> usize {
         self.empty_elements
     }
@@ -483,7 +484,7 @@ impl SaveLinks for NoLinks {
         Self::error("the class of a trait object has a number")
     }
 
-    fn foreign_class(&mut self, _: &Arc<dyn Any + Send + Sync>, _: usize) -> Result<u64> {
+    fn unknown_class(&mut self, _: &Arc<dyn Any + Send + Sync>, _: usize) -> Result<u64> {
         Self::error("the class of a trait object has a number")
     }
 
@@ -492,16 +493,16 @@ impl SaveLinks for NoLinks {
     }
 }
 
-/// The links of keys and elements that are encoded to be put in order.
+/// Links for keys and set elements that are encoded only to be sorted.
 #[derive(Default)]
 pub(crate) struct KeyLinks {
     bare: NoLinks,
-    /// True if they hold something unknown, whose bytes in the save are others.
+    /// True if a key holds unknown content, whose bytes in the save differ from the bytes that are compared.
     pub(crate) hold_unknown: bool,
 }
 
 impl KeyLinks {
-    /// Elements without bytes so far.
+    /// Returns the number of elements without bytes so far.
     pub(crate) fn empty_elements(&self) -> usize {
         self.bare.empty_elements()
     }
@@ -516,8 +517,8 @@ impl SaveLinks for KeyLinks {
         SaveLinks::class(&mut self.bare, class, of, name)
     }
 
-    fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
-        self.bare.foreign_class(schema, index)
+    fn unknown_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
+        self.bare.unknown_class(schema, index)
     }
 
     fn orders_keys(&mut self) -> bool {
@@ -539,7 +540,7 @@ impl LoadLinks for NoLinks {
         Self::error("the class of a trait object has a number")
     }
 
-    fn foreign(&mut self, _: u64, _: &[u8], _: bool) -> Result<(usize, Option<Unknown>)> {
+    fn unknown(&mut self, _: u64, _: &[u8], _: bool) -> Result<(usize, Option<Unknown>)> {
         Self::error("the class of a trait object has a number")
     }
 

@@ -13,52 +13,50 @@ use crate::env::Env;
 use crate::reflect::TraitName;
 use crate::{Error, ErrorKind, Limits, Result};
 
-/// Gives ids to the shared objects that an encode meets, and numbers to classes.
+/// Assigns ids to the shared objects that an encode visits, and numbers to classes.
 pub(crate) trait SaveLinks {
-    /// The id of the object at `address`, which is `target`. A weak pointer reserves an id but does not make its
-    /// target part of the save.
+    /// Returns the id of the object at `address`, which is `target`. A weak pointer reserves an id but does not make
+    /// its target part of the save.
     fn link(&mut self, address: usize, link: Link, target: &dyn Referent) -> Result<u64>;
 
-    /// The number of the class of type `class`, which is registered for trait `of`; its
-    /// `name` is for an error.
+    /// Returns the number of the class of type `class`, which is registered for trait `of`. The `name` is for an error.
     fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64>;
 
-    /// The number of a class of the save that an unknown value comes from; `schema`
-    /// is that save's.
-    fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64>;
+    /// Returns the number of a class of the save that an unknown value comes from; `schema` is the schema of that save.
+    fn unknown_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64>;
 
-    /// True if keys are written to be put in order: what is kept then has the bytes by which it is compared, since the
-    /// numbers of classes depend on the order in which they are met.
+    /// True if keys are encoded only to be sorted. Unknown content then writes the bytes by which it is compared,
+    /// because class numbers depend on the order in which classes are visited.
     fn orders_keys(&mut self) -> bool {
         false
     }
 
-    /// Bytes of definitions that will be put before the value that is encoded.
+    /// Returns how many bytes of definitions will be put before the value that is being encoded.
     fn ahead(&self) -> usize {
         0
     }
 
-    /// Counts elements without bytes, within [`Limits::empty_elements`], and the memory of elements that are large for
-    /// the fewest bytes that they can take, within [`Limits::expansion`]; the bare codec does not count the latter.
+    /// Counts elements without bytes, within [`Limits::empty_elements`]. Also counts the memory of elements that are
+    /// large for the fewest bytes they can take, within [`Limits::expansion`]; the bare codec does not count memory.
     fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()>;
 }
 
-/// Stops an encode. [`Encoder::refuse`] has the reason, and is the only way to make one.
+/// Signals that an encode stopped. [`Encoder::refuse`] takes the reason, and is the only way to create one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stop(());
 
-/// The place that values are written to: a window of a buffer.
+/// Writes values into a buffer.
 ///
-/// A write that does not fit continues in the next window. What was written stays where it is, so that no value is
-/// encoded twice.
+/// The encoder writes to a window of the buffer, and a write that does not fit continues in the next window. Bytes
+/// already written stay where they are, so that no value is encoded twice.
 pub struct Encoder<'a> {
     rest: &'a mut [u8],
     state: &'a EncodeState<'a>,
 }
 
-/// What an encode knows beside its cursor. It stands apart and is shared, so that the cursor is quickly copied.
+/// State of an encode beside its cursor. It is shared by reference, so that the cursor is cheap to copy.
 pub(super) struct EncodeState<'a> {
-    /// `None` while they are asked.
+    /// `None` while a call to them runs.
     links: Cell<Option<&'a mut dyn SaveLinks>>,
     next: Cell<RemainingWindows<'a>>,
     env: &'a Env<'a>,
@@ -66,7 +64,7 @@ pub(super) struct EncodeState<'a> {
     within: Cell<Within>,
     empty_elements: Cell<usize>,
     large: Cell<u64>,
-    /// Where the value begins, and where the window ends, both counted from the first byte of the buffer.
+    /// Position of the value's first byte, and of the window's end, both counted from the first byte of the buffer.
     start: usize,
     end: Cell<usize>,
     error: Cell<Option<Error>>,
@@ -107,17 +105,17 @@ impl<'a> Encoder<'a> {
         Self { rest: window, state }
     }
 
-    /// Returns where the encode ended, and how many windows it did not reach.
+    /// Returns the position where the encode ended, and how many windows it did not use.
     #[inline]
     pub(super) fn finish(self, result: Result<(), Stop>) -> Result<(usize, Option<usize>), Error> {
         let state = self.state;
-        // Asked first: a type written by hand may not have passed its `Stop` on.
+        // Checked first, since a type with a hand-written impl may not have passed its `Stop` on.
         if let Some(error) = state.error.take() {
             return Err(error);
         }
         result.map_err(|_| Error::from(Fail::Refused))?;
         let end = self.position();
-        // A window that is there from a larger value takes it without growing.
+        // A window that is left from a larger value takes an oversized value without `grow`, which checks the limit.
         if (end - state.start) as u64 > state.env.limits.bytes {
             return Err(too_large(&state.env.limits));
         }
@@ -128,17 +126,17 @@ impl<'a> Encoder<'a> {
         Ok((end, state.next.take().len()))
     }
 
-    /// Bytes of the buffer that are before the cursor.
+    /// Returns how many bytes of the buffer lie before the cursor.
     pub(crate) fn position(&self) -> usize {
-        // Never below zero; a check would be one in each loop over elements.
+        // This never goes below zero. A checked subtraction would cost a branch in each loop over elements.
         self.state.end.get().wrapping_sub(self.rest.len())
     }
 
-    /// The next `len` bytes of the buffer, to be written by the caller.
+    /// Returns the next `len` bytes of the buffer, to be written by the caller.
     ///
     /// # Errors
     ///
-    /// [`Stop`] if the value is over [`Limits::bytes`].
+    /// Returns [`Stop`] if the value exceeds [`Limits::bytes`].
     #[inline(always)]
     pub fn take(&mut self, len: usize) -> Result<&'a mut [u8], Stop> {
         let mut rest = mem::take(&mut self.rest);
@@ -150,23 +148,24 @@ impl<'a> Encoder<'a> {
         Ok(taken)
     }
 
-    /// The next `N` bytes, if the window has them: what is written to them stays when they are [taken](Self::take).
+    /// Returns the next `N` bytes, if the window has them, without moving the cursor. Bytes that are written to them
+    /// stay there when they are [taken](Self::take).
     #[inline(always)]
     pub(crate) fn ahead<const N: usize>(&mut self) -> Option<&mut [u8; N]> {
         self.rest.first_chunk_mut()
     }
 
-    /// Like [`ahead`](Self::ahead), for a number of bytes that is known later.
+    /// Like [`ahead`](Self::ahead), for a number of bytes that is known at run time.
     #[inline(always)]
     pub(crate) fn ahead_of(&mut self, len: usize) -> Option<&mut [u8]> {
         self.rest.get_mut(..len)
     }
 
-    /// Writes these bytes.
+    /// Writes bytes as they are.
     ///
     /// # Errors
     ///
-    /// [`Stop`] if the value is over [`Limits::bytes`].
+    /// Returns [`Stop`] if the value exceeds [`Limits::bytes`].
     #[inline(always)]
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Stop> {
         let rest = mem::take(&mut self.rest);
@@ -179,7 +178,7 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// Writes rows of that many bytes each by a function, which gets whole rows and their offset.
+    /// Writes `len` bytes of rows that have `row` bytes each. The function gets whole rows and their offset.
     #[inline(always)]
     pub(super) fn rows(
         &mut self,
@@ -197,14 +196,14 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// Writes a run that does not fit what is left of the window.
+    /// Writes a run that does not fit the rest of the window.
     #[inline(always)]
     fn run(&mut self, left: usize, run: &ByteRun<'_>) -> Result<(), Stop> {
         self.rest = grow(left, run.len(), Some(run), self.state).ok_or(Stop(()))?;
         Ok(())
     }
 
-    /// Has parts of the value appended to a window.
+    /// Appends parts of the value to a window of its own.
     pub(super) fn append(
         &mut self,
         parts: usize,
@@ -232,30 +231,30 @@ impl<'a> Encoder<'a> {
         Ok(())
     }
 
-    /// How deep in the value and in which cell this is.
+    /// Returns the depth that is left, and the cell around the cursor.
     pub(super) fn level(&self) -> (u32, Within) {
         (self.state.depth.get(), self.state.within.get())
     }
 
-    /// Encodes what is on a level of another encode.
+    /// Continues on a [`level`](Self::level) of another encode.
     pub(super) fn enter(&mut self, (depth, within): (u32, Within)) {
         self.state.depth.set(depth);
         self.state.within.set(within);
     }
 
-    /// Leaves the reason why this value cannot be saved.
+    /// Records the reason why this value cannot be saved.
     ///
-    /// Write `return Err(out.refuse(error))`.
+    /// Use it as `return Err(out.refuse(error))`.
     #[inline(always)]
     pub fn refuse(&mut self, error: Error) -> Stop {
         keep(self.state, error)
     }
 
-    /// The context of the save: a value of the program's own, such as the running game's table of items.
+    /// Returns the context of the save: a value of the program's own, such as the running game's table of items.
     ///
     /// # Errors
     ///
-    /// [`Stop`] if the save has none, or one of another type; the error then says so.
+    /// Returns [`Stop`] if the save has no context, or one of another type. The error of the save then says so.
     ///
     /// # Example
     ///
@@ -310,7 +309,7 @@ impl<'a> Encoder<'a> {
         self.state.env.context().map_err(|error| keep(self.state, error))
     }
 
-    /// Says that a class has no field, or no default of a field, of some index.
+    /// Reports that a class has no field of some index, or the field no default.
     #[doc(hidden)]
     #[cold]
     pub fn no_field(&mut self) -> Stop {
@@ -320,34 +319,35 @@ impl<'a> Encoder<'a> {
         ))
     }
 
-    /// Encodes with a copy of the cursor. Code that is not inlined here then takes the address of the copy, and this
-    /// cursor stays in registers.
+    /// Encodes with a copy of the cursor. Code that is not inlined then takes the address of the copy, and the cursor
+    /// itself stays in registers.
     #[inline(always)]
-    pub(crate) fn apart(
+    pub(crate) fn fork(
         &mut self,
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        // After a `Stop` nothing is left to write to, even if a hand-written type does not pass it on.
+        // After a `Stop` the encoder has no window left, so nothing is written even if a hand-written type does not
+        // pass the `Stop` on.
         let mut copy = Self { rest: mem::take(&mut self.rest), state: self.state };
         encode(&mut copy)?;
         self.rest = copy.rest;
         Ok(())
     }
 
-    /// Encodes references that lie in a cell of this sort.
+    /// Encodes references inside of a cell of this sort.
     pub(crate) fn within(
         &mut self,
         cell: Within,
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let before = self.state.within.get();
-        self.state.within.set(before.then(cell));
+        let outer = self.state.within.get();
+        self.state.within.set(outer.then(cell));
         let result = encode(self);
-        self.state.within.set(before);
+        self.state.within.set(outer);
         result
     }
 
-    /// The id of the object at an address; see [`SaveLinks::link`].
+    /// Returns the id of the object at an address; see [`SaveLinks::link`].
     #[inline]
     pub(crate) fn link(
         &mut self,
@@ -360,7 +360,7 @@ impl<'a> Encoder<'a> {
         self.ask(|links| links.link(address, link, target))
     }
 
-    /// Asks who gives shared objects their ids.
+    /// Calls the links, which assign ids to shared objects.
     pub(crate) fn ask<R>(
         &mut self,
         ask: impl FnOnce(&mut dyn SaveLinks) -> Result<R, Error>,
@@ -368,11 +368,11 @@ impl<'a> Encoder<'a> {
         self.state.ask(ask).map_err(|error| self.refuse(error))
     }
 
-    /// Encodes one level further in, within [`Limits::depth`].
+    /// Encodes one level of nesting further in, within [`Limits::depth`].
     ///
     /// # Errors
     ///
-    /// [`Stop`] beyond the limit, and whatever `encode` returns.
+    /// Returns [`Stop`] beyond the limit, and any `Stop` of `encode`.
     #[inline(always)]
     pub fn nested(
         &mut self,
@@ -381,8 +381,8 @@ impl<'a> Encoder<'a> {
         self.nested_in::<()>(encode)
     }
 
-    /// Encodes inside of a `T`: one level, and one more for every 2 KiB of it,
-    /// which a loader has on its stack.
+    /// Encodes inside of a `T`: one level of nesting, and one more for every 2 KiB of it, which a load has on its
+    /// stack.
     #[inline(always)]
     pub(crate) fn nested_in<T>(
         &mut self,
@@ -391,7 +391,7 @@ impl<'a> Encoder<'a> {
         self.deeper(const { levels(size_of::<T>()) }, encode)
     }
 
-    /// Encodes that many levels further in.
+    /// Encodes that many levels of nesting further in.
     #[inline(always)]
     pub(super) fn deeper(
         &mut self,
@@ -399,7 +399,7 @@ impl<'a> Encoder<'a> {
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
         let Some(depth) = self.state.depth.get().checked_sub(levels) else {
-            return Err(too_deep(self.state));
+            return Err(depth_exceeded(self.state));
         };
         self.state.depth.set(depth);
         let result = encode(self);
@@ -407,27 +407,27 @@ impl<'a> Encoder<'a> {
         result
     }
 
-    /// Checks the length of a string that is not short.
+    /// Checks the length of a long string against [`Limits::text`].
     #[inline(always)]
     pub(crate) fn check_text(&mut self, len: usize) -> Result<(), Stop> {
         if len <= self.state.env.limits.text { Ok(()) } else { Err(too_long(self.state, len)) }
     }
 
-    /// Counts elements that take `least` bytes or more.
+    /// Counts elements that take at least `min` bytes each.
     #[inline(always)]
-    pub(crate) fn count_elements<T>(&mut self, count: usize, least: usize) {
-        if least == 0 {
+    pub(crate) fn count_elements<T>(&mut self, count: usize, min: usize) {
+        if min == 0 {
             self.add_empty(count.saturating_mul(weight::<T>()));
         }
-        if let Some(bytes) = large::<T>(count, least) {
+        if let Some(bytes) = large::<T>(count, min) {
             self.add_large(bytes);
         }
     }
 
-    /// Counts a value in a box that takes `least` bytes or more.
+    /// Counts a value in a box that takes at least `min` bytes.
     #[inline(always)]
-    pub(crate) fn count_box<T>(&mut self, least: usize) {
-        if let Some(bytes) = large_box::<T>(least) {
+    pub(crate) fn count_box<T>(&mut self, min: usize) {
+        if let Some(bytes) = large_box::<T>(min) {
             self.add_large(bytes);
         }
     }
@@ -442,29 +442,30 @@ impl<'a> Encoder<'a> {
         large.set(large.get().saturating_add(bytes));
     }
 
-    /// Writes that many elements, and checks that each has `least` bytes, or a loader would not accept their number.
+    /// Writes `count` elements, and checks that they take at least `min` bytes each. A load would refuse their number
+    /// otherwise.
     #[inline(always)]
     pub(crate) fn filled(
         &mut self,
         count: usize,
-        least: usize,
+        min: usize,
         elements: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        let before = self.position();
+        let start = self.position();
         elements(self)?;
-        if self.position() - before < count.saturating_mul(least) {
+        if self.position() - start < count.saturating_mul(min) {
             return Err(too_short(self.state, count));
         }
         Ok(())
     }
 
-    /// The limits inside of a `T`, and the context, for a part that is encoded on its own.
+    /// Returns the limits inside of a `T` and the context, for a part that is encoded on its own.
     pub(crate) fn env_inside<T>(&self) -> Env<'a> {
         let depth = self.state.depth.get().saturating_sub(const { levels(size_of::<T>()) });
         self.state.env.within(Limits { depth, ..self.state.env.limits })
     }
 
-    /// True if references are only listed.
+    /// True if the encode only lists references, and its bytes are dropped.
     #[inline(always)]
     pub(crate) fn only_lists(&self) -> bool {
         self.state.env.only_lists
@@ -475,20 +476,21 @@ impl<'a> Encoder<'a> {
     }
 }
 
-// The cold paths get the parts that they need, never the encoder: a cursor
-// whose address is taken lives in memory instead of registers.
+// The cold paths get the parts that they need, never the encoder: a cursor whose address is taken lives in memory
+// instead of registers.
 
 #[cold]
 #[inline(never)]
 fn keep(state: &EncodeState<'_>, error: Error) -> Stop {
-    // The first one: later ones may follow from it.
+    // The first error counts, since later ones may follow from it.
     let first = state.error.take();
     state.error.set(first.or(Some(error)));
     Stop(())
 }
 
-/// The window after a full one. `left` bytes of that stay free, since the `len` bytes that are taken lie together.
-/// The window begins after the run, which is written first. `None` if the value is refused.
+/// Returns the window after a full one. `left` bytes of the full one stay free, since the `len` bytes that are taken
+/// must lie together. The returned window begins after the run, which is written first. Returns `None` if the value is
+/// refused.
 #[cold]
 #[inline(never)]
 fn grow<'a>(
@@ -499,7 +501,7 @@ fn grow<'a>(
 ) -> Option<&'a mut [u8]> {
     let start = state.end.get() - left;
     let total = (start - state.start).saturating_add(len) as u64;
-    // Nothing follows a `Stop`, even if a hand-written type does not pass it on.
+    // After a `Stop` no window is left, even if a hand-written type does not pass the `Stop` on.
     let next = state.next.take();
     let window = if total > state.env.limits.bytes { None } else { next.window(start, len, run) };
     let Some((window, next)) = window else {
@@ -522,7 +524,7 @@ fn too_large(limits: &Limits) -> Error {
 
 #[cold]
 #[inline(never)]
-fn too_deep(state: &EncodeState<'_>) -> Stop {
+fn depth_exceeded(state: &EncodeState<'_>) -> Stop {
     let limit = state.env.limits.depth;
     keep(
         state,

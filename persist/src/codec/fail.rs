@@ -1,30 +1,29 @@
 use crate::{Error, ErrorKind};
 
-/// Why a decode stopped, in one byte so that results stay in registers.
+/// Says why a decode stopped, in one byte so that results stay in registers.
 ///
-/// The place and the words are found afterwards, by walking the record with
-/// the schema that the save itself carries.
+/// The place and the message are found after the failure, by walking the record with the schema that the save itself
+/// carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Fail {
-    /// The bytes end inside the value.
+    /// The bytes end inside of the value.
     End,
-    /// Not UTF-8.
+    /// A text is not UTF-8.
     Text,
-    /// A value that the type cannot have.
+    /// The bytes are a value that the type cannot have.
     Value,
-    /// A count that is not in its shortest form or that the bytes cannot hold.
+    /// A count is not in its shortest form, or the bytes cannot hold that many elements.
     Count,
-    /// A key or an element of a set stands there twice.
+    /// A map has two equal keys, or a set two equal elements.
     Duplicate,
-    /// Nested too deep.
+    /// The value is nested deeper than [`Limits::depth`](crate::Limits::depth).
     Depth,
-    /// Over a limit.
+    /// A length exceeds its limit in [`Limits`](crate::Limits).
     Limit,
-    /// The reason was left with [`Decoder::refuse`](super::Decoder::refuse).
+    /// The type refused the value; [`Decoder::refuse`](super::Decoder::refuse) holds the reason.
     Refused,
-    /// The value is of a class that is not registered for the trait that is
-    /// asked for; it was skipped.
+    /// The value's class is not registered for the expected trait; the value was skipped.
     Unregistered,
 }
 

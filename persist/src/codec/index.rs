@@ -1,13 +1,13 @@
 //! Indices of variants and fields, as types.
 //!
-//! The derive's code passes two of them for each field. rustc makes a body of its own, with all that it computes for
-//! one, of every number among the arguments of a path, but not of a type: as numbers they were half of the bodies of a
-//! crate of 200 structs.
+//! The derived code passes two indices for each field, as types rather than as const arguments. rustc compiles a body
+//! of its own, with everything it evaluates for one, for each number among the arguments of a path, but not for a type.
+//! As numbers they were half of the bodies of a crate of 200 structs.
 
 /// The index `N`.
 pub struct Nth<const N: usize>;
 
-/// Gives the index that a type stands for.
+/// Gives the index that a type represents.
 pub trait Index {
     /// The index.
     const INDEX: usize;
@@ -17,7 +17,7 @@ impl<const N: usize> Index for Nth<N> {
     const INDEX: usize = N;
 }
 
-/// Names `_0`, `_1` and so on: no path to them has a number among its arguments.
+/// Names `_0`, `_1` and so on: a path to one of them has no number among its arguments.
 macro_rules! name {
     ($($name:ident = $index:literal),* $(,)?) => {
         $(
@@ -27,7 +27,7 @@ macro_rules! name {
     };
 }
 
-/// The first indices by short names; the derive knows how many there are.
+/// Short names of the first indices; the derive knows how many there are.
 pub mod short {
     name! {
         _0 = 0, _1 = 1, _2 = 2, _3 = 3, _4 = 4, _5 = 5, _6 = 6, _7 = 7,

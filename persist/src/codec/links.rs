@@ -1,4 +1,5 @@
-//! What an encode and a visit ask of the save around them. Objects stand here as `dyn Any`: they know what encodes them.
+//! The interface between the codec and the save around it: links, references and prototypes. Objects pass it as
+//! `dyn Any`; the calling code knows their types.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -6,47 +7,47 @@ use std::fmt;
 use crate::reflect::TraitName;
 use crate::{ErrorKind, Limits, Result};
 
-/// A reference as a save meets it. It fits a register: what is rarely asked is in [`Referent`].
+/// A reference as a save sees it. It fits a register: the rarely needed data is in [`Referent`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Link {
-    /// True if it does not keep its target alive.
+    /// True if the reference does not keep its target alive.
     pub weak: bool,
     /// True if the pointer says that its target is [of one type](Pointed::At).
     pub typed: bool,
-    /// Where the reference is in the object that holds it.
+    /// The place of the reference in the object that holds it.
     pub within: Within,
 }
 
-/// The target of a reference that is saved.
+/// The target of a reference that is being saved.
 pub(crate) trait Referent {
-    /// What the reference says of it.
+    /// Returns what the reference's type says of the target.
     fn pointed(&self) -> Pointed;
 
-    /// Puts a counted pointer to it into `place`, an `Option<Shared>`.
+    /// Puts a counted pointer to the target into `place`, an `Option<Shared>`.
     fn share(&self, place: &mut dyn Any);
 }
 
-/// What a pointer says of its target.
+/// Describes what a pointer's type says of its target.
 #[derive(Clone, Copy, Debug)]
 pub enum Pointed {
-    /// It is of this type, cell included.
+    /// The target is of this type, cell included.
     At(TypeId),
-    /// It is of this type, which has no size of its own.
+    /// The target is of this type, which has no size of its own.
     Unsized(TypeId),
-    /// It is of a class that implements this trait.
+    /// The target's class implements this trait.
     As(TraitName),
-    /// It is of any type.
+    /// The target is of any type.
     Anything,
 }
 
 impl Pointed {
-    /// True for a type that has a size.
+    /// True if the pointer's type names a type that has a size.
     #[inline(always)]
     pub(crate) fn is_typed(self) -> bool {
         matches!(self, Self::At(_))
     }
 
-    /// The trait.
+    /// Returns the type of the trait object, if the pointer is one to trait objects.
     pub(crate) fn of(self) -> Option<TypeId> {
         match self {
             Self::At(_) | Self::Unsized(_) | Self::Anything => None,
@@ -55,46 +56,47 @@ impl Pointed {
     }
 }
 
-/// Where a reference is in the object that holds it.
+/// The place of a reference in the object that holds it, as far as cells decide how it can be changed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Within {
-    /// Where only `&mut` reaches it.
+    /// Outside of cells, where only `&mut` reaches it.
     #[default]
     Bare,
-    /// In a cell that can be set once.
+    /// Inside of a cell that can be set once.
     Once,
-    /// In a cell that can be changed through `&`.
+    /// Inside of a cell that can be changed through `&`.
     Cell,
 }
 
 impl Within {
-    /// Where a reference in a cell is, if the cell is here.
+    /// Returns the place of a reference that lies in the place `inner` inside of this one. A cell that can be set once
+    /// changes nothing inside of another cell.
     #[must_use]
     pub(crate) fn then(self, inner: Self) -> Self {
         if inner == Self::Once && self != Self::Bare { self } else { inner }
     }
 }
 
-/// A reference that can be pointed at its target.
+/// A pointer that can be set to its target.
 pub trait ReferenceSlot {
-    /// The trait whose trait objects it points at, if it does.
+    /// Returns the trait object's type, if this is a pointer to trait objects.
     fn of(&self) -> Option<TypeId> {
         None
     }
 
-    /// Points it at its target, a `Shared`, with the target's `Caster` if it asks for a trait;
-    /// false if the target has another type.
+    /// Points the reference at its target, a `Shared`. A reference to trait objects also needs the target's `Caster`.
+    /// Returns false if the target has another type.
     fn connect(&mut self, target: &dyn Any, caster: Option<&dyn Any>) -> bool;
 
-    /// Lets a weak one dangle, whose target is not loaded: until now it has led to a stand-in, which may be another object
-    /// of the load.
+    /// Lets a weak reference dangle whose target is not loaded. Until then it points at a placeholder, which may be
+    /// another object of the load.
     fn dangle(&mut self, prototypes: &Prototypes<'_>) -> Result<()> {
         let _ = prototypes;
         Ok(())
     }
 }
 
-/// Counts elements without bytes, within the limit.
+/// Counts elements without bytes, and refuses more than the limit.
 pub(crate) fn charge_empty(total: &mut usize, count: usize, limits: &Limits) -> Result<()> {
     *total = total.saturating_add(count);
     let limit = limits.empty_elements;
@@ -107,20 +109,20 @@ pub(crate) fn charge_empty(total: &mut usize, count: usize, limits: &Limits) -> 
     ))
 }
 
-/// What is needed to make an empty value: the classes of each trait, and the
-/// program's own factories.
+/// Creates empty values, for [`Persist::persist_empty`](super::Persist::persist_empty). It knows the classes of each
+/// trait, and the program's own factories.
 #[derive(Clone, Copy)]
 pub struct Prototypes<'p>(Option<&'p dyn PrototypeTable>);
 
 pub(crate) trait PrototypeTable {
-    /// The `Caster` of the class that an empty trait object of this type is of.
+    /// Returns the `Caster` of the class that an empty trait object of this type gets.
     fn implementor(&self, of: TypeId) -> Option<&dyn Any>;
 
-    /// The program's `Factory` of this type.
+    /// Returns the program's `Factory` of this type.
     fn factory(&self, of: TypeId) -> Option<&dyn Any>;
 }
 
-/// A program's own way to make an empty `T`.
+/// A program's own function that creates an empty `T`.
 pub(crate) struct Factory<T>(pub(crate) Box<dyn Fn() -> T + Send + Sync>);
 
 impl<'p> Prototypes<'p> {
@@ -128,7 +130,7 @@ impl<'p> Prototypes<'p> {
         Self(Some(table))
     }
 
-    /// Without a registry: enough for types that hold no trait objects.
+    /// Creates prototypes without a registry: enough for types that hold no trait objects.
     #[must_use]
     pub fn bare() -> Prototypes<'static> {
         Prototypes(None)

@@ -1,4 +1,4 @@
-//! Cells whose content can be out of reach for a while.
+//! Cells whose content may be borrowed or locked for a while.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
@@ -10,10 +10,10 @@ use crate::{Error, ErrorKind, Result};
 
 /// A cell that lends its content.
 pub(crate) trait LockCell<T: ?Sized> {
-    /// The content, to be read; waits so long for a lock.
+    /// Borrows the content for reading; waits up to `wait` for a lock.
     fn open(&self, wait: Duration) -> Result<impl Deref<Target = T>>;
 
-    /// The content, to be changed; waits so long for a lock.
+    /// Borrows the content for writing; waits up to `wait` for a lock.
     fn open_mut(&self, wait: Duration) -> Result<impl DerefMut<Target = T>>;
 
     /// Forgets that a thread panicked while it held the lock.
@@ -60,8 +60,7 @@ impl<T: ?Sized> LockCell<T> for RwLock<T> {
     }
 }
 
-/// Tries until the time is over: the locks of the standard library cannot wait
-/// for a while only.
+/// Tries to lock until the time is over, since the locks of the standard library have no wait with a timeout.
 fn open_in<G>(
     wait: Duration,
     cell: &str,
@@ -78,7 +77,8 @@ fn open_in<G>(
     }
 }
 
-/// Pauses before the next try, unless that is of no use. Compiled once, for locks of any type.
+/// Pauses before the next try. Returns an error if the lock is poisoned or the time is over. Compiled once, for locks
+/// of all types.
 #[cold]
 fn try_again(
     start: &mut Option<Timer>,
@@ -91,7 +91,7 @@ fn try_again(
         return Err(refused(cell, how));
     }
     let waited = start.get_or_insert_with(Timer::start).elapsed();
-    // Short at first, as most locks are.
+    // The first pauses are short, because most locks are held briefly.
     let step = (waited / 4).clamp(Duration::from_micros(20), Duration::from_millis(5));
     if waited < wait && pause(step) {
         return Ok(());

@@ -1,8 +1,8 @@
-//! One value to bytes and back, without a file around it, and what an `impl Persist` by hand needs.
+//! Encodes one value to bytes and decodes it, without a file around it.
 //!
 //! [`Buffer`], [`decode`] and [`decode_into`] are the bare codec: the bytes of one value, with no header, schema or
-//! checksum around them. Use them for messages between two builds of one program; use [`save`](crate::save()) or
-//! [`to_vec`](crate::to_vec) for what another version of the program must read.
+//! checksum around them. Use them for messages between two builds of one program. Use [`save`](crate::save()) or
+//! [`to_vec`](crate::to_vec) for bytes that another version of the program must read.
 //!
 //! ```
 //! use persist::Persist;
@@ -24,11 +24,76 @@
 //! | [`Persist`] | the trait; its page has a complete example |
 //! | [`Encoder`], [`Stop`] | writes values; an error ends the encode |
 //! | [`Decoder`], [`Fail`] | reads values; an error ends the decode |
-//! | [`Prototypes`] | makes empty values |
+//! | [`Prototypes`] | creates empty values |
 //! | [`Parts`] | lists the values inside |
-//! | [`Pointee`] | lets a shared pointer lead to the type itself: `Rc<Colour>` |
+//! | [`Pointee`] | allows shared pointers to the type: `Rc<Colour>` |
 //!
-//! [`Reflect`] gives the tables of a type that derives `Persist`; [`reflect`](crate::reflect) says what is in them.
+//! [`Reflect`] gives the tables of a type that derives `Persist`; [`reflect`](crate::reflect) describes them.
+//!
+//! # Map
+//!
+//! This section is for those who change the module. Names without links are private.
+//!
+//! | files | part |
+//! | --- | --- |
+//! | `persist`, `row`, `index`, `value` | the trait, rows of fields, whole values in place or by a call |
+//! | `buffer`, `windows`, `encoder` | memory that grows by windows, and the cursor that writes to it |
+//! | `decoder`, `fail`, `boxed`, `weight` | the cursor that reads; values too large for the stack; limits of memory |
+//! | `count`, `compact`, `text`, `pod` | counts, small integers, strings and blocks as bytes |
+//! | `class`, `field`, `type_set`, `parts` | fields at run time; the types that a registration collects |
+//! | `with`, `convert`, `skip` | adapters, older types of a field, elements that cannot be loaded |
+//! | `object`, `pointer`, `content`, `trait_object`, `lock` | shared objects, boxes, trait objects, cells |
+//! | `links`, `visitor` | the interface to a save and a load; the walk that connects pointers and runs hooks |
+//! | `unknown`, `unknown_codec` | data that the program lacks, and its bytes |
+//!
+//! **Encode.** Derived code writes the fields of a *row* one after the other. The heads of neighbours lie in one
+//! *segment*, which takes one bounds check. A field with a tail ends the segment. So this class has two segments:
+//!
+//! ```text
+//! struct Hero { level: u32, name: String, hp: u16, luck: f32 }
+//!
+//!   first segment, 5 bytes             tail of name       second segment, 6 bytes
+//! +-----------------+---------------+------------------+---------------+----------------+
+//! | head of level   | head of name  | 41 64 61         | head of hp    | head of luck   |
+//! | 03 00 00 00     | 03            | "Ada"            | 14 00         | 00 00 00 3f    |
+//! +-----------------+---------------+------------------+---------------+----------------+
+//!   __put_head<_0>    __put_head<_1>  __put_rest<_1>     __put_rest<_2>  __put_rest<_3>
+//! ```
+//!
+//! The head of a class is its first segment, so a class is itself a field with head and tail in the row around it.
+//! A field whose code exceeds `BUDGET` has no head: it is encoded by a call. `Decoder` reads in the same order.
+//!
+//! **Links.** A shared pointer asks the `SaveLinks` of the save for the id of its target, and writes the id. The save
+//! encodes each new target as an object of its own. In a load, the pointer passes the id to `LoadLinks` and gets a
+//! placeholder of the right type. When all objects are decoded, a `Visitor` walks through them in the same order and
+//! sets each pointer (a `ReferenceSlot`) to its target. Further walks run `validate` and `after_load`. The bare codec
+//! has `NoLinks`, which refuses pointers.
+//!
+//! | trait | what it does |
+//! | --- | --- |
+//! | [`Pointee`] | marks a type that `Rc`, `Arc` and `Weak` may point at; `As` names the type that converts |
+//! | `PointTo` | converts such pointers; implemented by `T` itself, `AsCell`, `AsLengthy` and `AsTrait` |
+//! | `CellContent`, `BoxOf` | the same two roles for the content of a `Box` or of a cell |
+//! | `Family` | covers the differences of `Rc` and `Arc` |
+//! | `AnyObject` | an object without its type; a `Shared` is a counted pointer to one |
+//! | `Unsized` | a pointee without a size: `str`, `[T]`, `dyn Trait`; its pointer is boxed as an `AnyObject` |
+//! | `Lengthy` | `str` and `[T]`, with the growable type that a load fills |
+//! | `OpenCell` | a cell whose value a load can still replace while it is shared |
+//! | `Draft` | an object without such a cell: it is filled first and shared afterwards |
+//! | `TraitObject`, `TraitCell` | a `dyn Trait` with its name in saves; that or a cell around one |
+//! | `Dynamic`, `Portable` | the supertrait of dynamic traits, and the value's codec as a trait object |
+//! | `Implements<T>` | turns a `T` into the trait object; a `Caster` is that for the registry |
+//!
+//! | word | meaning |
+//! | --- | --- |
+//! | row | the stored fields of a struct or of a variant |
+//! | head, tail | the bytes of a value whose number its type fixes, and the other bytes |
+//! | window | a piece of a buffer's memory; a value continues in the next one |
+//! | read over | to decode into an existing value, which keeps its allocations |
+//! | reach | to list the types that a type holds, without a value |
+//! | visit | to walk through a value, for a phase such as connecting pointers |
+//! | adapter | a type that stores a field as another type, for `with` and `via` |
+//! | holder | the pointer and the cell around an object: `Rc<RefCell<_>>` |
 
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod boxed;
@@ -44,7 +109,6 @@ pub(crate) mod encoder;
 mod fail;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod field;
-mod foreign;
 pub(crate) mod index;
 mod links;
 mod lock;
@@ -67,6 +131,7 @@ pub(crate) mod trait_object;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod type_set;
 pub(crate) mod unknown;
+mod unknown_codec;
 mod value;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod visitor;
@@ -84,7 +149,7 @@ pub use links::Prototypes;
 pub use pointer::Pointee;
 pub use type_set::Parts;
 
-// The root shows it.
+// The root of the crate documents it.
 #[doc(hidden)]
 pub use persist::Persist;
 
@@ -102,7 +167,7 @@ pub(crate) use links::{
     Factory, Link, Pointed, PrototypeTable, ReferenceSlot, Referent, Within, charge_empty,
 };
 pub(crate) use lock::LockCell;
-pub(crate) use object::{AnyObject, Shared, WeakShared, give, shared};
+pub(crate) use object::{AnyObject, Shared, WeakShared, put_shared, shared};
 #[allow(unused_imports, reason = "lists of other crates need it")]
 pub(crate) use persist::extend_fixed;
 pub(crate) use persist::{bad_part, decode_vec};

@@ -11,47 +11,47 @@ use super::visitor::Visitor;
 use crate::Result;
 use crate::reflect::Pointer;
 
-/// What a counted pointer leads to: a value or a cell around one.
+/// The target of a counted pointer: a value, or a cell around one.
 ///
 /// Every [`Persist`](super::Persist) type is one; a program does not need to implement it.
 pub trait AnyObject: Any {
     /// Writes the value.
     fn encode_object(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
-    /// Visits what can be reached through a shared pointer.
+    /// Visits the values that can be reached through a shared pointer.
     fn visit_object(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
-    /// Shows the value, unless it stays mutably borrowed or locked for so long.
-    fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any));
+    /// Passes the value to `inspect`, unless it stays mutably borrowed or locked for the time `wait`.
+    fn inspect(&self, wait: Duration, inspect: &mut dyn FnMut(&dyn Any));
 
-    /// Where the object is.
+    /// Returns the address of the object.
     fn address(&self) -> usize;
 
-    /// The type of what the pointer leads to, cell included; waits so long for the
-    /// lock around a trait object, whose class shows only inside.
+    /// Returns the type of the pointer's target, cell included. Waits up to `wait` for the lock around a trait object,
+    /// whose class is known only inside of the lock.
     fn pointee(&self, wait: Duration) -> Result<TypeId>;
 
-    /// Name of the class of a trait object, for an error.
+    /// Returns the name of the class of a trait object, for an error.
     fn class_name(&self) -> Option<String> {
         None
     }
 
-    /// Like [`pointee`](Self::pointee), if it is known without a look into a cell.
+    /// Like [`pointee`](Self::pointee), if the type is known without opening a cell.
     fn seen_pointee(&self) -> Option<TypeId> {
         self.pointee(Duration::ZERO).ok()
     }
 
-    /// Puts itself into `place` if that is an `Option<Arc<Self>>`: the standard
-    /// library downcasts only those `Arc`s that may be sent to other threads.
-    fn give(self: sync::Arc<Self>, place: &mut dyn Any);
+    /// Puts the pointer into `place` if that is an `Option<Arc<Self>>`. The standard library downcasts only those
+    /// `Arc`s that may be sent to other threads.
+    fn put_into(self: sync::Arc<Self>, place: &mut dyn Any);
 
-    /// How many pointers keep the object alive, if this is one of them itself.
+    /// Returns how many pointers keep the object alive, if this value is itself a pointer to the object.
     fn strong_count(&self) -> usize {
         0
     }
 
-    /// What makes the same again, while the object is alive, if this is a pointer
-    /// to it itself.
+    /// Returns a function that restores the pointer while the object is alive, if this value is itself a pointer to the
+    /// object.
     fn downgrade(&self) -> Option<Rc<dyn Fn() -> Option<Shared>>> {
         None
     }
@@ -61,14 +61,15 @@ pub trait AnyObject: Any {
 #[derive(Clone)]
 pub struct Shared(Repr);
 
-/// No variant has a small field, so that the tag takes a whole word: a `Shared` is then copied as three.
+/// No variant has a small field, so that the tag takes a whole word: a `Shared` is then copied as three words.
 #[derive(Clone)]
 enum Repr {
     Rc(Rc<dyn AnyObject>),
     Arc(sync::Arc<dyn AnyObject>),
-    /// An `Rc` to what has no size of its own, which is not one to an `AnyObject`.
+    /// An `Rc` to a value without a size of its own. Such an `Rc` cannot become one to an `AnyObject`, so it is kept in
+    /// a box.
     BoxedRc(Rc<dyn AnyObject>),
-    /// Such an `Arc`.
+    /// An `Arc` to a value without a size of its own.
     BoxedArc(Rc<dyn AnyObject>),
 }
 
@@ -85,7 +86,7 @@ impl From<sync::Arc<dyn AnyObject>> for Shared {
 }
 
 impl Shared {
-    /// A pointer that acts as the object that it leads to.
+    /// Creates a pointer from a value that is itself a pointer to the object.
     pub(crate) fn boxed(pointer: Pointer, object: impl AnyObject) -> Self {
         let object = Rc::new(object);
         Self(match pointer {
@@ -94,7 +95,7 @@ impl Shared {
         })
     }
 
-    /// The object.
+    /// Returns the object.
     #[must_use]
     #[inline]
     pub fn object(&self) -> &dyn AnyObject {
@@ -104,7 +105,7 @@ impl Shared {
         }
     }
 
-    /// The pointer itself if it is an `Rc` to an object that has a size.
+    /// Returns the pointer itself if it is an `Rc` to an object that has a size.
     #[inline]
     pub(crate) fn into_rc(self) -> Result<Rc<dyn AnyObject>, Self> {
         match self.0 {
@@ -113,7 +114,7 @@ impl Shared {
         }
     }
 
-    /// The sort of pointer.
+    /// Returns the sort of pointer.
     #[must_use]
     pub fn pointer(&self) -> Pointer {
         match &self.0 {
@@ -122,7 +123,7 @@ impl Shared {
         }
     }
 
-    /// Where the object is, its identity while this pointer is held.
+    /// Returns the address of the object, which is its identity while this pointer is held.
     #[must_use]
     pub fn address(&self) -> usize {
         match &self.0 {
@@ -132,12 +133,12 @@ impl Shared {
         }
     }
 
-    /// True if this is a pointer without the type of its target.
+    /// True if the object has no size of its own, so that the type of its target is lost.
     pub(crate) fn is_boxed(&self) -> bool {
         matches!(self.0, Repr::BoxedRc(_) | Repr::BoxedArc(_))
     }
 
-    /// How many pointers keep the object alive.
+    /// Returns how many pointers keep the object alive.
     pub(crate) fn strong_count(&self) -> usize {
         match &self.0 {
             Repr::Rc(object) => Rc::strong_count(object),
@@ -156,7 +157,7 @@ impl Shared {
         }
     }
 
-    /// The pointer with its type back, if it is an `Rc<X>`.
+    /// Returns the typed pointer, if it is an `Rc<X>`.
     #[must_use]
     #[inline]
     pub fn rc<X: Any>(&self) -> Option<Rc<X>> {
@@ -165,12 +166,12 @@ impl Shared {
         any.downcast().ok()
     }
 
-    /// The pointer with its type back, if it is an `Arc<X>`.
+    /// Returns the typed pointer, if it is an `Arc<X>`.
     #[must_use]
     pub fn arc<X: Any>(&self) -> Option<sync::Arc<X>> {
         let Repr::Arc(object) = &self.0 else { return None };
         let mut place: Option<sync::Arc<X>> = None;
-        object.clone().give(&mut place);
+        object.clone().put_into(&mut place);
         place
     }
 }
@@ -199,19 +200,19 @@ impl Referent for Shared {
     }
 
     fn share(&self, place: &mut dyn Any) {
-        give(self.clone(), place);
+        put_shared(self.clone(), place);
     }
 }
 
-/// The pointer to a target.
+/// Returns the pointer to a target.
 pub(crate) fn shared(target: &dyn Referent) -> Shared {
     let mut place = None;
     target.share(&mut place);
     place.unwrap_or_else(|| unreachable!("each target gives its pointer"))
 }
 
-/// Puts a pointer into the place of a [`Referent::share`].
-pub(crate) fn give(pointer: Shared, place: &mut dyn Any) {
+/// Puts a pointer into the `place` of a [`Referent::share`].
+pub(crate) fn put_shared(pointer: Shared, place: &mut dyn Any) {
     if let Some(place) = place.downcast_mut() {
         *place = Some(pointer);
     }

@@ -3,7 +3,7 @@ use super::type_set::{Parts, PartsWalk};
 use crate::Result;
 
 impl<T> Parts<'_, T> {
-    /// Goes to one value inside; `name` is for errors.
+    /// Visits one value inside; `name` is for errors.
     ///
     /// # Errors
     ///
@@ -26,8 +26,8 @@ impl<T> Parts<'_, T> {
         Ok(())
     }
 
-    /// Goes to each of many values inside; errors name them by `name` and their index, as `items[3]`. An empty name is
-    /// for a type that is a list itself.
+    /// Visits each of many values inside. Errors name them by `name` and their index, as in `items[3]`. An empty name
+    /// is for a type that is a list itself.
     ///
     /// ```
     /// # use persist::codec::Parts;
@@ -46,7 +46,7 @@ impl<T> Parts<'_, T> {
     ///
     /// # Errors
     ///
-    /// Returns what [`part`](Self::part) returns.
+    /// Returns the same errors as [`part`](Self::part).
     pub fn each<P: Persist>(
         &mut self,
         name: &str,

@@ -18,9 +18,9 @@ use crate::reflect::{Kind, TypeCode};
 
 /// A value that can be saved and loaded.
 ///
-/// `#[derive(Persist)]` implements it. Implement it by hand for a type that must do its own saving: four items are
-/// required. The others are for types that are not stored as their kind's name says, that hold other values, or that can
-/// be filled in place.
+/// `#[derive(Persist)]` implements it. Implement it by hand for a type that must do its own saving. Four items are
+/// required. Override the others for a type whose name is not that of its kind, that holds other values, or that can be
+/// filled in place.
 ///
 /// ```
 /// use persist::codec::{Decoder, Encoder, Fail, Parts, Prototypes, Stop};
@@ -77,11 +77,11 @@ use crate::reflect::{Kind, TypeCode};
 /// Values one after the other are the bytes of a tuple: a grid that is stored as its width and then its cells has
 /// the kind `<(u32, Vec<T>)>::persist_kind()`.
 ///
-/// Encode and decode must be each other's inverse. An encode may run twice for one save, so it must not change
+/// Encode and decode must be inverses of each other. An encode may run twice for one save, so it must not change
 /// anything. Pass every [`Stop`] and [`Fail`] on. [`Fail::Value`] says that the bytes are not such a value; use
-/// [`Decoder::refuse`] where you can say why.
+/// [`Decoder::refuse`] where you can give a reason.
 ///
-/// Every name begins with `persist_`, so that none clashes with a method of yours or of another crate.
+/// Every name begins with `persist_`, so that none clashes with a method of your type or of another crate.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be saved: it does not implement `Persist`",
     label = "not `Persist`",
@@ -89,12 +89,12 @@ use crate::reflect::{Kind, TypeCode};
     note = "if it is a field that need not be saved, mark it `#[persist(skip)]`; if its type is another crate's, enable the feature of `persist` for that crate, or write `#[persist(with = module)]`; an `Entity` of Bevy or hecs has `with = entity` of `persist_bevy` or `persist_hecs`, and in an option `with = \"Option<entity>\"`"
 )]
 pub trait Persist: Sized + 'static {
-    /// What the bytes mean.
+    /// Returns the kind of the type, which says what its bytes mean.
     fn persist_kind() -> Kind;
 
-    /// An empty value, to be filled.
+    /// Creates an empty value, to be filled.
     ///
-    /// `prototypes` makes the trait objects inside, and the objects for which the program gave a factory.
+    /// `prototypes` creates the trait objects inside, and the objects for which the program gave a factory.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ pub trait Persist: Sized + 'static {
     ///
     /// # Errors
     ///
-    /// Returns [`Stop`] if the value does not fit, or after [`Encoder::refuse`].
+    /// Returns [`Stop`] if the value exceeds a limit, or the `Stop` of [`Encoder::refuse`].
     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Reads a value.
@@ -115,7 +115,7 @@ pub trait Persist: Sized + 'static {
     /// Returns a [`Fail`] if the bytes are not such a value.
     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail>;
 
-    /// Reads over an existing value, which can keep its allocations and what is not stored of it.
+    /// Reads over an existing value, which can keep its allocations and the parts that are not stored.
     ///
     /// [`decode_into`](crate::codec::decode_into), undo and redo call it, and a load does for an object's
     /// [empty value](Self::persist_empty). By default, a new value replaces the old one.
@@ -167,13 +167,13 @@ pub trait Persist: Sized + 'static {
     ///
     /// # Errors
     ///
-    /// Returns a [`Fail`] if the bytes are not such a value. The value must be a valid one then too.
+    /// Returns a [`Fail`] if the bytes are not such a value. The target must be a valid value then too.
     fn persist_decode_into(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
         *self = Self::persist_decode(input)?;
         Ok(())
     }
 
-    /// The type's name, as part of the name of a generic class.
+    /// Returns the type's name, as part of the name of a generic class.
     fn persist_name() -> String {
         Self::persist_kind().to_string()
     }
@@ -187,25 +187,26 @@ pub trait Persist: Sized + 'static {
     ///
     /// # Errors
     ///
-    /// Returns what [`Parts::part`] and [`Parts::each`] return.
+    /// Returns the errors of [`Parts::part`] and [`Parts::each`].
     fn persist_parts(parts: &mut Parts<'_, Self>) -> Result<()> {
         let _ = parts;
         Ok(())
     }
 
-    // What follows is for speed alone, and for the derive. A value is split: the first `__HEAD` bytes are written and
-    // read as part of a segment that it shares with its neighbours, after one bounds check; the tail follows on its
-    // own. A number is all head; a string's head is the first byte of its length. The split never changes the bytes.
+    // The following items are for speed alone, and for the derive. A value is split into a head and a tail. Its first
+    // `__HEAD` bytes are written and read as part of a segment that it shares with its neighbours, after one bounds
+    // check. The tail follows on its own. A number is all head; a string's head is the first byte of its length. The
+    // split never changes the bytes.
 
-    /// Bytes of a value that lie in the segment before it.
+    /// Number of bytes of a value in the segment that it shares with its neighbours.
     #[doc(hidden)]
     const __HEAD: usize = 0;
 
-    /// True if the head is all there is.
+    /// True if the value has no tail.
     #[doc(hidden)]
     const __FIXED: bool = false;
 
-    /// The fewest bytes that a value can take, so that a loader refuses impossible counts. An encode checks it.
+    /// The fewest bytes that a value can take, by which a load refuses impossible counts. An encode checks it.
     #[doc(hidden)]
     const __MIN: usize = if size_of::<Self>() == 0 { 0 } else { 1 };
 
@@ -213,7 +214,7 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     const __LEAF: bool = false;
 
-    /// True if a value may be none that the program has, which an `Option` around it takes for `None`.
+    /// True if a value's class may be one that the program lacks; an `Option` around the value then becomes `None`.
     #[doc(hidden)]
     const __NULLABLE: bool = false;
 
@@ -225,19 +226,20 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     const __COMPACT: bool = false;
 
-    /// The code of the program that restores values, `via` another type, wherever in the type.
+    /// The attributes whose code restores values of the type, such as `via`, anywhere in the type.
     #[doc(hidden)]
     const __CODE: &'static TypeCode = &TypeCode::None;
 
-    /// Bytes of a value that are on the stack while [`__decode_boxed`](Persist::__decode_boxed) reads what is inside.
+    /// Number of bytes of a value that are on the stack while [`__decode_boxed`](Persist::__decode_boxed) reads its
+    /// parts.
     #[doc(hidden)]
     const __ON_STACK: usize = size_of::<Self>();
 
-    /// How the elements of a list are reached.
+    /// Access to the elements, for a list.
     #[doc(hidden)]
     const __LIST: Option<&'static dyn ListAccess> = None;
 
-    /// How the values of a map are reached.
+    /// Access to the values, for a map.
     #[doc(hidden)]
     const __MAP: Option<&'static dyn MapAccess> = None;
 
@@ -245,16 +247,16 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     const __COMPACT_MIN: usize = Self::__MIN;
 
-    /// How much code the value is where it is encoded in place: 1 for a number. What costs more than
-    /// [`BUDGET`] is called instead.
+    /// The amount of code of an encode in place: 1 for a number. A type whose cost exceeds [`BUDGET`] is encoded by a
+    /// call instead.
     #[doc(hidden)]
     const __COST: usize = usize::MAX;
 
-    /// Enters the classes and object types that this type reaches.
+    /// Adds the classes and object types that this type reaches.
     #[doc(hidden)]
     fn __reach(types: &mut TypeSet) {
         if types.enter::<Self>() {
-            // Types are listed, not visited: nothing can fail.
+            // Types are listed, not visited, so nothing can fail.
             drop(Self::persist_parts(&mut Parts::types(types)));
         }
     }
@@ -292,14 +294,16 @@ pub trait Persist: Sized + 'static {
         boxed(Self::__decode(head, input))
     }
 
-    /// Makes an empty value that is too large for the stack.
+    /// Creates an empty value that is too large for the stack.
     #[doc(hidden)]
     fn __empty_boxed(prototypes: &Prototypes<'_>) -> Result<Box<Self>> {
         Self::persist_empty(prototypes).map(Box::new)
     }
 
-    /// Reads what an `Option` holds: `None` if it is of a class that the program does not have, where it may be of any
-    /// of several, which a decode says by [`Fail::Unregistered`] with the bytes read.
+    /// Reads the content of an `Option`.
+    ///
+    /// The result is `None` if the value's class is one that the program lacks. A decode reports that by
+    /// [`Fail::Unregistered`], after reading the bytes. Only types whose values may be of several classes do so.
     #[doc(hidden)]
     #[inline(always)]
     fn __decode_some(input: &mut Decoder<'_>) -> Result<Option<Self>, Fail> {
@@ -312,8 +316,8 @@ pub trait Persist: Sized + 'static {
         }
     }
 
-    /// Reads a value that is all head. Instead of failing it sets `bad`, so that a loop over many can be one run of
-    /// vector instructions.
+    /// Reads a value that is all head. It sets `bad` instead of failing, so that a loop over many values can be one run
+    /// of vector instructions.
     #[doc(hidden)]
     #[inline(always)]
     fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
@@ -334,7 +338,7 @@ pub trait Persist: Sized + 'static {
     }
 
     /// Takes over the fields that are not stored from the value that this one replaces. [`__decode_into`] leaves them
-    /// where they are; this is for a value that was decoded anew, which takes less code.
+    /// where they are; this is for a newly decoded value, which takes less code.
     ///
     /// [`__decode_into`]: Persist::__decode_into
     #[doc(hidden)]
@@ -349,17 +353,17 @@ pub trait Persist: Sized + 'static {
         Self::persist_parts(&mut Parts::exclusive(self, visitor))
     }
 
-    /// Visits what can be reached without `&mut`: what lies in cells, and `validate` functions. It goes to the same
-    /// parts as `__visit`, in the same order.
+    /// Visits the parts that can be reached without `&mut`: the contents of cells, and `validate` functions. It visits
+    /// the same parts as `__visit`, in the same order.
     #[doc(hidden)]
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         Self::persist_parts(&mut Parts::shared(self, visitor))
     }
 
-    // The derive's code for a field of this type. As functions of the trait they all fail alike where a type is not
+    // The derived code for a field of this type. As functions of the trait they all fail alike where a type is not
     // `Persist`, and rustc shows one error.
 
-    /// What a layout needs to know of a field.
+    /// Describes a field of this type, for a layout.
     #[doc(hidden)]
     const __PART: FieldCodec = FieldCodec::of::<Self>();
 
@@ -372,7 +376,7 @@ pub trait Persist: Sized + 'static {
         }
     }
 
-    /// Writes what `__put_head` has left of field `I` of a struct.
+    /// Writes the rest of field `I` of a struct after `__put_head`.
     #[doc(hidden)]
     #[inline(always)]
     fn __put_rest<'o, R: Row<_0>, I: Index>(
@@ -400,10 +404,10 @@ pub trait Persist: Sized + 'static {
         out.tail(self)
     }
 
-    /// Reads field `I` of a row; `None` if it `fails`.
+    /// Reads field `I` of a row. On failure it sets `fails` and returns `None`.
     ///
-    /// In a `Result` the byte of a [`Fail`] would share its place with the value, which the compiler then writes and
-    /// reads in other pieces: a struct in place was a wait for memory.
+    /// In a `Result`, the byte of a [`Fail`] would share its place with the value. The compiler then writes and reads
+    /// the value in pieces of other sizes, and a struct in place had to wait for memory.
     #[doc(hidden)]
     #[inline(always)]
     fn __get<'s, 'i: 's, R: Row<V>, V, I: Index>(
@@ -442,7 +446,7 @@ pub trait Persist: Sized + 'static {
         }
     }
 
-    /// Reads field `I` of a row that is too large for the stack.
+    /// Reads field `I` of a row into a box, for a row that is too large for the stack.
     #[doc(hidden)]
     #[inline(never)]
     fn __get_boxed<'s, 'i: 's, R: Row<V>, V, I: Index>(
@@ -497,7 +501,7 @@ pub trait Persist: Sized + 'static {
         visited(self.__visit_shared(visitor), name)
     }
 
-    // The following are compiled where the type is, and share with it what drops it.
+    // The following functions are compiled in the crate of the type, and share the code that drops it.
 
     /// Writes a value whose type is known at run time only.
     #[doc(hidden)]
@@ -508,7 +512,7 @@ pub trait Persist: Sized + 'static {
         }
     }
 
-    /// Reads over a value whose type is known at run time only; reads and drops one if there is none.
+    /// Reads over a value whose type is known at run time only. Without one, the value is read and dropped.
     #[doc(hidden)]
     #[expect(clippy::question_mark, reason = "its traits are code for each type")]
     fn __decode_field(field: Option<&mut dyn Any>, input: &mut Decoder<'_>) -> Result<(), Fail> {
@@ -518,7 +522,7 @@ pub trait Persist: Sized + 'static {
         };
         let Some(field) = field else { return Ok(()) };
         let Some(field) = field.downcast_mut::<Self>() else { return Err(Fail::Value) };
-        // Swapped rather than assigned: `value` is dropped at one place.
+        // Swapped rather than assigned, so that `value` is dropped at one place.
         swap(field, &mut value);
         field.__keep_skipped(&mut value);
         Ok(())
@@ -533,16 +537,16 @@ pub trait Persist: Sized + 'static {
         }
     }
 
-    /// Reads a list whole: once for each type of element, however many lists of it there are.
+    /// Reads a list whole. Compiled once for each type of element, however many lists of it there are.
     #[doc(hidden)]
     #[inline(never)]
     fn __decode_called(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
         decode_items(head, input)
     }
 
-    // The compact form: that of a type without integers is its usual one.
+    // The compact form. A type without integers has only its usual form.
 
-    /// What the bytes of the compact form mean.
+    /// Returns the kind of the compact form.
     #[doc(hidden)]
     fn __compact_kind() -> Kind {
         Self::persist_kind()
@@ -580,7 +584,7 @@ pub trait Persist: Sized + 'static {
         encode_each(items, out)
     }
 
-    /// Reads `count` values; the bytes that are left have been found enough.
+    /// Reads `count` values; the caller has checked that enough bytes are left.
     #[doc(hidden)]
     #[inline]
     fn __decode_list(count: usize, input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
@@ -604,26 +608,27 @@ fn visited(result: Result<()>, name: &str) -> Result<()> {
     result.map_err(|error| error.in_field(name))
 }
 
-/// The cost of what is still encoded in place. Measured on a crate of 200 structs, with the instructions of the public
-/// data sets beside it: 12 and 32 took longer to build and saved nothing.
+/// The largest cost of a value that is encoded in place. Measured on a crate of 200 structs, and by the instructions of
+/// the public data sets: 12 and 32 took longer to build and saved nothing.
 pub(crate) const BUDGET: usize = 6;
 
-/// The budget for values of fixed width. They are straight moves, so that a triangle of twelve numbers is copied as one.
+/// The budget for values of fixed width. They are plain moves, so that a triangle of twelve numbers is copied as one
+/// block.
 const FIXED_BUDGET: usize = 32;
 
-/// The budget for values without memory of their own: enums of numbers. There is nothing to drop in them where a decode
-/// fails, and a call would take longer than what it does: 1.2 million of them were a fourth of the data set `game`.
+/// The budget for values without memory of their own: enums of numbers. A failed decode has nothing to drop in them,
+/// and a call would take longer than the work itself. 1.2 million such values are a fourth of the data set `game`.
 const PLAIN_BUDGET: usize = 16;
 
-/// The budget for the elements of lists: one loop for each type takes most of the time. With 16 the data
-/// set `mk48` took 8 % more instructions to decode.
+/// The budget for the elements of lists: the one loop of each type takes most of the time. With 16, the data set `mk48`
+/// took 8 % more instructions to decode.
 const LIST_BUDGET: usize = 32;
 
-/// What a call costs.
+/// The cost of a call.
 pub(super) const CALL: usize = 2;
 
-/// How a value of a type is coded among its neighbours. These are constants of the type so that each is evaluated once,
-/// not in every function that asks.
+/// Decides how a value of a type is coded among its neighbours. These are constants of the type so that each is
+/// evaluated once, not in every function that uses it.
 pub(crate) struct Inline<T>(PhantomData<T>);
 
 impl<T: Persist> Inline<T> {
@@ -637,16 +642,16 @@ impl<T: Persist> Inline<T> {
             PLAIN_BUDGET
         };
 
-    /// True if the elements of a list are encoded in its loop.
+    /// True if elements of a list are encoded in its loop, without a call.
     pub(crate) const IN_LIST: bool = T::__COST <= LIST_BUDGET;
 
     /// True if values are all head where they are encoded in place.
     pub(crate) const FIXED: bool = T::__FIXED && Self::IN_PLACE;
 
-    /// Bytes of a value in the segment before it.
+    /// Number of bytes of a value in the segment that it shares with its neighbours.
     pub(crate) const HEAD: usize = if Self::IN_PLACE { T::__HEAD } else { 0 };
 
-    /// What a value costs as part of another.
+    /// The cost of a value as part of another.
     pub(crate) const COST: usize = if Self::IN_PLACE { T::__COST } else { CALL };
 }
 
@@ -659,7 +664,7 @@ pub fn checked<T: Persist>(head: &[u8]) -> Result<T, Fail> {
     if bad { Err(Fail::Value) } else { Ok(value) }
 }
 
-/// Writes a value whole, where it is called.
+/// Writes a value whole, inlined into the caller.
 #[inline(always)]
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub fn encode_row<T: Persist>(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -667,7 +672,7 @@ pub fn encode_row<T: Persist>(value: &T, out: &mut Encoder<'_>) -> Result<(), St
     if T::__FIXED { Ok(()) } else { value.__encode_tail(out) }
 }
 
-/// Reads a value whole, where it is called.
+/// Reads a value whole, inlined into the caller.
 #[inline(always)]
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub fn decode_row<T: Persist>(input: &mut Decoder<'_>) -> Result<T, Fail> {
@@ -678,7 +683,7 @@ pub fn decode_row<T: Persist>(input: &mut Decoder<'_>) -> Result<T, Fail> {
 #[inline(always)]
 pub(super) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
     if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
-        // What overflows does not fit either.
+        // A length that overflows does not fit either.
         let len = items.len().saturating_mul(T::__HEAD);
         out.rows(len, T::__HEAD, |offset, rows| {
             let items = &items[offset / T::__HEAD..];
@@ -687,7 +692,7 @@ pub(super) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Res
             }
         })?;
     } else {
-        out.apart(|out| {
+        out.fork(|out| {
             items.iter().try_for_each(|item| {
                 if Inline::<T>::IN_LIST { encode_row(item, out) } else { out.value(item) }
             })
@@ -696,13 +701,13 @@ pub(super) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Res
     Ok(())
 }
 
-/// Reads what follows the head of a list.
+/// Reads the rest of a list after its head.
 #[inline(always)]
 pub(crate) fn decode_vec<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
     if Inline::<T>::FIXED { decode_items(head, input) } else { T::__decode_called(head, input) }
 }
 
-/// Reads the elements of a list into a `Vec`; [`decode_vec`] may call or inline it.
+/// Reads the elements of a list into a `Vec`. [`decode_vec`] may call or inline this function.
 #[inline(always)]
 pub(super) fn decode_items<T: Persist>(
     head: &[u8],
@@ -723,19 +728,18 @@ pub(crate) fn decode_each<T: Persist>(
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
     if const { Inline::<T>::FIXED && T::__HEAD > 0 && !is_bulky::<T>() } {
-        let before = input.rest();
+        let start = input.rest();
         let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
         let mut bad = false;
-        // Not by an `extend`, which first asks for more room than that.
+        // Not by `extend`, which first reserves more room than needed.
         let items =
             segment.chunks_exact(T::__HEAD).map(|head| T::__decode_fixed(head, &mut bad)).collect();
-        return if bad { Err(bad_item::<T>(before, count, input)) } else { Ok(items) };
+        return if bad { Err(bad_item::<T>(start, count, input)) } else { Ok(items) };
     }
     let mut items = Vec::new();
     items.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
     for _ in 0..count {
-        // Never so; knowing it, the compiler leaves out the growth in `push` and
-        // builds the item where it belongs.
+        // This never happens. It lets the compiler leave out the growth in `push` and build the item in its place.
         if items.len() == items.capacity() {
             return Err(Fail::Count);
         }
@@ -767,29 +771,30 @@ pub(crate) fn extend_fixed<T: Persist>(
     count: usize,
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
-    let before = input.rest();
+    let start = input.rest();
     let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
     let mut bad = false;
     items.extend(segment.chunks_exact(T::__HEAD).map(|head| T::__decode_fixed(head, &mut bad)));
-    if bad { Err(bad_item::<T>(before, count, input)) } else { Ok(()) }
+    if bad { Err(bad_item::<T>(start, count, input)) } else { Ok(()) }
 }
 
-/// Why one of many values of fixed width cannot be read: one by one they say it. The first such one comes next then.
+/// Finds why one of many values of fixed width cannot be read, by reading them one by one. The decoder then stands at
+/// the first bad value.
 #[cold]
 #[inline(never)]
 fn bad_item<'a, T: Persist>(items: &'a [u8], count: usize, input: &mut Decoder<'a>) -> Fail {
     input.go_back(items);
     for _ in 0..count {
-        let before = input.rest();
+        let start = input.rest();
         if let Err(fail) = input.value::<T>() {
-            input.go_back(before);
+            input.go_back(start);
             return fail;
         }
     }
     Fail::Value
 }
 
-/// The fault in the parts of a value that is all head.
+/// Finds the fault in the parts of a value that is all head.
 #[cold]
 #[inline(never)]
 pub(crate) fn bad_part<T: Persist>(parts: &[u8], input: &mut Decoder<'_>) -> Fail {

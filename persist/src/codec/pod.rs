@@ -1,5 +1,5 @@
-//! Values whose memory is their encoding: numbers, and classes that say `#[persist(pod)]`. They are copied as one
-//! block, alone and in lists.
+//! Values whose memory is their encoding: numbers, and classes with `#[persist(pod)]`. They are copied as one block,
+//! alone and in lists.
 
 use bytemuck::{AnyBitPattern, NoUninit};
 
@@ -8,11 +8,11 @@ use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::persist::{Persist, decode_each, decode_fixed_into, encode_each};
 
-/// True where memory has the byte order of the format. Elsewhere such values are coded like any other.
+/// True on targets whose byte order is that of the format. On others, such values are coded like any other.
 pub const IS_BLOCK: bool = cfg!(target_endian = "little");
 
-/// A type that is copied as one block: any bytes are a value, and none of a value's bytes is padding. The code of the
-/// derive asks for that here alone, so that rustc says once if a type has no bytemuck derives.
+/// A type that is copied as one block. Any bytes are a valid value, and no byte of a value is padding. The derived code
+/// has these bounds here alone, so that rustc reports a type without bytemuck's derives once.
 pub trait PodBlock: NoUninit + AnyBitPattern {}
 
 /// Writes one value.
@@ -30,7 +30,7 @@ pub fn decode_fixed<T: PodBlock>(head: &[u8], bad: &mut bool) -> T {
     })
 }
 
-/// Values that are copied through a block of their own where they are not aligned in the bytes.
+/// Number of values that are copied through a buffer at once, where they are not aligned in the bytes.
 const GROUP: usize = 64;
 
 /// Writes values one after the other.
@@ -55,7 +55,8 @@ pub fn decode_list<T: Persist + PodBlock>(
     })
 }
 
-/// Not into memory that is set to zero first, which would go through it twice.
+/// Reads values that are not aligned in the bytes. The memory is not set to zero first, which would go through it
+/// twice.
 fn unaligned<T: PodBlock>(bytes: &[u8]) -> Vec<T> {
     if bytes.len() < size_of::<T>() * GROUP {
         let items = bytes.chunks_exact(size_of::<T>());

@@ -1,8 +1,8 @@
-//! What a shared pointer may lead to, and how it becomes an object and an object the pointer.
+//! The targets of shared pointers: how a typed pointer becomes a [`Shared`], and a [`Shared`] the typed pointer.
 //!
-//! `Rc<P>`, `Arc<P>` and the `Weak` of each have one impl each, for every [`Pointee`]; how it becomes an object is said
-//! by its [`PointTo`], since impls for values, for cells and for trait objects would overlap. What differs between `Rc`
-//! and `Arc` is in their [`Family`].
+//! `Rc<P>`, `Arc<P>` and the `Weak` of each have one impl each, for every [`Pointee`]. The pointee's [`PointTo`] does
+//! the conversion, since impls for values, for cells and for trait objects would overlap. The [`Family`] covers the
+//! differences between `Rc` and `Arc`.
 
 use std::any::{Any, TypeId};
 use std::borrow::BorrowMut;
@@ -27,7 +27,7 @@ use crate::reflect::{Cell, Holder, Pointer, Target, TypeCode};
 
 /// `Rc` or `Arc`, with its `Weak`.
 pub trait Family: Sized + 'static {
-    /// Which of the two it is.
+    /// Says which of the two pointers it is.
     const POINTER: Pointer;
 
     /// The pointer.
@@ -36,31 +36,31 @@ pub trait Family: Sized + 'static {
     /// Its `Weak`.
     type Weak<P: ?Sized + 'static>: 'static;
 
-    /// A pointer to a new object.
+    /// Creates a pointer to a new object.
     fn new<X: 'static>(value: X) -> Self::Strong<X>;
 
-    /// A pointer to a new object, which moves there without a copy on the stack.
+    /// Creates a pointer to a new object, which moves there without a copy on the stack.
     fn from_box<X: 'static>(value: Box<X>) -> Self::Strong<X>;
 
-    /// A value of any length behind a pointer.
+    /// Creates a pointer to a value of any length.
     fn lengthy<P: ?Sized + Lengthy>(draft: P::Draft) -> Self::Strong<P>;
 
-    /// The pointer without its type.
+    /// Returns the pointer without its type.
     fn share<X: AnyObject>(pointer: Self::Strong<X>) -> Shared;
 
-    /// The pointer with its type back, if it is of this family and type.
+    /// Returns the typed pointer, if it is of this family and type.
     fn typed<X: Any>(shared: &Shared) -> Option<Self::Strong<X>>;
 
-    /// A weak pointer to nothing.
-    fn gone<X: 'static>() -> Self::Weak<X>;
+    /// Returns a weak pointer to nothing.
+    fn dangling<X: 'static>() -> Self::Weak<X>;
 
-    /// A weak pointer to the same object.
+    /// Returns a weak pointer to the same object.
     fn downgrade<P: ?Sized>(pointer: &Self::Strong<P>) -> Self::Weak<P>;
 
-    /// A strong pointer to the same object, if it is there.
+    /// Returns a strong pointer to the same object, if it is alive.
     fn upgrade<P: ?Sized>(pointer: &Self::Weak<P>) -> Option<Self::Strong<P>>;
 
-    /// How many pointers keep the object alive.
+    /// Returns how many pointers keep the object alive.
     fn strong_count<P: ?Sized>(pointer: &Self::Strong<P>) -> usize;
 }
 
@@ -97,7 +97,7 @@ macro_rules! families {
                 shared.$method()
             }
 
-            fn gone<X: 'static>() -> $weak::Weak<X> {
+            fn dangling<X: 'static>() -> $weak::Weak<X> {
                 $weak::Weak::new()
             }
 
@@ -132,8 +132,8 @@ impl<T: Persist> AnyObject for T {
         self.__visit_shared(visitor)
     }
 
-    fn look(&self, _: Duration, look: &mut dyn FnMut(&dyn Any)) {
-        look(self);
+    fn inspect(&self, _: Duration, inspect: &mut dyn FnMut(&dyn Any)) {
+        inspect(self);
     }
 
     fn address(&self) -> usize {
@@ -144,19 +144,18 @@ impl<T: Persist> AnyObject for T {
         Ok(TypeId::of::<T>())
     }
 
-    fn give(self: Arc<Self>, place: &mut dyn Any) {
+    fn put_into(self: Arc<Self>, place: &mut dyn Any) {
         if let Some(place) = place.downcast_mut() {
             *place = Some(self);
         }
     }
 }
 
-/// What a shared pointer may point at: `Rc<P>`, `Arc<P>` and the `Weak` of each
-/// are persistent for every pointee `P`.
+/// Marks the types that a shared pointer may point at: `Rc<P>`, `Arc<P>` and the `Weak` of each can be saved for every
+/// pointee `P`.
 ///
-/// `#[derive(Persist)]` implements it, and the library does for the standard
-/// types and cells. A type that implements [`Persist`](crate::Persist) by hand says in one line that it
-/// can be pointed at:
+/// `#[derive(Persist)]` implements it, and the library does for the standard types and cells. A type that implements
+/// [`Persist`](crate::Persist) by hand becomes a pointee in one line:
 ///
 /// ```
 /// # use persist::Persist;
@@ -183,47 +182,47 @@ impl<T: Persist> AnyObject for T {
     note = "if the type is yours, add `#[derive(Persist)]` to it, or `#[persist::dynamic]` to its trait"
 )]
 pub trait Pointee: 'static {
-    /// The cell that it is.
+    /// The cell that the type is, if it is one.
     #[doc(hidden)]
     const CELL: Cell = Cell::None;
 
-    /// How it is pointed at: `Self`, for a type that is `Persist`.
+    /// The type whose `PointTo` impl converts pointers to this type: `Self`, for a type that is `Persist`.
     type As: PointTo<Self>;
 }
 
-/// How a `P` is pointed at. The library implements it; see [`Pointee`].
+/// Converts pointers to a `P`. The library implements it; see [`Pointee`].
 pub trait PointTo<P: ?Sized + 'static> {
     /// Like [`Persist::__CODE`].
     const CODE: &'static TypeCode = &TypeCode::None;
 
-    /// What a reference to it leads to.
+    /// Returns the target of a reference to a `P`, for its kind.
     fn target() -> Target;
 
-    /// Enters the object type, and what it reaches.
+    /// Adds the object type, and the types that it reaches.
     fn reach<F: Family>(types: &mut TypeSet);
 
-    /// What is known of the target without a look at it.
+    /// Returns what the pointer's type says of the target.
     fn pointed() -> Pointed;
 
-    /// The address of the target, which identifies it while it is held.
+    /// Returns the address of the target, which identifies it while it is held.
     fn address(target: &P) -> usize {
         std::ptr::from_ref(target).cast::<()>().addr()
     }
 
-    /// The pointer as one whose type is known at run time only.
+    /// Returns the pointer as one whose type is known at run time only.
     fn share<F: Family>(this: &F::Strong<P>) -> Shared;
 
-    /// A pointer with its type back.
+    /// Returns the typed pointer to an object; `None` if the object has another type.
     fn find<F: Family>(object: &Shared, caster: Option<&dyn Any>) -> Option<F::Strong<P>>;
 
-    /// A weak pointer whose target is gone.
-    fn gone<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Weak<P>>;
+    /// Returns a weak pointer that dangles.
+    fn dangling<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Weak<P>>;
 
-    /// An empty object.
+    /// Creates an empty object.
     fn empty<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Strong<P>>;
 }
 
-/// The items of a [`PointTo`] whose pointees have a size.
+/// Expands to the items of a [`PointTo`] whose pointees have a size.
 macro_rules! sized_items {
     ($pointee:ident) => {
         fn pointed() -> Pointed {
@@ -239,13 +238,13 @@ macro_rules! sized_items {
             F::typed::<$pointee>(object)
         }
 
-        fn gone<F: Family>(_: &Prototypes<'_>) -> Result<F::Weak<$pointee>> {
-            Ok(F::gone::<$pointee>())
+        fn dangling<F: Family>(_: &Prototypes<'_>) -> Result<F::Weak<$pointee>> {
+            Ok(F::dangling::<$pointee>())
         }
     };
 }
 
-/// The type of the objects in which a `V` lies.
+/// Describes the object type of a pointee `P` that holds a `V`.
 fn object_type<F: Family, P: ?Sized + Pointee, V: Persist>(
     size: usize,
     name: fn() -> String,
@@ -260,16 +259,16 @@ fn object_type<F: Family, P: ?Sized + Pointee, V: Persist>(
         name,
         make,
         fill: no_fill,
-        look: |_, _, _| {},
+        inspect: |_, _, _| {},
     }
 }
 
-/// Reads over nothing: only what lies in a cell can be read over.
+/// Refuses to read over an object without a cell.
 fn no_fill(_: &Shared, _: &mut Decoder<'_>) -> Result<(), Fail> {
     Err(Fail::Value)
 }
 
-/// A value that is shared when it is whole: itself, or a large one in a box.
+/// A value that is shared after it is filled: either the value itself, or a large one in a box.
 struct Unshared<V, H> {
     held: H,
     share: fn(H) -> Shared,
@@ -290,12 +289,12 @@ impl<V: Persist, H: BorrowMut<V>> Draft for Unshared<V, H> {
     }
 }
 
-/// A value of a new object: itself, or a large one in a box, which is on the stack only while it moves.
+/// The value of a new object: itself, or a large one in a box, which is on the stack only while it moves.
 pub(super) trait NewValue<T>: BorrowMut<T> + Sized + 'static {
-    /// A pointer to the value.
+    /// Returns a pointer to the value.
     fn share<F: Family>(self) -> F::Strong<T>;
 
-    /// A pointer to the value in a cell.
+    /// Returns a pointer to the value in a cell.
     fn share_in<F: Family, X: 'static>(self, hold: fn(T) -> X) -> F::Strong<X>;
 }
 
@@ -320,7 +319,7 @@ impl<T: 'static> NewValue<T> for Box<T> {
     }
 }
 
-/// A value that is shared when it is whole.
+/// Wraps a value that is shared after it is filled.
 fn unshared<V: Persist, H: BorrowMut<V> + 'static>(
     held: H,
     share: fn(H) -> Shared,
@@ -328,7 +327,7 @@ fn unshared<V: Persist, H: BorrowMut<V> + 'static>(
     LoadedObject::Draft(Box::new(Unshared { held, share, value: PhantomData::<V> }))
 }
 
-/// A value that is shared when it is whole.
+/// Wraps a value that is shared after it is filled.
 pub(super) fn draft_of<F: Family, T: Persist>(held: impl NewValue<T>) -> LoadedObject {
     unshared::<T, _>(held, |held| F::share::<T>(held.share::<F>()))
 }
@@ -345,13 +344,13 @@ fn draft<F: Family, T: Persist>(
     Ok(())
 }
 
-fn look_at<T: Any>(value: &dyn Any, _: Duration, look: &mut dyn FnMut(&dyn Any)) {
+fn inspect_value<T: Any>(value: &dyn Any, _: Duration, inspect: &mut dyn FnMut(&dyn Any)) {
     if let Some(value) = value.downcast_ref::<T>() {
-        look(value);
+        inspect(value);
     }
 }
 
-/// Pointed at as a value that cannot change once it is shared.
+/// A value that cannot change once it is shared.
 impl<T: Persist + Pointee> PointTo<T> for T {
     const CODE: &'static TypeCode = T::__CODE;
 
@@ -363,7 +362,7 @@ impl<T: Persist + Pointee> PointTo<T> for T {
 
     fn reach<F: Family>(types: &mut TypeSet) {
         let object = object_type::<F, T, T>(size_of::<T>(), T::persist_name, draft::<F, T>);
-        let object = ObjectType { look: look_at::<T>, ..object };
+        let object = ObjectType { inspect: inspect_value::<T>, ..object };
         if types.object(object) {
             T::__reach(types);
         }
@@ -379,20 +378,20 @@ impl<T: Persist + Pointee> PointTo<T> for T {
 
 /// A cell whose value can be replaced while it is shared.
 pub trait OpenCell: Persist + Pointee {
-    /// What is inside.
+    /// The type of the value inside.
     type Value: Persist;
 
-    /// A cell with this value.
+    /// Creates a cell with this value.
     fn hold(value: Self::Value) -> Self;
 
     /// Reads over the value inside.
     fn fill(&self, input: &mut Decoder<'_>) -> Result<(), Fail>;
 
-    /// Shows the value inside, unless it stays mutably borrowed or locked for so long.
-    fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any));
+    /// Passes the value inside to `inspect`, unless it stays mutably borrowed or locked for the time `wait`.
+    fn inspect(&self, wait: Duration, inspect: &mut dyn FnMut(&dyn Any));
 }
 
-/// Pointed at as a cell; or in a box as a value.
+/// Marks a pointee that is a cell, and a value in a box.
 pub struct AsCell;
 
 fn open<F: Family, X: OpenCell>(
@@ -409,9 +408,9 @@ fn fill_cell<X: OpenCell>(object: &Shared, input: &mut Decoder<'_>) -> Result<()
     object.downcast_ref::<X>().ok_or(Fail::Value)?.fill(input)
 }
 
-fn look_into<X: OpenCell>(object: &dyn Any, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
+fn inspect_cell<X: OpenCell>(object: &dyn Any, wait: Duration, inspect: &mut dyn FnMut(&dyn Any)) {
     if let Some(cell) = object.downcast_ref::<X>() {
-        OpenCell::look(cell, wait, look);
+        OpenCell::inspect(cell, wait, inspect);
     }
 }
 
@@ -427,7 +426,7 @@ impl<X: OpenCell> PointTo<X> for AsCell {
     fn reach<F: Family>(types: &mut TypeSet) {
         let name = X::Value::persist_name;
         let object = object_type::<F, X, X::Value>(size_of::<X>(), name, open::<F, X>);
-        let object = ObjectType { fill: fill_cell::<X>, look: look_into::<X>, ..object };
+        let object = ObjectType { fill: fill_cell::<X>, inspect: inspect_cell::<X>, ..object };
         if types.object(object) {
             X::Value::__reach(types);
         }
@@ -441,28 +440,27 @@ impl<X: OpenCell> PointTo<X> for AsCell {
     }
 }
 
-/// A pointee without a size of its own, such as `str`: the pointer acts as the
-/// object.
+/// A pointee without a size of its own, such as `str`: the pointer itself becomes the object.
 pub trait Unsized: Pointee {
     /// Writes the value.
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
-    /// Visits what can be reached through a shared pointer.
+    /// Visits the values that can be reached through a shared pointer.
     fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()>;
 
-    /// Shows the value.
-    fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any));
+    /// Passes the value to `inspect`.
+    fn inspect(&self, wait: Duration, inspect: &mut dyn FnMut(&dyn Any));
 
-    /// The type behind the pointer.
+    /// Returns the type of the target.
     fn pointee(&self, wait: Duration) -> Result<TypeId>;
 
-    /// Name of the class of a trait object.
+    /// Returns the name of the class of a trait object.
     fn class_name(&self) -> Option<String> {
         None
     }
 }
 
-/// An object that is reached through a pointer of its own.
+/// An object without a size of its own, by the pointer to it.
 struct Reached<F: Family, P: ?Sized + 'static>(F::Strong<P>);
 
 impl<F: Family, P: ?Sized + Unsized> AnyObject for Reached<F, P> {
@@ -474,8 +472,8 @@ impl<F: Family, P: ?Sized + Unsized> AnyObject for Reached<F, P> {
         Unsized::visit(&*self.0, visitor)
     }
 
-    fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
-        Unsized::look(&*self.0, wait, look);
+    fn inspect(&self, wait: Duration, inspect: &mut dyn FnMut(&dyn Any)) {
+        Unsized::inspect(&*self.0, wait, inspect);
     }
 
     fn address(&self) -> usize {
@@ -497,7 +495,7 @@ impl<F: Family, P: ?Sized + Unsized> AnyObject for Reached<F, P> {
         AnyObject::pointee(self, Duration::ZERO).ok()
     }
 
-    fn give(self: Arc<Self>, _: &mut dyn Any) {}
+    fn put_into(self: Arc<Self>, _: &mut dyn Any) {}
 
     fn strong_count(&self) -> usize {
         F::strong_count::<P>(&self.0)
@@ -513,17 +511,17 @@ pub(super) fn share_unsized<F: Family, P: ?Sized + Unsized>(this: &F::Strong<P>)
     Shared::boxed(F::POINTER, Reached::<F, P>(this.clone()))
 }
 
-/// A value of any length that a pointer can hold by itself: `str`, `[T]`.
+/// A value of any length that a pointer can hold by itself: `str` or `[T]`.
 pub trait Lengthy: Unsized {
-    /// What is filled before it is shared.
+    /// The growable form that is filled before it is shared: `String` for `str`.
     type Draft: Persist + Into<Rc<Self>> + Into<Arc<Self>>;
 
-    /// Name of the class of its records.
+    /// Returns the name of the class of its records.
     #[must_use]
     fn name() -> String;
 }
 
-/// Pointed at as a value of any length that cannot change once it is shared.
+/// Marks a pointee of any length that cannot change once it is shared.
 pub struct AsLengthy;
 
 fn lengthy<F: Family, P: ?Sized + Lengthy>(
@@ -550,8 +548,9 @@ impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
         }
     }
 
-    /// Empty ones of several types may share an allocation of the standard library:
-    /// an odd number, which is the address of no object, distinguishes them.
+    /// Returns the address of the target, or an odd number for an empty one. Empty values of several types may share an
+    /// allocation of the standard library. An odd number for each type distinguishes them, and is the address of no
+    /// object.
     fn address(target: &P) -> usize {
         let address = std::ptr::from_ref(target).cast::<()>().addr();
         if size_of_val(target) > 0 {
@@ -576,7 +575,7 @@ impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
         object.downcast_ref::<Reached<F, P>>().map(|reached| reached.0.clone())
     }
 
-    fn gone<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Weak<P>> {
+    fn dangling<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Weak<P>> {
         let empty = <Self as PointTo<P>>::empty::<F>(prototypes)?;
         Ok(F::downgrade::<P>(&empty))
     }

@@ -1,21 +1,21 @@
-//! Fields one after the other: how they share segments, and how they are read and written.
+//! Rows: the stored fields of a struct or variant, and how they share segments.
 //!
 //! A field's head (all of it, if its width is fixed) is written into a segment that it shares with its neighbours,
-//! after one bounds check. A field with a tail ends its segment; the next field begins another. The bytes are those
-//! of the fields one after the other, as if there were no segments.
+//! after one bounds check. A field with a tail ends its segment, and the next field begins another. The bytes are those
+//! of the fields one after the other, as if there were no segments. The [map](super) has a drawing.
 //!
-//! A field is encoded in place only while all of its code is within [`BUDGET`]; else it is called. So the code of a
-//! type grows with its own fields, never with what they hold.
+//! A field is encoded in place only while all of its code is within [`BUDGET`]; otherwise its code is called. So the
+//! code of a type grows with its own fields, never with the fields of their types.
 
 use std::marker::PhantomData;
 
 use super::index::Index;
 use super::type_set::{FieldCodec, TypeSet};
 
-/// Segments of fields.
+/// The sums over the fields of a row.
 #[derive(Clone, Copy)]
 pub struct Layout {
-    /// Bytes of the first segment.
+    /// Number of bytes of the first segment.
     pub head: usize,
     /// True if no field has a tail.
     pub fixed: bool,
@@ -23,9 +23,9 @@ pub struct Layout {
     pub min: usize,
     /// True if no field can hold a class.
     pub leaf: bool,
-    /// What the fields cost together.
+    /// The cost of all fields together.
     pub cost: usize,
-    /// Bytes of a field that are on the stack while it is read, at most.
+    /// The largest number of bytes of one field that are on the stack while it is read.
     pub on_stack: usize,
 }
 
@@ -50,7 +50,7 @@ impl Layout {
     }
 }
 
-/// The stored fields of a struct, or of variant `V`; the derive implements it.
+/// Lists the stored fields of a struct, or of variant `V`. The derive implements it.
 pub trait Row<V> {
     /// The fields, in declaration order.
     const PARTS: &'static [FieldCodec];
@@ -59,14 +59,14 @@ pub trait Row<V> {
     const LAYOUT: Layout = Layout::of(Self::PARTS);
 }
 
-/// Enters what the fields of a class reach.
+/// Adds the types that the fields of a class reach.
 pub fn reach(types: &mut TypeSet, rows: &[&[FieldCodec]]) {
     for part in rows.iter().copied().flatten() {
         (part.reach)(types);
     }
 }
 
-/// Where field `I` of a row stands.
+/// Position of field `I` in a row.
 pub(super) struct At<R: ?Sized, V, I>(PhantomData<(V, I, R)>);
 
 impl<R: ?Sized + Row<V>, V, I: Index> At<R, V, I> {
@@ -81,12 +81,12 @@ impl<R: ?Sized + Row<V>, V, I: Index> At<R, V, I> {
         first
     };
 
-    /// True if a segment begins with this field, which it does after one with a tail. A `bool` of its own, on which the
-    /// compiler leaves out what is not asked for.
+    /// True if a segment begins with this field, because the field before it has a tail. A `bool` of its own, by which
+    /// the compiler leaves out dead code.
     pub(super) const BEGINS: bool =
         I::INDEX > 0 && !R::PARTS[I::INDEX - 1].fixed && Self::SEGMENT > 0;
 
-    /// Bytes of the segment that begins with this field.
+    /// Number of bytes of the segment that begins with this field.
     pub(super) const SEGMENT: usize = {
         let mut bytes = R::PARTS[I::INDEX].head;
         let mut i = I::INDEX;

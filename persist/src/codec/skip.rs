@@ -1,4 +1,4 @@
-//! Elements that cannot be loaded, in fields that say that those are skipped.
+//! Elements that cannot be loaded, in fields with `#[persist(skip_failed)]`.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -51,7 +51,7 @@ impl<T: Persist> Adapter<T> for SkipFailed {
         T::__decode_skipping(input)
     }
 
-    // What is stored is the value itself: a visit reaches it, and it nests no deeper than any other.
+    // The stored value is the field itself: a visit reaches it, and it adds no level of nesting.
 
     #[inline(always)]
     fn put(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -85,7 +85,7 @@ fn decode_skipping<T: Persist>(
     Ok(())
 }
 
-/// An element of a container that skips those which cannot be loaded.
+/// Stores an element of a container that skips failed elements.
 pub struct Skipping<A>(PhantomData<A>);
 
 impl<T: 'static, A: Adapter<T>> Adapter<T> for Skipping<A> {

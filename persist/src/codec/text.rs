@@ -1,14 +1,13 @@
-//! Texts, and short runs of bytes: copied, compared and checked as blocks of fixed width.
+//! Texts and short runs of bytes: copied, compared and checked as blocks of fixed width.
 
 use super::fail::Fail;
 
-/// The first `len` bytes of `rest` as a `String`; `len` is at most `rest.len()`.
+/// Returns the first `len` bytes of `rest` as a `String`; `len` is at most `rest.len()`.
 ///
-/// The standard check walks a short unaligned string byte by byte, 14 to 18 ns
-/// each. Here a short one is loaded as one block of 16 or 32 bytes, over what
-/// follows it, with the rest masked to NUL; the block becomes the string's own
-/// buffer and is checked whole. A character cut by the end is followed by a
-/// NUL, hence still invalid: the check is exact.
+/// The standard check walks a short unaligned string byte by byte, which takes 14 to 18 ns per string. Here a short
+/// string is loaded as one block of 16 or 32 bytes, which also covers following bytes; these are masked to NUL. The
+/// block becomes the string's own buffer and is checked whole. A character that is cut by the end is followed by a NUL
+/// and still invalid, so the check is exact.
 #[inline(always)]
 pub(crate) fn decode_text(rest: &[u8], len: usize) -> Result<String, Fail> {
     let block = if len <= 16 {
@@ -35,7 +34,7 @@ pub(crate) fn decode_text(rest: &[u8], len: usize) -> Result<String, Fail> {
 
 /// Reads the first `len` bytes of `rest` over `text`, which keeps its buffer if that is enough.
 ///
-/// A text that is the same stays as it is, and has been checked before. A short one is checked as a block too.
+/// An equal text stays as it is, since it was checked before. A short one is checked as a block too.
 #[inline(always)]
 pub(crate) fn decode_text_into(text: &mut String, rest: &[u8], len: usize) -> Result<(), Fail> {
     if is_equal(text.as_bytes(), &rest[..len]) {
@@ -59,7 +58,7 @@ pub(crate) fn decode_text_into(text: &mut String, rest: &[u8], len: usize) -> Re
     over(text, &rest[..len], len)
 }
 
-/// Puts the first `len` bytes of a block over `text`, which has room for those.
+/// Copies the first `len` bytes of a block over `text`, which has room for them.
 #[inline(always)]
 fn over(text: &mut String, block: &[u8], len: usize) -> Result<(), Fail> {
     let Some(checked) = std::str::from_utf8(block).ok().and_then(|block| block.get(..len)) else {
@@ -79,7 +78,7 @@ fn masked(chunk: [u8; 16], len: usize) -> [u8; 16] {
     (u128::from_le_bytes(chunk) & mask).to_le_bytes()
 }
 
-/// `len` is 17 to 32.
+/// Like [`masked`], for a `len` of 17 to 32.
 #[inline(always)]
 fn masked_pair(chunk: &[u8; 32], len: usize) -> [u8; 32] {
     let mut block = *chunk;
@@ -124,7 +123,7 @@ fn ends<const N: usize>(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// True if both have the same bytes. Short ones are compared by the same two chunks.
+/// True if both slices have the same bytes. Short ones are compared as two overlapping chunks too.
 #[inline(always)]
 pub(crate) fn is_equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
@@ -147,12 +146,12 @@ fn are_ends_equal<const N: usize>(a: &[u8], b: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// The naive twin: the standard library on the exact slice.
+    /// Decodes with the standard library on the exact slice, as the naive twin for comparison.
     fn naive(bytes: &[u8]) -> Option<String> {
         std::str::from_utf8(bytes).ok().map(str::to_owned)
     }
 
-    /// What may be there before: a shorter text, a longer one, one of the same length, and the same.
+    /// Returns texts to read over: a shorter one, a longer one, one of the same length, and an equal one.
     fn old(bytes: &[u8]) -> [String; 4] {
         [
             String::from("old"),

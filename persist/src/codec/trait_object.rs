@@ -1,8 +1,7 @@
-//! Trait objects: values of classes that are known at run time only.
+//! Trait objects: values whose class is known at run time only.
 //!
-//! `#[persist::dynamic]` on a trait implements [`TraitObject`] for `dyn Trait`,
-//! and [`Implements<T>`](Implements) for every class `T` that has the trait. A
-//! [`Caster`] is what the registry keeps of such a class.
+//! `#[persist::dynamic]` on a trait implements [`TraitObject`] for `dyn Trait`, and [`Implements<T>`](Implements) for
+//! every class `T` that has the trait. The registry stores a [`Caster`] for each such class.
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
@@ -32,13 +31,13 @@ use crate::{Error, ErrorKind, Result};
 
 /// A persistent value of a type that is known at run time only.
 pub trait Portable: Any {
-    /// Like [`Encoder::value`].
+    /// Writes the value, like [`Encoder::value`].
     fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
     /// Reads over the value.
     fn decode_over(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail>;
 
-    /// Counts it as a value in a box.
+    /// Counts the value as one in a box.
     fn count_box(&self, out: &mut Encoder<'_>);
 
     /// Like [`Persist::__visit`].
@@ -50,7 +49,7 @@ pub trait Portable: Any {
     /// Like [`Persist::persist_name`].
     fn class_name(&self) -> String;
 
-    /// The type in such a cell.
+    /// Returns the type of this cell around a value of the same class.
     fn in_cell(&self, cell: Cell) -> TypeId;
 }
 
@@ -89,19 +88,19 @@ impl<T: Persist> Portable for T {
     }
 }
 
-/// What `#[persist::dynamic]` puts above a trait, so that its trait objects can be
-/// saved: every type that is [`Persist`].
+/// The supertrait that `#[persist::dynamic]` gives a trait, so that its trait objects can be saved. Every [`Persist`]
+/// type has it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` implements a `#[persist::dynamic]` trait, but not `Persist`",
     label = "not `Persist`",
     note = "add `#[derive(Persist)]` to it"
 )]
 pub trait Dynamic: 'static {
-    /// The value.
+    /// Returns the value.
     #[doc(hidden)]
     fn __portable(&self) -> &dyn Portable;
 
-    /// The value, to be changed.
+    /// Returns the value mutably.
     #[doc(hidden)]
     fn __portable_mut(&mut self) -> &mut dyn Portable;
 }
@@ -121,17 +120,17 @@ pub trait TraitObject: Dynamic {
     /// Name of the trait in a save.
     const NAME: &'static str;
 
-    /// The value.
+    /// Returns the value.
     fn portable(&self) -> &dyn Portable {
         self.__portable()
     }
 
-    /// The value, to be changed.
+    /// Returns the value mutably.
     fn portable_mut(&mut self) -> &mut dyn Portable {
         self.__portable_mut()
     }
 
-    /// What stands in for unknown classes.
+    /// Returns the stand-in for unknown classes, if the trait has one.
     #[must_use]
     fn stand_in() -> Option<StandIn<Self>> {
         None
@@ -142,15 +141,15 @@ pub(crate) fn trait_name<D: ?Sized + TraitObject>() -> TraitName {
     TraitName { id: TypeId::of::<D>, name: D::NAME }
 }
 
-/// The type that stands in for unknown classes of a trait.
+/// The stand-in for unknown classes of a trait: a type that holds an [`Unknown`].
 pub struct StandIn<D: ?Sized> {
     pub(crate) class: StandInClass,
-    /// In a box.
+    /// Wraps unknown content in a boxed stand-in.
     pub(crate) boxed: fn(Unknown) -> Box<D>,
 }
 
 impl<D: ?Sized + TraitObject> StandIn<D> {
-    /// That of type `T`.
+    /// Describes the stand-in type `T`.
     #[must_use]
     pub fn of<T>() -> Self
     where
@@ -172,8 +171,7 @@ impl<D: ?Sized + TraitObject> StandIn<D> {
 }
 
 impl TypeSet {
-    /// Enters a trait, whose trait objects are in boxes (`holder` is `None`) or
-    /// behind pointers.
+    /// Adds a trait whose trait objects are in boxes (`holder` is `None`) or behind pointers.
     pub fn implementors<D: ?Sized + TraitObject>(&mut self, holder: Option<Holder>) {
         let of = trait_name::<D>();
         if self.traits.iter().any(|(seen, at)| (seen.id)() == (of.id)() && *at == holder) {
@@ -181,51 +179,51 @@ impl TypeSet {
         }
         self.traits.push((of, holder));
         if let Some(stand_in) = D::stand_in() {
-            // Its class comes along.
+            // The class of the stand-in is saved too, so it is added.
             (stand_in.class.enter)(self);
             self.stand_ins.push((of, stand_in.class));
         }
     }
 }
 
-/// A trait object that a `T` can become; `#[persist::dynamic]` implements it.
+/// Converts a `T` to a trait object. `#[persist::dynamic]` implements it.
 #[diagnostic::on_unimplemented(
     message = "`{T}` cannot become a `{Self}`",
     note = "implement the trait for it, and put `#[persist::dynamic]` above the trait"
 )]
 pub trait Implements<T: 'static>: TraitObject {
-    /// In a box.
+    /// Converts a boxed value.
     fn boxed(value: Box<T>) -> Box<Self>;
 
     /// Puts a pointer to the object into `place`: an `Option` of an `Rc<Self>`, of an `Arc<Mutex<Self>>` or of another
     /// strong pointer to a `Self` or to a cell around one.
     fn point(object: &Shared, place: &mut dyn Any);
 
-    /// Puts a weak pointer to nothing into `place`, likewise.
+    /// Puts a weak pointer to nothing into `place`, which is like that of [`point`](Self::point).
     fn gone(place: &mut dyn Any);
 }
 
-/// How the values of one class become `D`s. Pointers are put into places, as [`Implements`] says.
+/// Converts the values of one class to a trait object `D`. Pointers are put into places, as for [`Implements`].
 pub(crate) struct Caster<D: ?Sized + 'static> {
     /// Reads a value, after its class number.
     decode: fn(&mut Decoder<'_>) -> Result<Box<D>, Fail>,
-    /// An empty value.
+    /// Creates an empty value.
     empty: fn(&Prototypes<'_>) -> Result<Box<D>>,
-    /// An empty object in a holder.
+    /// Creates an empty object in a holder.
     make: fn(&Prototypes<'_>, Holder) -> Result<LoadedObject>,
-    /// A pointer to an object.
+    /// Gives a pointer to an object.
     find: fn(&Shared, &mut dyn Any),
-    /// A weak pointer to nothing.
-    gone: fn(&mut dyn Any),
+    /// Gives a weak pointer to nothing.
+    dangling: fn(&mut dyn Any),
 }
 
 impl<D: ?Sized + TraitObject> Caster<D> {
-    /// An empty value.
+    /// Creates an empty value.
     pub(crate) fn empty(&self, prototypes: &Prototypes<'_>) -> Result<Box<D>> {
         (self.empty)(prototypes)
     }
 
-    /// That of class `T`.
+    /// Creates the caster of class `T`.
     pub(crate) fn of<T: Persist + Pointee>() -> Self
     where
         D: Implements<T>,
@@ -233,8 +231,8 @@ impl<D: ?Sized + TraitObject> Caster<D> {
         Self {
             decode: |input| {
                 input.charge_box::<T>(T::__MIN)?;
-                // As a box does it: with a `?` there would be more copies of the value on
-                // the stack, at each level of nesting.
+                // Like the decode of a box. With a `?` there would be more copies of the value on the stack, at each
+                // level of nesting.
                 input.in_box::<T, _>(Decoder::boxed::<T>).map(D::boxed)
             },
             empty: |prototypes| empty_box::<T>(prototypes).map(D::boxed),
@@ -246,12 +244,12 @@ impl<D: ?Sized + TraitObject> Caster<D> {
                 })
             },
             find: D::point,
-            gone: D::gone,
+            dangling: D::gone,
         }
     }
 }
 
-/// The object types of class `T` in the holders that a trait object may have.
+/// Adds the object type of class `T` in a holder that a trait object may have.
 pub(crate) fn reach_holder<T: Persist + Pointee>(holder: Holder, types: &mut TypeSet) {
     match holder.parts() {
         Some((Pointer::Rc, cell)) => reach_cell::<RcFamily, T>(cell, types),
@@ -269,7 +267,7 @@ fn reach_cell<F: Family, T: Persist + Pointee>(cell: Cell, types: &mut TypeSet) 
     }
 }
 
-/// An object of a class, in a holder that a trait object may have.
+/// Puts a value into a holder that a trait object may have.
 fn in_holder<T: Persist>(holder: Holder, value: impl NewValue<T>) -> LoadedObject {
     match holder.parts() {
         Some((Pointer::Rc, cell)) => make_in::<RcFamily, T>(cell, value),
@@ -303,8 +301,8 @@ impl<D: ?Sized + TraitObject + Pointee> Unsized for D {
         self.portable().visit_shared(visitor)
     }
 
-    fn look(&self, _: Duration, look: &mut dyn FnMut(&dyn Any)) {
-        look(self.portable());
+    fn inspect(&self, _: Duration, inspect: &mut dyn FnMut(&dyn Any)) {
+        inspect(self.portable());
     }
 
     fn pointee(&self, _: Duration) -> Result<TypeId> {
@@ -333,22 +331,22 @@ macro_rules! trait_cells {
             fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()> {
                 let wait = visitor.limits().lock_wait;
                 if visitor.phase() == Phase::Validate {
-                    // It only reads, so that the program may read meanwhile.
+                    // `validate` only reads, so the program may read at the same time.
                     return self.open(wait)?.portable().visit_shared(visitor);
                 }
                 self.open_mut(wait)?.portable_mut().visit(visitor)
             }
 
-            fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
+            fn inspect(&self, wait: Duration, inspect: &mut dyn FnMut(&dyn Any)) {
                 if let Ok(value) = self.open(wait) {
-                    look(value.portable());
+                    inspect(value.portable());
                 }
             }
 
             fn pointee(&self, wait: Duration) -> Result<TypeId> {
                 match self.open(wait) {
                     Ok(value) => Ok(value.portable().in_cell(Cell::$cell)),
-                    // More of its class is not known.
+                    // Only the trait is known here, not the class.
                     Err(error) => Err(error.in_class(format!("dyn {}", D::NAME))),
                 }
             }
@@ -367,7 +365,7 @@ macro_rules! trait_cells {
 
 trait_cells! { RefCell Mutex RwLock }
 
-/// Stands in a box or a cell, or behind a pointer, as a trait object.
+/// Marks trait objects: in a box, in a cell, or behind a pointer.
 pub struct AsTrait;
 
 fn caster<'p, D: ?Sized + TraitObject>(prototypes: &Prototypes<'p>) -> Result<&'p Caster<D>> {
@@ -384,7 +382,7 @@ fn no_implementor<D: ?Sized + TraitObject>() -> Error {
     )
 }
 
-/// Stored as the number of its class, then the value.
+/// Stored as the number of the value's class, then the value.
 impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
     const MIN: usize = 1;
     const NULLABLE: bool = true;
@@ -424,7 +422,7 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
             Err(error) => return Err(input.refuse(error)),
         };
         decode(input).map_err(|fail| match fail {
-            // What is not registered is inside: this value has not been passed over.
+            // The unregistered class is one inside of this value, which was not skipped as a whole.
             Fail::Unregistered => Fail::Refused,
             fail => fail,
         })
@@ -439,9 +437,10 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
     }
 }
 
-/// Writes the class of a value, which is to follow; false if a stand-in has written what it stands for.
+/// Writes the class of a value, before the value itself. Returns false if the value is a stand-in, whose unknown
+/// content was written instead.
 ///
-/// Not inlined: its frame is no part of those of values that nest.
+/// Not inlined, so that its frame does not add to those of nested values.
 #[inline(never)]
 fn encode_class<D: ?Sized + TraitObject>(
     value: &dyn Portable,
@@ -461,7 +460,7 @@ fn encode_class<D: ?Sized + TraitObject>(
     Ok(true)
 }
 
-/// Takes a value of a class that is not registered for the trait.
+/// Reads a value whose class is not registered for the trait: as a stand-in, if the trait has one.
 #[cold]
 fn keep<D: ?Sized + TraitObject>(
     number: u64,
@@ -470,7 +469,7 @@ fn keep<D: ?Sized + TraitObject>(
 ) -> Result<Box<D>, Fail> {
     let Some(stand_in) = D::stand_in() else { return Err(skip::<D>(number, class, input)) };
     let rest = input.rest();
-    match input.links().foreign(number, rest, true) {
+    match input.links().unknown(number, rest, true) {
         Ok((length, value)) => {
             input.take(length)?;
             Ok((stand_in.boxed)(value.unwrap_or_default()))
@@ -479,10 +478,10 @@ fn keep<D: ?Sized + TraitObject>(
     }
 }
 
-/// Passes over a value of a class that is not registered for the trait.
+/// Skips a value whose class is not registered for the trait.
 fn skip<D: ?Sized + TraitObject>(number: u64, class: &str, input: &mut Decoder<'_>) -> Fail {
     let rest = input.rest();
-    match input.links().foreign(number, rest, false) {
+    match input.links().unknown(number, rest, false) {
         Ok((length, _)) => match input.take(length) {
             Ok(_) => input.unregistered(number, not_registered(class, D::NAME)),
             Err(fail) => fail,
@@ -529,9 +528,9 @@ impl<P: ?Sized + TraitCell> PointTo<P> for AsTrait {
         found::<F, P>(caster?.downcast_ref()?, object)
     }
 
-    fn gone<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Weak<P>> {
+    fn dangling<F: Family>(prototypes: &Prototypes<'_>) -> Result<F::Weak<P>> {
         let mut place = None::<F::Weak<P>>;
-        (caster::<P::Trait>(prototypes)?.gone)(&mut place);
+        (caster::<P::Trait>(prototypes)?.dangling)(&mut place);
         place.ok_or_else(no_implementor::<P::Trait>)
     }
 
@@ -552,10 +551,9 @@ fn found<F: Family, P: ?Sized + TraitCell>(
     place
 }
 
-/// What `#[persist::dynamic]` puts beside a trait, for each of its trait objects.
+/// Expands to the impls that `#[persist::dynamic]` puts beside a trait, for each of its trait objects.
 ///
-/// It stands where the library is known as `_persist`; tokens that have been moved
-/// have no `$crate`.
+/// It expands where the library is imported as `_persist`, because tokens that were moved have no `$crate`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __dynamic {
@@ -593,7 +591,7 @@ macro_rules! __dynamic {
     };
 }
 
-/// The functions of `Implements<__T>` that make pointers: to a value, and to each cell around one.
+/// Expands to the functions of `Implements<__T>` that create pointers: to a value, and to each cell around one.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __coerce {

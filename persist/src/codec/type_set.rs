@@ -1,4 +1,4 @@
-//! What a registration meets, and values of types that are known at run time only.
+//! The types that a registration collects, and access to values whose type is known at run time only.
 
 use std::any::{Any, TypeId};
 use std::collections::HashSet;
@@ -19,8 +19,7 @@ use crate::reflect::{Class, Holder, KindFn, TraitName};
 
 /// Collects the types that a type reaches through its fields.
 ///
-/// A type lists what it reaches by types, not by values, so
-/// each is met once, and recursive types end.
+/// A type lists the types that it reaches, not values. So each type is visited once, and recursive types end.
 #[derive(Default)]
 pub struct TypeSet {
     seen: HashSet<TypeId>,
@@ -29,26 +28,26 @@ pub struct TypeSet {
     pub(crate) objects: Vec<ObjectType>,
     /// Traits, and the holders of the trait objects behind pointers.
     pub(crate) traits: Vec<(TraitName, Option<Holder>)>,
-    /// What stands in for their unknown classes.
+    /// The stand-ins for unknown classes of these traits.
     pub(crate) stand_ins: Vec<(TraitName, StandInClass)>,
     pub(crate) unvisited: Vec<Unvisited>,
 }
 
-/// A type whose values no visit reaches, such as the keys of a map.
+/// A type whose values no visit reaches, such as the type of a map's keys.
 pub(crate) struct Unvisited {
     pub(crate) place: &'static str,
     pub(crate) kind: KindFn,
     pub(crate) name: fn() -> String,
 }
 
-/// A type of object: what is shared, and by which pointer.
+/// A type of shared object, and the pointer that shares it.
 #[derive(Clone, Copy)]
 pub struct ObjectType {
-    /// What the pointer leads to, cell included: `RefCell<Hero>`.
+    /// The target of the pointer, cell included: `RefCell<Hero>`.
     pub pointee: TypeId,
     /// The value in the cell, such as `Hero`: the type of the program's factory.
     pub value: TypeId,
-    /// Bytes of the pointee in memory.
+    /// Size of the pointee in memory, in bytes.
     pub size: usize,
     /// The pointer and the cell.
     pub holder: Holder,
@@ -56,33 +55,34 @@ pub struct ObjectType {
     pub kind: KindFn,
     /// Name of the value's class.
     pub name: fn() -> String,
-    /// Appends an empty object to others: where it stays, since each move of one costs as much as the rest.
+    /// Appends an empty object to others. It is created where it stays, since each move of an object costs as much as
+    /// the rest of its creation.
     pub make: fn(&Prototypes<'_>, &mut Vec<LoadedObject>) -> Result<()>,
     /// Reads over the value of an object in a cell.
     pub fill: fn(&Shared, &mut Decoder<'_>) -> Result<(), Fail>,
-    /// Shows the value in a pointee, unless it is borrowed or locked.
-    pub look: ShowValue,
+    /// Passes the value in a pointee to a function, unless it is borrowed or locked.
+    pub inspect: ShowValue,
 }
 
-/// Shows the value in a pointee, unless it stays borrowed or locked for so long.
+/// Passes the value in a pointee to a function, unless it stays borrowed or locked for that time.
 pub(crate) type ShowValue = fn(&dyn Any, Duration, &mut dyn FnMut(&dyn Any));
 
 /// An object of a load.
 pub enum LoadedObject {
-    /// None: its record does not become one, or it has been freed.
+    /// No object: its record does not become one, or it was freed.
     Nothing,
-    /// One in a cell, which is filled where it is; or one that is whole.
+    /// A shared object: one in a cell, which is filled through the pointer, or one that is already filled.
     Shared(Shared),
-    /// One that nobody can change when it is shared: it is shared when it is whole.
+    /// An object that nobody can change after it is shared, so it is shared after it is filled.
     Draft(Box<dyn Draft>),
 }
 
-// There is one for every object of a save.
+// A load has one of these for every object.
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<LoadedObject>() == 24);
 
 impl LoadedObject {
-    /// The object, if others can refer to it.
+    /// Returns the object, if others can refer to it.
     #[inline]
     pub(crate) fn shared(&self) -> Option<&Shared> {
         match self {
@@ -91,7 +91,7 @@ impl LoadedObject {
         }
     }
 
-    /// Takes the object out, to be filled.
+    /// Takes the draft out, to be filled.
     pub(crate) fn take_draft(&mut self) -> Option<Box<dyn Draft>> {
         if !matches!(self, Self::Draft(_)) {
             return None;
@@ -102,7 +102,7 @@ impl LoadedObject {
         }
     }
 
-    /// The object as it is.
+    /// Returns the object in its current state.
     pub(crate) fn build(self) -> Option<Shared> {
         match self {
             Self::Nothing => None,
@@ -120,17 +120,17 @@ pub trait Draft {
     /// Visits the value.
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()>;
 
-    /// Shares the value.
+    /// Moves the value into its shared pointer.
     fn build(self: Box<Self>) -> Shared;
 }
 
 impl TypeSet {
-    /// Enters a type; true the first time.
+    /// Adds a type; returns true the first time.
     pub(super) fn enter<T: 'static>(&mut self) -> bool {
         self.seen.insert(TypeId::of::<T>())
     }
 
-    /// Enters an object type; true the first time, and then its value is to be reached.
+    /// Adds an object type. Returns true the first time; then the caller adds the type of its value.
     pub fn object(&mut self, object: ObjectType) -> bool {
         let first = self.objects_seen.insert((object.pointee, object.holder));
         if first {
@@ -139,8 +139,8 @@ impl TypeSet {
         first
     }
 
-    /// Notes that the values of a type are out of reach for a visit, so that
-    /// they may hold neither references nor hooks; `place` says where they are.
+    /// Notes that no visit reaches the values of a type, so that they may hold neither references nor hooks. `place`
+    /// says where the values are, for an error.
     pub fn unvisited(&mut self, place: &'static str, kind: KindFn, name: fn() -> String) {
         self.unvisited.push(Unvisited { place, kind, name });
     }
@@ -148,13 +148,13 @@ impl TypeSet {
 
 /// A class whose type is known at run time only.
 pub(crate) struct ClassAccess {
-    /// What is known of the fields of the struct, or of each variant.
+    /// Codecs of the fields: one row for a struct, one for each variant of an enum.
     pub(super) rows: &'static [&'static [FieldCodec]],
-    /// How a value of the class is written and read as a whole.
+    /// Writes and reads a value of the class as a whole.
     pub(super) whole: FieldAccess,
     pub(super) open: fn(&dyn Any) -> Option<&dyn DynamicFields>,
     pub(super) open_mut: fn(&mut dyn Any) -> Option<&mut dyn DynamicFields>,
-    /// Writes a field that a save does not have as it is; see [`Reflect`](super::Reflect).
+    /// Writes a field that a save lacks or holds as an older type; see [`Reflect`](super::Reflect).
     pub(crate) make_field: MakeField,
     /// Writes the empty value.
     pub(crate) encode_empty: fn(&Prototypes<'_>, &mut Encoder<'_>) -> Result<(), Stop>,
@@ -163,30 +163,30 @@ pub(crate) struct ClassAccess {
 type MakeField =
     fn(usize, usize, Option<(usize, &mut Decoder<'_>)>, &mut Encoder<'_>) -> Result<(), Stop>;
 
-/// A value whose class is known at run time only: what [`Reflect`](super::Reflect) has for each value.
+/// A value whose class is known at run time only: [`Reflect`](super::Reflect) as an object-safe trait.
 pub(crate) trait DynamicFields {
-    /// Index of the value's variant; 0 for a struct.
+    /// Returns the index of the value's variant; 0 for a struct.
     fn variant(&self) -> usize;
 
-    /// A field of the value's struct or variant.
+    /// Returns a field of the value's struct or variant.
     fn field(&self, field: usize) -> Option<&dyn Any>;
 
-    /// A field of the value's struct or variant, to be changed.
+    /// Returns a field of the value's struct or variant mutably.
     fn field_mut(&mut self, field: usize) -> Option<&mut dyn Any>;
 }
 
 impl ClassAccess {
-    /// Index of the value's variant; 0 for a struct. `None` if it is another type.
+    /// Returns the index of the value's variant; 0 for a struct, and `None` for a value of another type.
     pub(crate) fn variant(&self, value: &dyn Any) -> Option<usize> {
         Some((self.open)(value)?.variant())
     }
 
-    /// A field of the value's struct or variant.
+    /// Returns a field of the value's struct or variant.
     pub(crate) fn field<'v>(&self, value: &'v dyn Any, field: usize) -> Option<&'v dyn Any> {
         (self.open)(value)?.field(field)
     }
 
-    /// A field of the value's struct or variant, to be changed.
+    /// Returns a field of the value's struct or variant mutably.
     pub(crate) fn field_mut<'v>(
         &self,
         value: &'v mut dyn Any,
@@ -195,7 +195,7 @@ impl ClassAccess {
         (self.open_mut)(value)?.field_mut(field)
     }
 
-    /// How a field of a variant is written and read.
+    /// Returns how a field of a variant is written and read.
     pub(crate) fn access(&self, variant: usize, field: usize) -> Option<&'static FieldAccess> {
         Some(self.rows.get(variant)?.get(field)?.access())
     }
@@ -215,8 +215,8 @@ impl ClassAccess {
         }
     }
 
-    /// The first field of a struct that cannot be read, and the bytes where it could not be; it is what comes next
-    /// then.
+    /// Finds the first field of a struct that cannot be read, and the bytes at which its decode failed. The decoder
+    /// then stands at the beginning of that field.
     pub(crate) fn find_bad_field<'i>(
         &self,
         class: &'static Class,
@@ -227,52 +227,53 @@ impl ClassAccess {
             if input.pass_default(class.type_id(), 0, i) {
                 return None;
             }
-            let before = input.rest();
+            let start = input.rest();
             let decode = |input: &mut Decoder<'i>| field.access().decode(None, input);
             let result = match class.fields().get(i).is_some_and(|record| record.skips_failed) {
                 true => input.in_skipping_field((class, 0, i), decode),
                 false => decode(input),
             };
-            result.is_err().then(|| (i, stopped(before, input)))
+            result.is_err().then(|| (i, stopped(start, input)))
         })
     }
 
-    /// The first of many values that cannot be read; it is what comes next then.
+    /// Finds the first of many values that cannot be read. The decoder then stands at its beginning.
     pub(crate) fn find_bad_value(&self, count: usize, input: &mut Decoder<'_>) -> Option<usize> {
         (0..count).find(|_| bad(&self.whole, input).is_some())
     }
 }
 
-/// Passes the next value; if it cannot be read, the bytes where it could not be.
+/// Skips the next value. If it cannot be read, returns the bytes at which its decode failed.
 fn bad<'i>(access: &FieldAccess, input: &mut Decoder<'i>) -> Option<&'i [u8]> {
-    let before = input.rest();
-    access.decode(None, input).is_err().then(|| stopped(before, input))
+    let start = input.rest();
+    access.decode(None, input).is_err().then(|| stopped(start, input))
 }
 
-/// Goes back to the beginning of what could not be read; the bytes where it could not be.
-fn stopped<'i>(before: &'i [u8], input: &mut Decoder<'i>) -> &'i [u8] {
+/// Goes back to the beginning of a value that could not be read, and returns the bytes at which its decode failed.
+fn stopped<'i>(start: &'i [u8], input: &mut Decoder<'i>) -> &'i [u8] {
     let stopped = input.rest();
-    input.go_back(before);
+    input.go_back(start);
     stopped
 }
 
-/// A class that stands in for unknown classes of objects.
+/// A stand-in for unknown classes of a trait, for objects.
 #[derive(Clone)]
 pub(crate) struct StandInClass {
     pub(crate) type_id: TypeId,
-    /// Enters its class.
+    /// Adds its class.
     pub(crate) enter: fn(&mut TypeSet),
-    /// Enters its object type in a holder.
+    /// Adds its object type in a holder.
     pub(crate) reach: fn(Holder, &mut TypeSet),
-    /// What a stand-in holds.
+    /// Returns the unknown content of a value, if it is a stand-in.
     pub(crate) unknown: fn(&dyn Any) -> Option<&Unknown>,
-    /// An object that holds it.
+    /// Creates an object that holds unknown content.
     pub(crate) make: fn(Holder, Unknown) -> LoadedObject,
     /// A `Caster` to the trait.
     pub(crate) caster: Arc<dyn Any + Send + Sync>,
 }
 
-/// What is known of a field's type: what the layout needs, and what reaches and codes it by itself.
+/// Describes the type of a field: sizes for the layout, and functions that register, write and read the field by
+/// itself.
 #[derive(Clone, Copy)]
 pub struct FieldCodec {
     pub(super) head: usize,
@@ -286,7 +287,7 @@ pub struct FieldCodec {
 }
 
 impl FieldCodec {
-    /// How the field is written and read by itself.
+    /// Returns how the field is written and read by itself.
     #[must_use]
     pub fn access(&self) -> &'static FieldAccess {
         self.access
@@ -298,15 +299,18 @@ impl FieldCodec {
     }
 }
 
-/// Goes to the values inside a value, in the order in which they are decoded.
+/// Visits the values inside a value, in the order in which they are decoded.
 ///
-/// [`Persist::persist_parts`](super::Persist::persist_parts) lists them once; what registration, loading and hooks need is made of that list.
+/// [`Persist::persist_parts`](super::Persist::persist_parts) lists them once. Registration, loading and hooks all use
+/// that list.
 pub struct Parts<'p, T>(pub(super) PartsWalk<'p, T>);
 
 pub(super) enum PartsWalk<'p, T> {
-    /// Over types, without a value.
+    /// Lists the types, without a value.
     Types(&'p mut TypeSet),
+    /// Visits the values through `&mut`.
     Exclusive(&'p mut T, Visitor<'p>),
+    /// Visits the values through `&`.
     Shared(&'p T, Visitor<'p>),
 }
 

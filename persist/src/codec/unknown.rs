@@ -1,4 +1,5 @@
-//! What a save has and the program does not: kept as it is, and given back to the next save.
+//! Unknown content: data of a save that the program has no class, field or variant for. It is stored unchanged and
+//! returned to the next save.
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -15,27 +16,48 @@ use crate::reflect::Holder;
 use crate::reflect::class::KeepsUnknown;
 use crate::{ErrorKind, Result};
 
-/// What the program does not have, kept as it is in the save: a value of an unknown class, unknown
-/// fields, or an unknown variant.
+/// Holds data of a save that the program lacks: a value of an unknown class, unknown fields, or an unknown variant.
 ///
-/// It stands in three places, and goes back to the next save as the original, with the objects that
-/// it refers to:
+/// ```
+/// use persist::{Persist, Unknown};
 ///
-/// - In a stand-in for unknown classes of a trait: see `#[persist::dynamic]`.
-/// - In a field `#[persist(unknown)] rest: persist::Unknown` of a struct or variant, for the stored
-///   fields that it does not have.
-/// - In a variant `#[persist(other)] Other(persist::Unknown)`, for stored variants that the enum does
-///   not have.
+/// mod newer {
+///     #[derive(persist::Persist)]
+///     pub struct Hero { pub name: String, pub mana: u32 }
+/// }
 ///
-/// Two are equal if what they keep has the same [names](Self::names), in order, and the same bytes. So it can be in the
-/// key of a map and in an element of a set: each unknown key stays an entry of its own. In the bytes, an object that
-/// something refers to is its id in the save that it comes from, and the class of a trait object its number there. In
-/// another save both may be others.
+/// #[derive(Persist)]
+/// struct Hero {
+///     name: String,
+///     #[persist(unknown)]
+///     rest: Unknown,
+/// }
 ///
-/// It is `Send` and `Sync`. If it refers to shared objects, only the thread that loaded it can save it.
+/// let save = persist::to_vec(&newer::Hero { name: "Ada".into(), mana: 7 })?;
+/// let hero: Hero = persist::from_slice(&save)?;
+/// assert_eq!(hero.rest.names().collect::<Vec<_>>(), ["Hero.mana"]);
+///
+/// let newer: newer::Hero = persist::from_slice(&persist::to_vec(&hero)?)?;
+/// assert_eq!(newer.mana, 7);
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// The data is written unchanged to the next save, with the objects that it refers to. Three places can hold it:
+///
+/// - A stand-in for unknown classes of a trait: see `#[persist::dynamic]`.
+/// - A field `#[persist(unknown)] rest: persist::Unknown` of a struct or variant, for the stored fields that the type
+///   does not have.
+/// - A variant `#[persist(other)] Other(persist::Unknown)`, for stored variants that the enum does not have.
+///
+/// Two `Unknown`s are equal if they hold the same [names](Self::names) in order and the same bytes. So an `Unknown` can
+/// be in the key of a map and in an element of a set, and each unknown key stays an entry of its own. The bytes hold
+/// the ids of objects and the numbers of classes as they are in the save of origin. In another save these ids and
+/// numbers may differ.
+///
+/// An `Unknown` is `Send` and `Sync`. If it refers to shared objects, only the thread that loaded it can save it.
 #[derive(Clone, Default)]
 pub struct Unknown {
-    /// The holder of its record, if it has one of its own.
+    /// The holder of its record, if it has a record of its own.
     pub(crate) holder: Option<Holder>,
     pub(crate) pieces: Vec<UnknownPiece>,
 }
@@ -46,7 +68,7 @@ impl KeepsUnknown for Unknown {}
 pub(crate) struct UnknownPiece {
     pub(crate) class: ForeignClass,
     pub(super) bytes: Vec<u8>,
-    /// What cannot be copied to another save, in order.
+    /// The parts whose bytes differ between saves, in order.
     parts: RwLock<Vec<ForeignPart>>,
 }
 
@@ -54,15 +76,15 @@ pub(crate) struct UnknownPiece {
 #[derive(Clone)]
 pub(crate) struct ForeignClass {
     pub(crate) name: Arc<str>,
-    /// The schema of that save.
+    /// The schema of the save.
     pub(crate) schema: Arc<dyn Any + Send + Sync>,
-    /// Index of the class in it.
+    /// Index of the class in the schema.
     pub(crate) index: usize,
-    /// True for the copy of a value that this program made up for a field.
+    /// True for the copy of a default that this program made up for a field.
     pub(crate) is_made_up: bool,
 }
 
-/// A part of the bytes that means something in one save only.
+/// A part of the bytes that has a meaning in one save only.
 #[derive(Clone)]
 pub(crate) struct ForeignPart {
     pub(crate) start: usize,
@@ -74,7 +96,7 @@ pub(crate) struct ForeignPart {
 pub(crate) enum ForeignPartKind {
     /// The id of an object.
     Reference { weak: bool, target: Option<KeptTarget> },
-    /// The number of a class, by its index in the schema.
+    /// The number of a class, as its index in the schema.
     Class(usize),
 }
 
@@ -85,33 +107,33 @@ impl From<UnknownPiece> for Unknown {
 }
 
 impl Unknown {
-    /// Name of the class, such as `Sword`, of the field, such as `Hero.mana`, or of the variant; of
-    /// the first one, if there are several. Empty if nothing is kept.
+    /// Returns the name of the unknown class, such as `Sword`, of the field, such as `Hero.mana`, or of the variant. It
+    /// is the first name if there are several, and empty if there is no unknown content.
     #[must_use]
     pub fn class(&self) -> &str {
         self.pieces.first().map_or("", |piece| &piece.class.name)
     }
 
-    /// The names of all that is kept, as [`class`](Self::class) has them. Copies of made-up defaults, which are kept
-    /// beside it, have none.
+    /// Iterates over the names of all unknown content, as [`class`](Self::class) has them. Copies of made-up defaults,
+    /// which are stored beside it, have no name.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let kept = self.pieces.iter().filter(|piece| !piece.class.is_made_up);
-        kept.map(|piece| &*piece.class.name)
+        let pieces = self.pieces.iter().filter(|piece| !piece.class.is_made_up);
+        pieces.map(|piece| &*piece.class.name)
     }
 
-    /// True if nothing is kept.
+    /// True if there is no unknown content.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
-    /// Bytes of what is kept, in the save that it comes from.
+    /// Returns the size of the unknown content in the save that it comes from, in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.pieces.iter().map(|piece| piece.bytes.len()).sum()
     }
 
-    /// True if it holds objects.
+    /// True if it holds strong references to objects.
     pub(crate) fn holds_objects(&self) -> bool {
         let is_held = |part: &ForeignPart| {
             matches!(part.content, ForeignPartKind::Reference { weak: false, target: Some(_) })
@@ -119,7 +141,7 @@ impl Unknown {
         self.pieces.iter().any(|piece| piece.parts().iter().any(is_held))
     }
 
-    /// The one value that a stand-in holds.
+    /// Returns the one value that a stand-in holds.
     pub(crate) fn value(&self) -> Result<&UnknownPiece> {
         self.pieces.first().ok_or_else(|| {
             error!(
@@ -159,12 +181,12 @@ impl Hash for Unknown {
 }
 
 thread_local! {
-    /// What the running drop has still to free; `None` if none runs.
+    /// The pieces that the running drop has still to free; `None` if none runs.
     static WAITING: RefCell<Option<Vec<UnknownPiece>>> = const { RefCell::new(None) };
 }
 
-/// Kept objects may lead to each other in a chain of any length: a drop inside of another leaves
-/// what it has to that one.
+/// Objects may refer to each other in a chain of any length. A drop inside of another leaves its pieces to the outer
+/// one, so that the stack does not overflow.
 impl Drop for Unknown {
     #[inline(never)] // or it is compiled wherever a value can be dropped
     fn drop(&mut self) {
@@ -191,7 +213,7 @@ impl Drop for Unknown {
     }
 }
 
-/// Ends the drop, also if a value inside panics in its own.
+/// Ends the drop, also if a value inside panics while it is dropped.
 struct DropGuard;
 
 impl Drop for DropGuard {
@@ -205,7 +227,8 @@ impl UnknownPiece {
         Self { class, bytes, parts: RwLock::new(parts) }
     }
 
-    /// What is compared. The ids and numbers in the bytes are those of one save: equal ones mean the same there.
+    /// Returns the content by which pieces are compared. Ids and numbers in the bytes belong to one save: equal ones
+    /// mean the same there.
     pub(super) fn content(&self) -> (&str, &[u8]) {
         (&self.class.name, &self.bytes)
     }
@@ -227,7 +250,7 @@ impl Clone for UnknownPiece {
 
 impl ReferenceSlot for ForeignPart {
     fn connect(&mut self, object: &dyn Any, _: Option<&dyn Any>) -> bool {
-        // Class and holder of the target have been compared with those in the schema.
+        // Class and holder of the target were compared with those in the schema before.
         if let ForeignPartKind::Reference { weak, target } = &mut self.content {
             *target = object.downcast_ref().map(|object| KeptTarget::new(object, *weak));
         }
@@ -242,17 +265,17 @@ impl fmt::Debug for Unknown {
     }
 }
 
-/// A pointer to an object, or a weak one.
+/// A strong or weak pointer to an object.
 #[derive(Clone)]
 enum KeptPointer {
     Strong(Shared),
     Weak(WeakShared),
 }
 
-/// What a kept reference leads to.
+/// The target of a reference in unknown content.
 ///
-/// The pointer may be an `Rc`, so it lies in a table of the thread that loaded it. This is its key, which may go to any
-/// thread: an `Unknown` is `Send` and `Sync`.
+/// The pointer may be an `Rc`, so it stays in a table of the thread that loaded it. This is its key, which may move to
+/// any thread: an `Unknown` is `Send` and `Sync`.
 pub(crate) struct KeptTarget(Arc<TargetKey>);
 
 struct TargetKey {
@@ -260,11 +283,11 @@ struct TargetKey {
     number: u64,
 }
 
-/// The thread of a table.
+/// Identifies the thread of a table.
 #[derive(Default)]
 struct OwnerThread {
     /// Keys that were dropped on other threads.
-    gone: Mutex<Vec<u64>>,
+    dropped: Mutex<Vec<u64>>,
 }
 
 #[derive(Default)]
@@ -280,9 +303,9 @@ thread_local! {
 
 impl Pointers {
     fn hold(&self, pointer: KeptPointer) -> KeptTarget {
-        // What is dropped may drop keys of its own.
-        let gone = std::mem::take(&mut *held(&self.home.gone));
-        for number in gone {
+        // Taken out first, since dropping a pointer may drop further keys.
+        let dropped = std::mem::take(&mut *held(&self.home.dropped));
+        for number in dropped {
             drop(self.take(number));
         }
         let number = self.last.get() + 1;
@@ -305,21 +328,21 @@ impl KeptTarget {
         POINTERS.with(|table| table.hold(pointer))
     }
 
-    /// The pointer in the table, if this is its thread.
-    fn look<R>(&self, look: impl FnOnce(&Pointers, &KeptPointer) -> R) -> Option<R> {
+    /// Passes the pointer in the table to `inspect`, if this is the table's thread.
+    fn with_pointer<R>(&self, inspect: impl FnOnce(&Pointers, &KeptPointer) -> R) -> Option<R> {
         let found = POINTERS.try_with(|table| {
             if !Arc::ptr_eq(&table.home, &self.0.home) {
                 return None;
             }
             let pointer = table.pointers.borrow().get(&self.0.number).cloned();
-            pointer.map(|pointer| look(table, &pointer))
+            pointer.map(|pointer| inspect(table, &pointer))
         });
         found.ok().flatten()
     }
 
-    /// The object; `None` if it is gone.
+    /// Returns the object; `None` if it was dropped.
     pub(crate) fn object(&self) -> Result<Option<Shared>> {
-        let object = self.look(|_, pointer| match pointer {
+        let object = self.with_pointer(|_, pointer| match pointer {
             KeptPointer::Strong(object) => Some(object.clone()),
             KeptPointer::Weak(object) => object.upgrade(),
         });
@@ -332,10 +355,10 @@ impl KeptTarget {
     }
 }
 
-/// Each holds the object on its own, or it would not be seen how many do.
+/// Each clone holds the object on its own, so that the strong count shows how many there are.
 impl Clone for KeptTarget {
     fn clone(&self) -> Self {
-        let again = self.look(|table, pointer| table.hold(pointer.clone()));
+        let again = self.with_pointer(|table, pointer| table.hold(pointer.clone()));
         again.unwrap_or_else(|| Self(Arc::clone(&self.0)))
     }
 }
@@ -347,7 +370,7 @@ impl Drop for TargetKey {
             if is_home {
                 table.take(self.number)
             } else {
-                held(&self.home.gone).push(self.number);
+                held(&self.home.dropped).push(self.number);
                 None
             }
         });

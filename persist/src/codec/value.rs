@@ -1,4 +1,4 @@
-//! A value as a whole: made empty, written and read, in place or by a call of its code.
+//! Whole values: creating empty ones, writing and reading, in place or by a call.
 
 use std::any::{Any, TypeId};
 
@@ -15,7 +15,7 @@ use super::weight::{is_large_for, levels, weight};
 use crate::Result;
 
 impl Prototypes<'_> {
-    /// An empty value of an object: by the program's factory, if it gave one.
+    /// Creates an empty value of an object: by the program's factory, if there is one.
     pub(crate) fn object<T: Persist>(&self) -> Result<T> {
         match self.factory_of::<T>() {
             Some(factory) => Ok((factory.0)()),
@@ -23,7 +23,7 @@ impl Prototypes<'_> {
         }
     }
 
-    /// An empty value of an object in a box, for one that is too large for the stack.
+    /// Creates an empty value of an object in a box, for one that is too large for the stack.
     pub(super) fn boxed_object<T: Persist>(&self) -> Result<Box<T>> {
         match self.factory_of::<T>() {
             Some(factory) => Ok(apart(|| Box::new((factory.0)()))),
@@ -37,7 +37,7 @@ impl Prototypes<'_> {
 }
 
 impl FieldAccess {
-    /// Of a field that is stored as its own type.
+    /// Describes a field that is stored as its own type.
     #[must_use]
     pub const fn of<F: Persist>() -> Self {
         Self {
@@ -53,7 +53,7 @@ impl FieldAccess {
 }
 
 impl FieldCodec {
-    /// Of a field stored as its own type.
+    /// Describes a field that is stored as its own type.
     #[must_use]
     pub const fn of<T: Persist>() -> Self {
         Self {
@@ -74,7 +74,7 @@ impl<'a> Encoder<'a> {
     ///
     /// # Errors
     ///
-    /// [`Stop`] if it refuses.
+    /// Returns [`Stop`] if the value refuses.
     #[inline(always)]
     pub fn value<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
         if Inline::<T>::IN_PLACE {
@@ -83,7 +83,7 @@ impl<'a> Encoder<'a> {
         self.tail(value)
     }
 
-    /// Writes what follows the head of a value, or all of one that is not encoded in place.
+    /// Writes the tail of a value, or all of one that is not encoded in place.
     #[inline(always)]
     pub(crate) fn tail<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
         if Inline::<T>::FIXED {
@@ -95,7 +95,7 @@ impl<'a> Encoder<'a> {
         }
     }
 
-    /// Encodes what lies in a box of a `T`; see [`Decoder::in_box`].
+    /// Encodes the content of a box of a `T`; see [`Decoder::in_box`].
     #[inline(always)]
     pub(crate) fn in_box<T: Persist>(
         &mut self,
@@ -104,7 +104,7 @@ impl<'a> Encoder<'a> {
         self.deeper(const { levels(T::__ON_STACK) }, encode)
     }
 
-    /// Encodes what lies in a cell of this sort.
+    /// Encodes the content of a cell of this sort.
     #[inline(always)]
     pub(crate) fn in_cell<T: Persist>(
         &mut self,
@@ -120,14 +120,14 @@ impl Decoder<'_> {
     ///
     /// # Errors
     ///
-    /// A [`Fail`] if the bytes are not such a value.
+    /// Returns a [`Fail`] if the bytes are not such a value.
     #[inline(always)]
     pub fn value<T: Persist>(&mut self) -> Result<T, Fail> {
         let head = self.take(Inline::<T>::HEAD)?;
         self.tail(head)
     }
 
-    /// Reads what follows the head of a value, or all of one that is not decoded in place.
+    /// Reads the tail of a value, or all of one that is not decoded in place.
     #[inline(always)]
     pub(crate) fn tail<T: Persist>(&mut self, head: &[u8]) -> Result<T, Fail> {
         if Inline::<T>::IN_PLACE { T::__decode(head, self) } else { T::persist_decode(self) }
@@ -140,7 +140,7 @@ impl Decoder<'_> {
         self.tail_boxed(head)
     }
 
-    /// Reads what follows the head of a value into a box, or all of one that is not decoded in place.
+    /// Reads the tail of a value into a box, or all of one that is not decoded in place.
     #[inline(always)]
     pub(crate) fn tail_boxed<T: Persist>(&mut self, head: &[u8]) -> Result<Box<T>, Fail> {
         if const { !is_bulky::<T>() } {
@@ -157,15 +157,14 @@ impl Decoder<'_> {
     ///
     /// # Errors
     ///
-    /// A [`Fail`] if the bytes are not such a value; the target then is a valid
-    /// mixture of old and new.
+    /// Returns a [`Fail`] if the bytes are not such a value. The target then is a valid mixture of old and new.
     #[inline(always)]
     pub fn value_into<T: Persist>(&mut self, target: &mut T) -> Result<(), Fail> {
         let head = self.take(Inline::<T>::HEAD)?;
         self.tail_into(head, target)
     }
 
-    /// Reads what follows the head of a value, or all of one that is not decoded in place, into an existing one.
+    /// Reads the tail of a value, or all of one that is not decoded in place, into an existing one.
     #[inline(always)]
     pub(crate) fn tail_into<T: Persist>(
         &mut self,
@@ -179,8 +178,8 @@ impl Decoder<'_> {
         }
     }
 
-    /// Reads the rest of an element count and checks that the bytes can hold
-    /// that many, before anything is allocated for them.
+    /// Reads the rest of an element count, and checks that the bytes can hold that many before anything is allocated
+    /// for them.
     #[inline(always)]
     pub(crate) fn elements<T: Persist>(&mut self, head: &[u8]) -> Result<usize, Fail> {
         let memory = const { if is_large_for::<T>(T::__MIN) { size_of::<T>() } else { 0 } };
@@ -190,7 +189,8 @@ impl Decoder<'_> {
         self.elements_called(head[0], T::__MIN, memory, const { weight::<T>() })
     }
 
-    /// Decodes what lies in a box of an `I`: like [`nested_in`](Self::nested_in), but for what is made in its box.
+    /// Decodes the content of a box of an `I`: like [`nested_in`](Self::nested_in), but for a value that is created in
+    /// its box.
     #[inline(always)]
     pub(crate) fn in_box<I: Persist, T>(
         &mut self,
@@ -199,7 +199,7 @@ impl Decoder<'_> {
         self.deeper(const { levels(I::__ON_STACK) }, decode)
     }
 
-    /// Decodes what lies in a cell of this sort.
+    /// Decodes the content of a cell of this sort.
     #[inline(always)]
     pub(crate) fn in_cell<T: Persist, R>(
         &mut self,
@@ -210,7 +210,7 @@ impl Decoder<'_> {
     }
 }
 
-/// Makes an empty value in a box.
+/// Creates an empty value in a box.
 pub(crate) fn empty_box<T: Persist>(prototypes: &Prototypes<'_>) -> Result<Box<T>> {
     if const { is_bulky::<T>() } {
         return T::__empty_boxed(prototypes);
@@ -218,7 +218,7 @@ pub(crate) fn empty_box<T: Persist>(prototypes: &Prototypes<'_>) -> Result<Box<T
     T::persist_empty(prototypes).map(Box::new)
 }
 
-/// Reads over a value whole, where it is called.
+/// Reads over a value whole, by a call.
 #[inline(never)]
 fn decode_row_into<T: Persist>(value: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
     value.__decode_into(input.take(T::__HEAD)?, input)

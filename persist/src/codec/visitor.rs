@@ -6,7 +6,7 @@ use crate::env::Env;
 use crate::reflect::Class;
 use crate::{ErrorKind, Limits, Result};
 
-/// What a visit of a value is for.
+/// The purpose of a visit of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
@@ -18,7 +18,7 @@ pub enum Phase {
     Validate,
     /// Runs `after_load` hooks, inner values first.
     AfterLoad,
-    /// Sets the cells that close a cycle which could not be cut again.
+    /// Sets the cells whose content closes a cycle that could not be cut again.
     Seal,
     /// Empties every cell, which cuts cycles and chains.
     Dismantle,
@@ -37,36 +37,35 @@ impl Phase {
     }
 }
 
-/// Walks through a value: its references and the hooks of its classes.
+/// Walks through a value, and visits its references and the hooks of its classes.
 pub struct Visitor<'a> {
     phase: Phase,
-    /// True if what lies in cells is left for later.
+    /// True if the contents of cells are left for later.
     bare: bool,
     depth: u32,
     env: &'a Env<'a>,
     links: &'a mut dyn VisitLinks,
 }
 
-/// What a visit asks of the load around it.
+/// The interface between a visit and the load around it.
 pub(crate) trait VisitLinks {
-    /// A reference that is to be connected.
+    /// Connects a reference, or notes it for later.
     fn reference(&mut self, slot: &mut dyn ReferenceSlot) -> Result<()> {
         let _ = slot;
         Ok(())
     }
 
-    /// Takes over the content of a cell that can be set once, as it is met.
-    fn put_aside(&mut self, content: Option<Box<dyn Any>>) {
+    /// Sets aside the content of a cell that can be set once, when the visit reaches the cell.
+    fn defer(&mut self, content: Option<Box<dyn Any>>) {
         let _ = content;
     }
 
-    /// Returns the contents that were set aside, in the same order.
-    fn take_back(&mut self) -> Option<Box<dyn Any>> {
+    /// Returns the next of the contents that were set aside, in the same order.
+    fn next_deferred(&mut self) -> Option<Box<dyn Any>> {
         None
     }
 
-    /// True if a reference since the last call would close a cycle that could
-    /// not be cut.
+    /// True if a reference since the last call would close a cycle that could not be cut again.
     fn is_late(&mut self) -> bool {
         false
     }
@@ -74,7 +73,7 @@ pub(crate) trait VisitLinks {
     fn prototypes(&self) -> Prototypes<'_>;
 }
 
-/// The links of a visit that connects nothing: it runs hooks, or empties cells, which takes empty values.
+/// Links of a visit that connects nothing. It runs hooks, or empties cells, which needs empty values.
 impl VisitLinks for Prototypes<'_> {
     fn prototypes(&self) -> Prototypes<'_> {
         *self
@@ -86,24 +85,24 @@ impl<'a> Visitor<'a> {
         Self { phase, bare: false, depth: env.limits.depth, env, links }
     }
 
-    /// The visit, borrowed for a while.
+    /// Reborrows the visitor.
     pub(super) fn reborrow(&mut self) -> Visitor<'_> {
         Visitor { links: &mut *self.links, ..*self }
     }
 
-    /// This visitor, for all but the contents of cells.
+    /// Returns a visitor that skips the contents of cells.
     pub(crate) fn outside_of_cells(mut self) -> Self {
         self.bare = true;
         self
     }
 
-    /// What this visit is for.
+    /// Returns the purpose of this visit.
     #[must_use]
     pub fn phase(&self) -> Phase {
         self.phase
     }
 
-    /// True if what lies in cells is to be left for later.
+    /// True if the contents of cells are to be left for later.
     pub(crate) fn leaves_cells(&self) -> bool {
         self.bare
     }
@@ -120,20 +119,21 @@ impl<'a> Visitor<'a> {
         self.links.prototypes()
     }
 
-    /// Puts the content of a cell that can be set once aside.
-    pub(crate) fn put_aside(&mut self, content: Option<Box<dyn Any>>) {
-        self.links.put_aside(content);
+    /// Sets aside the content of a cell that can be set once.
+    pub(crate) fn defer(&mut self, content: Option<Box<dyn Any>>) {
+        self.links.defer(content);
     }
 
-    /// The next content that was set aside, if there is one.
-    pub(crate) fn take_back<T: Any>(&mut self) -> Option<T> {
-        let content = self.links.take_back()?.downcast::<T>();
+    /// Returns the next content that was set aside, if there is one.
+    pub(crate) fn next_deferred<T: Any>(&mut self) -> Option<T> {
+        let content = self.links.next_deferred()?.downcast::<T>();
         content.ok().map(|content| *content)
     }
 
-    /// Finishes the content of a cell that can be set once, while it is not
-    /// shared: connects its references and runs its hooks. Returns it, unless it
-    /// closes a cycle, which could not be cut again if the load failed; then it is
+    /// Finishes the content of a cell that can be set once, before it is shared: connects its references and runs its
+    /// hooks.
+    ///
+    /// Returns the content, unless it closes a cycle, which could not be cut again if the load failed. Such content is
     /// set aside until the load cannot fail any more.
     pub(crate) fn finish_once<T: Any>(
         &mut self,
@@ -142,6 +142,7 @@ impl<'a> Visitor<'a> {
     ) -> Result<Option<T>> {
         visit(&mut content, self)?;
         let is_late = self.links.is_late();
+        // Late content is not in its cell yet, so the later visit that runs `validate` would miss it.
         let phases: &[Phase] =
             if is_late { &[Phase::Validate, Phase::AfterLoad] } else { &[Phase::AfterLoad] };
         for phase in phases {
@@ -151,10 +152,10 @@ impl<'a> Visitor<'a> {
             result?;
         }
         if is_late {
-            self.links.put_aside(Some(Box::new(content)));
+            self.links.defer(Some(Box::new(content)));
             return Ok(None);
         }
-        self.links.put_aside(None);
+        self.links.defer(None);
         Ok(Some(content))
     }
 
@@ -163,7 +164,7 @@ impl<'a> Visitor<'a> {
         if self.phase == Phase::Connect { self.links.reference(slot) } else { Ok(()) }
     }
 
-    /// Visits one level further in, within [`Limits::depth`].
+    /// Visits one level of nesting further in, within [`Limits::depth`].
     pub fn nested(&mut self, visit: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         self.enter()?;
         let result = visit(self);
@@ -171,8 +172,8 @@ impl<'a> Visitor<'a> {
         result
     }
 
-    /// Visits the elements of a collection, each by a call that returns `None` after the last; an error names them by
-    /// their index. Compiled once, for elements of any type.
+    /// Visits the elements of a collection. `next` visits the next element, and returns `None` after the last one. An
+    /// error names the element by its index. Compiled once, for elements of all types.
     pub(crate) fn each(
         &mut self,
         next: &mut dyn FnMut(&mut Self) -> Option<Result<()>>,
@@ -194,8 +195,7 @@ impl<'a> Visitor<'a> {
         Ok(())
     }
 
-    /// Refuses a `before_save` hook of a value that cannot be changed, if this
-    /// visit is for it.
+    /// Refuses the `before_save` hook of a value that cannot be changed, if this visit runs such hooks.
     pub fn no_hook(&mut self, class: &Class) -> Result<()> {
         if self.phase != Phase::BeforeSave {
             return Ok(());
@@ -207,12 +207,12 @@ impl<'a> Visitor<'a> {
         ))
     }
 
-    /// True for the hooks of a load that runs none.
+    /// True if this is a visit for the hooks of a load that runs none.
     fn skips_hooks(&self) -> bool {
         matches!(self.phase, Phase::Validate | Phase::AfterLoad) && self.env.skips_hooks()
     }
 
-    /// Runs a hook of class `class` if this visit is for `phase`.
+    /// Runs a hook of class `class` if this visit is in phase `phase`.
     pub fn hook<O: Outcome>(
         &mut self,
         phase: Phase,
@@ -223,7 +223,7 @@ impl<'a> Visitor<'a> {
             return Ok(());
         }
         run().into_result().map_err(|reason| {
-            // Most hooks refuse nothing: the name of the class is made only then.
+            // The name of the class is built only here, since most hooks refuse nothing.
             let (name, class) = (phase.name(), class.name());
             error!(ErrorKind::Refused, "`{name}` of {class} refused: {reason}")
         })
@@ -245,13 +245,13 @@ impl<'a> Visitor<'a> {
     }
 }
 
-/// What a hook or a `migrate` may return: nothing, or a `Result` whose error can be shown.
+/// Marks the return types of a hook or a `migrate`: nothing, or a `Result` whose error can be shown.
 #[diagnostic::on_unimplemented(
     message = "a hook or `migrate` returns `()` or `Result<(), impl Display>`, not `{Self}`",
     label = "not what it may return"
 )]
 pub trait Outcome {
-    /// The outcome, its error as text.
+    /// Returns the outcome, with its error as text.
     fn into_result(self) -> Result<(), String>;
 }
 

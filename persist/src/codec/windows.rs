@@ -1,44 +1,44 @@
-//! Where a value continues that does not fit the first window of its buffer.
+//! The windows of a buffer, in which a value continues that does not fit the first one.
 
 use crate::Result;
 
-/// More windows than a value can fill: see [`least`], and a record ends before 2^32 bytes.
-const MOST: usize = 64;
+/// More windows than a value can fill: see [`min_size`], and a record ends before 2^32 bytes.
+const MAX_WINDOWS: usize = 64;
 
 /// Bytes of the smallest window.
 pub(super) const SMALLEST: usize = 256;
 
-/// The fewest bytes of the window in this place of the table, so that there are few windows, whatever is taken of them:
-/// four times as many as of the one before, then a quarter more.
-fn least(place: usize) -> usize {
+/// Returns the smallest size of the window at this place of the table. A window is four times as large as the one
+/// before, and from the sixth on a quarter larger. So a value needs few windows, however little of each is used.
+fn min_size(place: usize) -> usize {
     let quadrupled = SMALLEST << (2 * place.min(4));
     (4..place).fold(quadrupled, |size, _| size.saturating_add(size / 4))
 }
 
-/// Bytes of a piece of rows that is cleared and then written: it stays in the nearest cache between the two. Longer
-/// ones are slower, since `memset` then uses `rep stosb`.
+/// Size of a piece of rows that is cleared and then written: it stays in the first-level cache between the two. Longer
+/// pieces are slower, since `memset` then uses `rep stosb`.
 const PIECE: usize = 2048;
 
-/// Bytes from which on an allocator gets memory from the system, which is clear.
+/// Size from which on an allocator gets memory from the system, which is already zero.
 const FROM_SYSTEM: usize = 32 << 20;
 
-/// A part of a buffer's memory, in which a value continues when the one before it is full.
+/// A part of a buffer's memory, in which a value continues when the previous window is full.
 #[derive(Debug, Default)]
 pub(super) struct Window {
     pub(super) bytes: Vec<u8>,
-    /// Bytes of the value before it.
+    /// Number of bytes of the value before this window.
     pub(super) start: usize,
-    /// Bytes of the memory that are before those of the value: none, or as many as come before it in the value, which
-    /// then can be put there.
+    /// Number of bytes of the memory before those of the value: none, or as many as the value has before this window.
+    /// In the second case those can be copied there.
     pub(super) room: usize,
-    /// How large the memory was that was taken out of the window: the next value is about as large.
+    /// Size of the memory that was moved out of the window: the next value is about as large.
     pub(super) expected: usize,
 }
 
-/// Many bytes that are written together.
+/// A run of many bytes that are written at once.
 pub(super) enum ByteRun<'r> {
     Bytes(&'r [u8]),
-    /// Rows of that many bytes each; the function writes whole rows from an offset on.
+    /// `len` bytes of rows that have `row` bytes each. The function writes whole rows, beginning at an offset.
     Rows {
         len: usize,
         row: usize,
@@ -75,11 +75,12 @@ impl ByteRun<'_> {
     }
 }
 
-/// The windows that an encode has not reached.
+/// The windows that are free for an encode.
 ///
-/// They lie in a table of fixed length, so that an encode holds those that follow while those before are written to.
+/// They lie in a table of fixed length, so that an encode can borrow the following windows while it writes to the
+/// previous ones.
 pub(super) enum RemainingWindows<'a> {
-    /// All; the table is made when the first is asked for.
+    /// All windows; the table is created when the first one is requested.
     All(&'a mut Vec<Window>),
     Rest(&'a mut [Window]),
 }
@@ -90,26 +91,27 @@ impl Default for RemainingWindows<'_> {
     }
 }
 
-/// The most bytes before appended ones that get room in the same memory.
+/// The largest number of bytes before appended ones that get room in the same memory.
 const FRONT: usize = 64 << 10;
 
 impl<'a> RemainingWindows<'a> {
-    /// The next window, its place in the table, and those after it.
+    /// Returns the next window, its place in the table, and the windows after it.
     fn next(self) -> Option<(usize, &'a mut Window, Self)> {
         let windows = match self {
             Self::All(table) => {
-                table.resize_with(MOST, Window::default);
+                table.resize_with(MAX_WINDOWS, Window::default);
                 &mut table[..]
             }
             Self::Rest(windows) => windows,
         };
-        let place = MOST.checked_sub(windows.len())?;
+        let place = MAX_WINDOWS.checked_sub(windows.len())?;
         let (window, rest) = windows.split_first_mut()?;
         Some((place, window, Self::Rest(rest)))
     }
 
-    /// Has bytes appended to a window, which are not cleared first. `start` bytes of the value lie before it, and
-    /// `ahead` more will be put there. Returns how many these are, the window after them, and the windows after it.
+    /// Lets `append` add bytes to a window, which are not cleared first. `start` bytes of the value lie before it, and
+    /// `ahead` more will be put there. Returns the number of appended bytes, a window for the following bytes, and the
+    /// windows after it.
     pub(super) fn appended(
         self,
         start: usize,
@@ -129,8 +131,8 @@ impl<'a> RemainingWindows<'a> {
         Ok(Some((end - *room, &mut bytes[end..], rest)))
     }
 
-    /// A window of at least `len` bytes, and the windows after it. `start` bytes of the value lie before it.
-    /// It begins with the run, which has `len` bytes.
+    /// Returns a window of at least `len` bytes, and the windows after it. `start` bytes of the value lie before it.
+    /// The window begins with the run, which has `len` bytes.
     pub(super) fn window(
         self,
         start: usize,
@@ -139,16 +141,16 @@ impl<'a> RemainingWindows<'a> {
     ) -> Option<(&'a mut [u8], Self)> {
         let (place, window, rest) = self.next()?;
         (window.start, window.room) = (start, 0);
-        let least = least(place);
+        let min = min_size(place);
         let is_small = window.bytes.len() < len;
         if is_small {
             // Freed before the larger one is allocated.
             window.bytes = Vec::new();
         }
         match run {
-            // A long one fills a window, which then is not cleared first. If most of the value lies there, the rest
-            // can be put around it.
-            Some(run) if is_small && len >= least => {
+            // A long run fills a window, which then is not cleared first. If most of the value lies there, the other
+            // bytes can be put around it.
+            Some(run) if is_small && len >= min => {
                 window.room = if len >= start { start } else { 0 };
                 let room = window.room;
                 let whole = room + len + SMALLEST;
@@ -164,9 +166,9 @@ impl<'a> RemainingWindows<'a> {
             }
             _ => {
                 if is_small {
-                    // It is cleared first, so what it has too much is paid for; and it is still in the cache when it
-                    // is written.
-                    window.bytes = vec![0; (start / 4).max(least).max(len)];
+                    // The window is cleared first, which costs time for bytes that stay unused, so it is not much
+                    // larger than needed. It is still in the cache when it is written.
+                    window.bytes = vec![0; (start / 4).max(min).max(len)];
                 }
                 if let Some(run) = run {
                     run.write(&mut window.bytes[..len]);
@@ -176,7 +178,7 @@ impl<'a> RemainingWindows<'a> {
         Some((&mut window.bytes[window.room..], rest))
     }
 
-    /// How many these are, if the table is there.
+    /// Returns the number of windows, if the table exists.
     pub(super) fn len(&self) -> Option<usize> {
         match self {
             Self::All(_) => None,

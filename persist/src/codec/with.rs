@@ -1,8 +1,9 @@
-//! Fields that are stored as another type: what an adapter is, and those that a program names.
+//! Adapters: fields that are stored as another type.
 //!
-//! An adapter is a type that says how a `T` is stored. The derive builds one for each field with `with`, `with_iter` or
-//! `via`. `#[persist(with = "HashMap<_, Option<m>>")]` is `HashMap<Same, Option<Through<marker of m>>>`: the containers
-//! of the standard library are adapters of themselves (`types/lift.rs`), around those of what they hold.
+//! An adapter is a type that stores a `T` as another type. The derive builds one for each field with `with`,
+//! `with_iter` or `via`. `#[persist(with = "HashMap<_, Option<m>>")]` becomes
+//! `HashMap<Same, Option<Through<marker of m>>>`. The containers of the standard library are adapters themselves
+//! (`types/lift.rs`), around the adapters of their content.
 
 use std::any::{Any, TypeId, type_name};
 use std::borrow::Borrow;
@@ -23,8 +24,8 @@ use crate::reflect::Kind;
 
 /// Stores values of a type `T` that is not `Persist`, as another type.
 ///
-/// A field names the type that implements it: `#[persist(with = Tiles)]`. A module with `Stored`, `store` and `restore`
-/// is shorter. The trait is for a type with parameters.
+/// A field names the type that implements this trait: `#[persist(with = Tiles)]`. A module with `Stored`, `store` and
+/// `restore` is shorter; the trait is for types with parameters.
 ///
 /// ```
 /// use std::borrow::Borrow;
@@ -76,54 +77,54 @@ pub trait With<T>: 'static {
     /// The type that is saved.
     type Stored: Persist;
 
-    /// Why a stored value cannot be a `T`; [`Infallible`](std::convert::Infallible) if every one can.
+    /// Why a stored value cannot become a `T`; [`Infallible`](std::convert::Infallible) if every one can.
     type Error: Display;
 
-    /// What is saved of a value: a `Stored`, a `&Stored` or a `Cow<Stored>`.
+    /// Converts a value to its stored form: a `Stored`, a `&Stored` or a `Cow<Stored>`.
     fn store(value: &T) -> impl Borrow<Self::Stored>;
 
-    /// The value that was stored.
+    /// Converts the stored form back to the value.
     ///
     /// # Errors
     ///
-    /// Returns why there is no such value. The error of the load names the object, the class and the field.
+    /// Returns an error if there is no such value. The error of the load names the object, the class and the field.
     fn restore(stored: Self::Stored) -> Result<T, Self::Error>;
 
-    /// Restores over an existing value, whose allocations can be kept: for
-    /// [`decode_into`](crate::codec::decode_into), undo and redo.
+    /// Restores over an existing value, which can keep its allocations: for [`decode_into`](crate::codec::decode_into),
+    /// undo and redo.
     ///
     /// # Errors
     ///
-    /// Like [`restore`](With::restore). The target must be a valid value then too.
+    /// Returns the same errors as [`restore`](With::restore). The target must be a valid value then too.
     fn restore_into(target: &mut T, stored: Self::Stored) -> Result<(), Self::Error> {
         *target = Self::restore(stored)?;
         Ok(())
     }
 }
 
-/// How values of type `T` are stored: what the derive's code calls.
+/// Stores values of type `T`, for derived code.
 #[diagnostic::on_unimplemented(
     message = "a field of type `{T}` cannot be stored through `{Self}`",
     label = "`with` has another form than the type of the field",
     note = "write `with` in the form of the field's type: `Vec<Option<m>>` where the field is a list of options; `_` is what is `Persist`"
 )]
 pub trait Adapter<T: 'static>: Sized + 'static {
-    /// The fewest bytes of a value.
+    /// The fewest bytes that a value can take.
     const MIN: usize;
 
     /// True if an element that cannot be loaded is skipped.
     const SKIPS: bool = false;
 
-    /// What the bytes mean.
+    /// Returns the kind of the stored type, which says what its bytes mean.
     fn kind() -> Kind;
 
-    /// The name of what is stored, as part of the name of a generic class.
+    /// Returns the name of the stored type, as part of the name of a generic class.
     fn name() -> String;
 
-    /// Enters the classes of what is stored.
+    /// Adds the classes of the stored type.
     fn reach(types: &mut TypeSet);
 
-    /// Who restores what is inside, for the error of two keys that become equal.
+    /// Returns the name of the module or type that restores values, for the error of two keys that become equal.
     #[must_use]
     fn module() -> Option<&'static str> {
         None
@@ -141,27 +142,28 @@ pub trait Adapter<T: 'static>: Sized + 'static {
         Ok(())
     }
 
-    /// Puts what was read in the place of a value.
+    /// Replaces a value by a newly read one.
     #[inline]
     fn replace(target: &mut T, new: T) {
         *target = new;
     }
 
-    // The derive's code for a field. As functions of the trait they all fail alike where the adapter does not fit the
-    // field, and rustc shows one error. Each is a level of nesting, since what is stored may hold the type itself.
+    // The derived code for a field. As functions of the trait they all fail alike where the adapter does not fit the
+    // field, and rustc shows one error. Each is a level of nesting, since the stored type may hold the type itself.
 
-    /// True if another value is stored than the field, which nothing looks into: it may hold the type itself.
+    /// True if a value of another type is stored than the field. No visit looks into it, because it may hold the type
+    /// itself.
     const FOREIGN: bool = true;
 
-    /// What a layout needs to know of the field.
+    /// Describes the field, for a layout.
     const PART: FieldCodec = FieldCodec::with::<T, Self>(0, true);
 
     /// Writes a field by itself.
     #[inline]
     fn put(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
         if out.only_lists() {
-            // What is stored holds no references. A drop of what was loaded lists them too, where the program's own
-            // functions might panic: its context may have changed, or be borrowed.
+            // The stored value holds no references. The drop of a loaded value lists references too. The program's own
+            // functions might panic then, because its context may have changed or be borrowed.
             return out.take(Self::MIN).map(drop);
         }
         out.nested(|out| Self::encode(value, out))
@@ -179,7 +181,7 @@ pub trait Adapter<T: 'static>: Sized + 'static {
         input.nested(|input| Self::decode_into(target, input))
     }
 
-    /// Enters what a field stores, which no visit reaches.
+    /// Adds the stored type of a field, and notes that no visit reaches it.
     fn reach_field(types: &mut TypeSet) {
         Self::reach(types);
         types.unvisited(ADAPTED, Self::kind, Self::name);
@@ -187,7 +189,7 @@ pub trait Adapter<T: 'static>: Sized + 'static {
 }
 
 impl FieldCodec {
-    /// Of a field of type `F` that an adapter stores in `min` bytes or more.
+    /// Describes a field of type `F` that an adapter stores in at least `min` bytes.
     #[must_use]
     pub const fn with<F: Any, A: Adapter<F>>(min: usize, leaf: bool) -> Self {
         Self {
@@ -204,7 +206,7 @@ impl FieldCodec {
 }
 
 impl FieldAccess {
-    /// Of a field of type `F` that an adapter stores.
+    /// Describes a field of type `F` that an adapter stores.
     #[must_use]
     const fn with<F: Any, A: Adapter<F>>() -> Self {
         let (encode, decode) = (encode_with::<F, A>, decode_with::<F, A>);
@@ -238,23 +240,24 @@ fn decode_with<F: Any, A: Adapter<F>>(
     Ok(())
 }
 
-/// The type of a part of a `T`, which this container has at place `N`. The derive asks for the types that the modules
-/// in `with = "HashMap<_, m>"` store, so that the field's type may be an alias.
+/// Gives the type of a part of the container `T`, at place `N`. The derive uses it to find the types of the parts in
+/// `with = "HashMap<_, m>"`, so that the field's type may be an alias.
 #[diagnostic::on_unimplemented(
     message = "`with` has another form than the field, whose type is `{T}`",
     label = "the field is no such container",
     note = "write `with` in the form of the field's type: `Vec<Option<m>>` where the field is a list of options; `_` is what is `Persist`"
 )]
 pub trait Lift<T, const N: usize> {
-    /// That type.
+    /// The type of the part.
     type Part;
 }
 
-/// What `#[persist(serde)]` stands for where the feature `serde` of this library is off: no adapter at all.
+/// Takes the place of the adapter of `#[persist(serde)]` where this library's feature `serde` is off. It implements no
+/// adapter, so the compile error names the feature.
 #[cfg(not(feature = "serde"))]
 pub enum NeedsFeatureSerde {}
 
-/// `_` in a lift: a value that is stored as it is.
+/// Stores a value as it is: `_` in the attribute `with`.
 pub enum Same {}
 
 impl<T: Persist> Adapter<T> for Same {
@@ -288,7 +291,7 @@ impl<T: Persist> Adapter<T> for Same {
     }
 }
 
-/// The items of an adapter that stores values as an `S`.
+/// Expands to the items of an adapter that stores values as an `S`.
 macro_rules! stored_as {
     ($stored:ty, $module:expr) => {
         const MIN: usize = <$stored>::__MIN;
@@ -311,7 +314,7 @@ macro_rules! stored_as {
     };
 }
 
-/// Through a type that implements [`With`].
+/// Stores values by a type that implements [`With`].
 pub struct By<W>(PhantomData<W>);
 
 impl<T: 'static, W: With<T>> Adapter<T> for By<W> {
@@ -333,7 +336,8 @@ impl<T: 'static, W: With<T>> Adapter<T> for By<W> {
     }
 }
 
-/// What a module does for a type `Self` that has such a field. `M` is a marker of that type's own, one for each module.
+/// Calls the functions of a `with` module, for a type `Self` that has such a field. `M` is a marker of that type's own,
+/// one for each module.
 pub trait Module<M>: 'static {
     /// The type of the field.
     type Field: 'static;
@@ -341,33 +345,34 @@ pub trait Module<M>: 'static {
     /// The type that is saved.
     type Stored: Persist;
 
-    /// The module, as it is written.
+    /// The module's path, as it is written in the attribute.
     const NAME: &'static str;
 
-    /// Writes what is stored of a field.
+    /// Writes the stored form of a field.
     fn store(field: &Self::Field, out: &mut Encoder<'_>) -> Result<(), Stop>;
 
-    /// Reads what is stored and makes a field of it.
+    /// Reads the stored form and restores the field.
     fn restore(input: &mut Decoder<'_>) -> Result<Self::Field, Fail>;
 
-    /// Reads what is stored over a field.
+    /// Reads the stored form and restores it over a field.
     fn restore_into(target: &mut Self::Field, input: &mut Decoder<'_>) -> Result<(), Fail>;
 
-    // What the derive's code calls. As functions of the trait they need no bound that could fail once more.
+    // The derived code calls the following functions. As functions of the trait they need no further bound, whose
+    // failure would be a second error.
 
-    /// Writes what the module's `store` gave: a `Stored`, a `&Stored` or a `Cow<Stored>`.
+    /// Writes the return value of the module's `store`: a `Stored`, a `&Stored` or a `Cow<Stored>`.
     #[inline(always)]
     fn put<B: Borrow<Self::Stored>>(stored: &B, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.value(stored.borrow())
     }
 
-    /// Reads what is stored.
+    /// Reads the stored form.
     #[inline(always)]
     fn get(input: &mut Decoder<'_>) -> Result<Self::Stored, Fail> {
         input.value()
     }
 
-    /// What the module's `restore` gave.
+    /// Unwraps the return value of the module's `restore`.
     #[inline(always)]
     fn restored<E: Display>(
         result: Result<Self::Field, E>,
@@ -376,7 +381,8 @@ pub trait Module<M>: 'static {
         result.map_err(|error| refused(Self::NAME, &error, input))
     }
 
-    /// What the module's `restore_into` gave: what is stored, if it has none.
+    /// Unwraps the return value of the module's `restore_into`. Returns the stored form if the module has no such
+    /// function.
     #[inline(always)]
     fn placed<P: RestoredInto<Self::Stored>>(
         result: P,
@@ -386,20 +392,20 @@ pub trait Module<M>: 'static {
     }
 }
 
-/// What the `restore_into` of a module returns: a `Result<(), E>`, where `E` can be shown as text.
+/// Marks the return types of a module's `restore_into`: a `Result<(), E>`, where `E` can be shown as text.
 #[diagnostic::on_unimplemented(
     message = "`restore_into` of a module returns a `Result<(), E>` whose `E` can be shown as text, not `{Self}`",
     label = "not a `Result<(), E>`"
 )]
 pub trait RestoredInto<S> {
-    /// Why a stored value cannot be put into the field.
+    /// The error of a stored value that cannot be put into the field.
     type Error: Display;
 
-    /// What is stored, if nobody has put it into the field.
+    /// Returns the stored form, if it was not put into the field.
     ///
     /// # Errors
     ///
-    /// Returns why it cannot be put there.
+    /// Returns an error if the stored value cannot be put into the field.
     fn placed(self) -> Result<Option<S>, Self::Error>;
 }
 
@@ -412,7 +418,7 @@ impl<S, E: Display> RestoredInto<S> for Result<(), E> {
     }
 }
 
-/// What a module that has no `restore_into` leaves to its `restore`.
+/// Returns the stored form to the caller, for a module without a `restore_into` of its own.
 pub struct NotInPlace<S>(S);
 
 impl<S> RestoredInto<S> for NotInPlace<S> {
@@ -424,19 +430,19 @@ impl<S> RestoredInto<S> for NotInPlace<S> {
     }
 }
 
-/// The `restore_into` of a module that has no function of that name.
+/// Takes the place of `restore_into` for a module that has no function of that name.
 #[inline(always)]
 pub fn restore_into<T, S>(_: &mut T, stored: S) -> NotInPlace<S> {
     NotInPlace(stored)
 }
 
-/// Like [`restore_into`], beside `context`.
+/// Like [`restore_into`], for a field with `context`.
 #[inline(always)]
 pub fn restore_into_with_context<T, S, C>(_: &mut T, stored: S, _: &C) -> NotInPlace<S> {
     NotInPlace(stored)
 }
 
-/// Through a [`Module`] of the type `S`.
+/// Stores values by a [`Module`] of the type `S`.
 pub struct Through<S, M>(PhantomData<(S, M)>);
 
 impl<S: Module<M>, M: 'static> Adapter<S::Field> for Through<S, M> {
@@ -458,7 +464,7 @@ impl<S: Module<M>, M: 'static> Adapter<S::Field> for Through<S, M> {
     }
 }
 
-/// As an `S`, by `From` and `TryFrom`.
+/// Stores values as an `S`, by `From` and `TryFrom`.
 pub struct Via<S>(PhantomData<S>);
 
 impl<T, S> Adapter<T> for Via<S>
@@ -480,14 +486,14 @@ where
     }
 }
 
-/// The value that a field has when nothing is stored for it, and neither `default` nor `empty` says which.
+/// Gives the empty value of a field with an adapter, where neither `default` nor `empty` gives one.
 #[diagnostic::on_unimplemented(
     message = "there is no value of type `{Self}` that a load can fill: `{Self}` does not implement `Default`",
     label = "has no default value",
     note = "give the field `#[persist(default = value)]`, or, beside `with`, `serde` and `via`, `#[persist(empty = value)]`; the module in `with` may have it as `pub fn empty()`"
 )]
 pub trait DefaultValue: Sized {
-    /// That value.
+    /// Returns the value.
     #[must_use]
     fn default_value() -> Self;
 }
@@ -500,22 +506,22 @@ impl<T: Default> DefaultValue for T {
     }
 }
 
-/// True if the save does not have this field of a `T`, so that it gets its default. The bytes that stand for the default
-/// are passed: it does not go through `store` and `restore`, which may refuse it or make another value of it.
+/// True if the save lacks this field of a `T`, so that it gets its default. The bytes that stand for the default are
+/// skipped: the default does not go through `store` and `restore`, which may refuse or change it.
 #[must_use]
 #[inline(never)]
 pub fn is_missing<T: 'static>(input: &mut Decoder<'_>, variant: usize, field: usize) -> bool {
     input.pass_default(TypeId::of::<T>(), variant, field)
 }
 
-/// The empty value of a field whose module has no function of that name.
+/// Takes the place of `empty` for a module that has no function of that name.
 #[must_use]
 #[inline]
 pub fn empty<T: DefaultValue>() -> T {
     T::default_value()
 }
 
-/// The empty value of a type with `via`: what its empty stored form becomes.
+/// Restores the empty value of a type with `via` from the empty value of its stored type.
 pub fn empty_via<T, S>(prototypes: &Prototypes<'_>) -> crate::Result<T>
 where
     S: Persist,
@@ -531,7 +537,8 @@ where
     })
 }
 
-/// The name of a type without its modules and arguments; the whole of one that has no name of its own, as a tuple.
+/// Returns the name of a type without its modules and arguments. A type without a name of its own, such as a tuple, is
+/// named in full.
 fn short_name<T>() -> &'static str {
     let name = type_name::<T>();
     if !name.starts_with(|first: char| first.is_alphabetic() || first == '_') {
@@ -541,7 +548,7 @@ fn short_name<T>() -> &'static str {
     name.rsplit("::").next().unwrap_or(name)
 }
 
-/// What is restored, or the reason why not, under the name of who refused.
+/// Returns the restored value, or records the refusal under the name of the module or type.
 #[inline(always)]
 fn restored<T, E: Display>(
     result: Result<T, E>,
@@ -557,10 +564,10 @@ fn refused(name: &str, error: &dyn Display, input: &mut Decoder<'_>) -> Fail {
     input.refuse(error!(ErrorKind::Refused, "`{name}` refused: {error}"))
 }
 
-/// The fault of a key or element that becomes equal to one before it; they are counted from 0.
+/// Returns the failure of a key or element that becomes equal to an earlier one. Indices begin at 0.
 #[cold]
 #[inline(never)]
-pub(crate) fn twice(
+pub(crate) fn clash(
     module: Option<&str>,
     what: &str,
     index: usize,
@@ -575,9 +582,9 @@ pub(crate) fn twice(
     }
 }
 
-// What the derive's code of a module calls.
+// The derived code of a module calls the following function.
 
-/// Writes the items that the `store` of a `with_iter` module gives, as a list.
+/// Writes the items that the `store` of a `with_iter` module yields, as a list.
 pub fn put_each<S: Persist, I: ExactSizeIterator<Item: Borrow<S>>>(
     items: I,
     out: &mut Encoder<'_>,
@@ -587,7 +594,7 @@ pub fn put_each<S: Persist, I: ExactSizeIterator<Item: Borrow<S>>>(
     count::encode_tail(count as u64, out)?;
     out.count_elements::<S>(count, S::__MIN);
     let elements = |out: &mut Encoder<'_>| {
-        out.apart(|out| {
+        out.fork(|out| {
             let mut items = items;
             items.try_for_each(|item| match left.checked_sub(1) {
                 Some(after) => {
@@ -613,5 +620,5 @@ fn miscounted(count: usize, out: &mut Encoder<'_>) -> Stop {
     ))
 }
 
-/// Where the value stands that a field stores in its place.
+/// The place of a value that a field stores instead of its own, for an error message.
 pub(crate) const ADAPTED: &str = "stored through `with` or `via`";

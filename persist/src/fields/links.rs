@@ -78,7 +78,7 @@ impl SaveLinks for FieldLinks<'_> {
         }
     }
 
-    fn foreign_class(&mut self, _: &Arc<dyn std::any::Any + Send + Sync>, _: usize) -> Result<u64> {
+    fn unknown_class(&mut self, _: &Arc<dyn std::any::Any + Send + Sync>, _: usize) -> Result<u64> {
         self.unsupported(UNKNOWN)
     }
 
@@ -109,7 +109,7 @@ impl LoadLinks for FieldLinks<'_> {
         })
     }
 
-    fn foreign(&mut self, _: u64, _: &[u8], _: bool) -> Result<(usize, Option<Unknown>)> {
+    fn unknown(&mut self, _: u64, _: &[u8], _: bool) -> Result<(usize, Option<Unknown>)> {
         self.unsupported(UNKNOWN)
     }
 

@@ -294,11 +294,11 @@ impl VisitLinks for Connector<'_, '_> {
         }
     }
 
-    fn put_aside(&mut self, content: Option<Box<dyn Any>>) {
+    fn defer(&mut self, content: Option<Box<dyn Any>>) {
         self.new_contents.push_back(content);
     }
 
-    fn take_back(&mut self) -> Option<Box<dyn Any>> {
+    fn next_deferred(&mut self) -> Option<Box<dyn Any>> {
         self.earlier_contents.pop_front().flatten()
     }
 

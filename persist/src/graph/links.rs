@@ -348,7 +348,7 @@ impl SaveLinks for Links<'_> {
         self.tables.numbers.pending()
     }
 
-    fn foreign_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
+    fn unknown_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
         match schema.clone().downcast::<Stored>() {
             Ok(schema) => Ok(self.tables.numbers.unknown(&schema, index, self.registry.program())),
             Err(_) => Err(error!(ErrorKind::Unsupported, "the class of a kept value is lost")),

@@ -201,7 +201,7 @@ impl<'s> Saver<'s> {
         id: u64,
         writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
-        let number = self.links.foreign_class(&piece.class.schema, piece.class.index)?;
+        let number = self.links.unknown_class(&piece.class.schema, piece.class.index)?;
         writer
             .record(number, as_what, id, &mut self.links, |out| piece.encode(out))
             .map_err(|error| error.in_object(id).in_class(&*piece.class.name))
@@ -408,9 +408,9 @@ impl<'s> Saver<'s> {
 /// Passes the value of an object to `with`, from inside its cell if it has one. Does nothing if the object stays
 /// borrowed or locked for longer than `wait`.
 fn inspect(shared: &Shared, entry: &ObjectEntry, wait: Duration, with: &mut dyn FnMut(&dyn Any)) {
-    shared.object().look(wait, &mut |object| {
+    shared.object().inspect(wait, &mut |object| {
         let mut is_cell = false;
-        (entry.kind.look)(object, wait, &mut |value| {
+        (entry.kind.inspect)(object, wait, &mut |value| {
             is_cell = true;
             with(value);
         });

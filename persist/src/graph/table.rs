@@ -344,7 +344,7 @@ impl LoadLinks for Table<'_> {
         })
     }
 
-    fn foreign(
+    fn unknown(
         &mut self,
         number: u64,
         rest: &[u8],

@@ -78,7 +78,7 @@ impl SaveLinks for TargetAddresses {
         Ok(1)
     }
 
-    fn foreign_class(&mut self, _: &Arc<dyn Any + Send + Sync>, _: usize) -> Result<u64> {
+    fn unknown_class(&mut self, _: &Arc<dyn Any + Send + Sync>, _: usize) -> Result<u64> {
         Ok(1)
     }
 

@@ -1,4 +1,4 @@
-//! Classes, their fields and the kinds of those: three tables that refer to each other.
+//! Classes, fields and kinds: three tables that refer to each other.
 
 use std::any::TypeId;
 use std::fmt::{self, Write};
@@ -9,10 +9,10 @@ use crate::Error;
 use crate::env::Env;
 use crate::value::Record;
 
-/// A struct or an enum, as its table of field records.
+/// Describes a struct or an enum by a table of field records.
 ///
-/// The derive makes one for each type; [`Reflect::CLASS`](crate::codec::Reflect::CLASS)
-/// hands it out. Its [`Display`](fmt::Display) is a table for people.
+/// The derive creates one for each type; [`Reflect::CLASS`](crate::codec::Reflect::CLASS) gives it. Its
+/// [`Display`](fmt::Display) is a table for people.
 #[derive(Clone, Copy)]
 pub struct Class {
     name: &'static str,
@@ -24,14 +24,15 @@ pub struct Class {
     pub since: Option<u32>,
     /// Names under which older saves may hold the class.
     pub aliases: &'static [&'static str],
-    /// Names of fields or variants that older saves may hold and that are gone for good.
+    /// Names of removed fields or variants, which older saves may hold.
     pub removed: &'static [&'static str],
     /// The source of each stored field, in the order of [`all_fields`](Self::all_fields): `level: u32`, or
     /// the type alone for a field without a name. Empty where it is not known.
     pub(crate) written: &'static [&'static str],
-    /// The attributes that change, make or refuse values: those of the class at 0, those of the stored fields from 1 on.
+    /// The attributes that change, create or refuse values: those of the class with index 0, those of the stored fields
+    /// with indices from 1 on.
     pub(crate) code: &'static [(usize, &'static str)],
-    /// Fields of a struct, variants of an enum.
+    /// The fields of a struct, or the variants of an enum.
     #[doc(hidden)]
     pub body: Body,
     /// Size in memory, in bytes.
@@ -42,29 +43,29 @@ pub struct Class {
     pub after_load: bool,
     /// True if the class has a `validate` function.
     pub validate: bool,
-    /// Where an empty value comes from.
+    /// Source of the empty value.
     #[doc(hidden)]
     pub prototype: Prototype,
-    /// How records of older versions are migrated to this one.
+    /// The functions that migrate records of older versions to this one.
     #[doc(hidden)]
     pub migration: MigrationSteps,
     type_id: fn() -> TypeId,
     type_name: fn() -> &'static str,
 }
 
-/// Where the empty value of a class comes from.
+/// Says how the empty value of a class is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Prototype {
-    /// From empty fields.
+    /// All fields are empty.
     Fields,
-    /// From the variant of this index, with empty fields.
+    /// It is the variant of this index, with empty fields.
     Variant(usize),
-    /// From the class's own `empty` or `default`.
+    /// It is the value of the class's own `empty` or `default`.
     Own,
 }
 
-/// What a class is made of.
+/// The fields of a struct, or the variants of an enum.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Body {
@@ -74,30 +75,30 @@ pub enum Body {
     Enum(&'static [VariantRecord]),
 }
 
-/// One variant of an enum.
+/// Describes one variant of an enum.
 #[derive(Clone, Copy, Debug)]
 pub struct VariantRecord {
     /// Name in the save.
     pub name: &'static str,
     /// Names under which older saves may hold it.
     pub aliases: &'static [&'static str],
-    /// Its fields; their `offset` is `None`.
+    /// The fields of the variant; their `offset` is `None`.
     pub fields: &'static [FieldRecord],
-    /// True if it stands for stored variants that the program does not have.
+    /// True if the variant takes the place of stored variants that the program lacks.
     pub other: bool,
-    /// Names of fields of it that older saves may hold and that are gone for good.
+    /// Names of removed fields of the variant, which older saves may hold.
     pub removed: &'static [&'static str],
 }
 
-/// Brings the fields of an older record one version on: they as values, and the version that they are of. The outer
-/// error is that of a context; the inner one is the function's own.
+/// Migrates the fields of an older record to the next version. It gets the fields as values and the version that they
+/// have. The outer error is one of the context; the inner one is the function's own.
 pub type Migrate = fn(&mut Record, u32, &Env<'_>) -> Result<Result<(), String>, Error>;
 
-/// How older records of a class are migrated to its version: a function for each version, in ascending order, the last
-/// one below the version of the class. Without any, field names alone decide.
+/// The functions that migrate older records of a class: one for each version, in ascending order. The last version lies
+/// below that of the class. Without functions, only field names are matched.
 pub type MigrationSteps = &'static [(u32, Migrate)];
 
-/// An argument of a generic class, part of its name.
+/// One argument of a generic class, as part of its name.
 #[derive(Clone, Copy)]
 pub enum Argument {
     /// A type, by the function that names it.
@@ -106,16 +107,15 @@ pub enum Argument {
     Const(&'static (dyn fmt::Display + Sync)),
 }
 
-/// The number by which a save knows a class.
+/// Identifies a class in a save.
 ///
-/// By default the 64-bit FNV-1a hash of the class's name
-/// (<http://www.isthe.com/chongo/tech/comp/fnv/>), else the number that the
-/// program gave with `#[persist(id = n)]`.
+/// By default it is the 64-bit FNV-1a hash of the class's name (<http://www.isthe.com/chongo/tech/comp/fnv/>), else the
+/// number that the program gave with `#[persist(id = n)]`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ClassId(pub u64);
 
 impl ClassId {
-    /// The id of a class that has this name and no number of its own.
+    /// Returns the id of a class that has this name and no number of its own.
     ///
     /// ```
     /// use persist::reflect::ClassId;
@@ -150,7 +150,7 @@ impl fmt::Debug for ClassId {
 }
 
 impl Class {
-    /// A class of the Rust type `T`, without arguments, number, aliases or hooks.
+    /// Creates a class of the Rust type `T`, without arguments, number, aliases or hooks.
     #[doc(hidden)]
     #[must_use]
     pub const fn new<T: 'static>(name: &'static str, body: Body) -> Self {
@@ -177,9 +177,9 @@ impl Class {
     }
 
     setters! {
-        /// Makes the class generic over these arguments.
+        /// Sets the arguments of a generic class.
         arguments(arguments: &'static [Argument]) => arguments: arguments;
-        /// Gives the class a number of its own.
+        /// Sets the number that the program gave the class.
         id_number(id: u64) => given_id: Some(id);
         /// Sets the version of the class.
         version(version: u32) => version: version;
@@ -187,11 +187,11 @@ impl Class {
         since(since: u32) => since: Some(since);
         /// Sets the older names of the class.
         aliases(aliases: &'static [&'static str]) => aliases: aliases;
-        /// Names the fields or variants that are gone for good.
+        /// Sets the names of the removed fields or variants.
         removed(removed: &'static [&'static str]) => removed: removed;
         /// Sets the source text of the stored fields.
         written(written: &'static [&'static str]) => written: written;
-        /// Sets the attributes that change, make or refuse values.
+        /// Sets the attributes that change, create or refuse values.
         code(code: &'static [(usize, &'static str)]) => code: code;
         /// Sets the prototype.
         prototype(prototype: Prototype) => prototype: prototype;
@@ -199,7 +199,7 @@ impl Class {
         migration(migration: MigrationSteps) => migration: migration;
     }
 
-    /// Says which hooks the class has.
+    /// Sets which hooks the class has.
     #[doc(hidden)]
     #[must_use]
     pub const fn hooks(mut self, before_save: bool, after_load: bool, validate: bool) -> Self {
@@ -209,7 +209,7 @@ impl Class {
         self
     }
 
-    /// The name in a save, arguments included: `Slot<Sword>`, `Grid<8, 8>`.
+    /// Returns the name in a save, with arguments: `Slot<Sword>`, `Grid<8, 8>`.
     #[must_use]
     pub fn name(&self) -> String {
         let mut name = self.name.to_owned();
@@ -227,7 +227,7 @@ impl Class {
         name
     }
 
-    /// The name in a save without arguments: `Slot` of a `Slot<Sword>`.
+    /// Returns the name in a save without arguments: `Slot` for a `Slot<Sword>`.
     pub(crate) fn base_name(&self) -> &'static str {
         self.name
     }
@@ -237,8 +237,8 @@ impl Class {
         !self.arguments.is_empty()
     }
 
-    /// True if a save may have the class, or another instance of the same generic one, by this name
-    /// that is not its own.
+    /// True if a save may store the class under this name, which is not its current one. The same holds for other
+    /// instances of a generic class.
     pub(crate) fn is_called(&self, name: &str) -> bool {
         let instance = || {
             let (base, _) = name.strip_suffix('>')?.split_once('<')?;
@@ -253,7 +253,7 @@ impl Class {
         ["core::", "std::", "alloc::"].iter().any(|root| path.starts_with(root))
     }
 
-    /// True for the same class, and for another instance of the same generic type.
+    /// True for the same class, or for another instance of the same generic type.
     pub(crate) fn is_instance_with(&self, other: &Self) -> bool {
         let path = |class: &Self| class.type_name().split('<').next().unwrap_or_default();
         self.type_id() == other.type_id()
@@ -263,7 +263,7 @@ impl Class {
                 && path(self) == path(other)
     }
 
-    /// The number in a save.
+    /// Returns the number of the class in a save.
     #[must_use]
     pub fn id(&self) -> ClassId {
         match self.given_id {
@@ -273,24 +273,24 @@ impl Class {
         }
     }
 
-    /// True if the number in a save is not made of the name.
+    /// True if the program gave the number, so that it does not follow from the name.
     pub(crate) fn has_given_id(&self) -> bool {
         self.given_id.is_some()
     }
 
-    /// The Rust type of the class.
+    /// Returns the Rust type of the class.
     #[must_use]
     pub fn type_id(&self) -> TypeId {
         (self.type_id)()
     }
 
-    /// The Rust type's path, for messages only: it differs between compilers.
+    /// Returns the path of the Rust type, for messages only: it differs between compilers.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         (self.type_name)()
     }
 
-    /// The fields of a struct; none for an enum, whose variants have them.
+    /// Returns the fields of a struct; empty for an enum, whose variants hold the fields.
     #[must_use]
     pub fn fields(&self) -> &'static [FieldRecord] {
         match self.body {
@@ -299,7 +299,7 @@ impl Class {
         }
     }
 
-    /// The variants of an enum; none for a struct.
+    /// Returns the variants of an enum; empty for a struct.
     #[must_use]
     pub fn variants(&self) -> &'static [VariantRecord] {
         match self.body {
@@ -308,7 +308,7 @@ impl Class {
         }
     }
 
-    /// Every field record: those of the struct or of all variants in turn.
+    /// Iterates over all field records: those of the struct, or of all variants in turn.
     pub fn all_fields(&self) -> impl Iterator<Item = &'static FieldRecord> + use<> {
         let of_variants = self.variants().iter().flat_map(|variant| variant.fields);
         self.fields().iter().chain(of_variants)
@@ -321,7 +321,7 @@ impl fmt::Debug for Class {
     }
 }
 
-/// The table of field records.
+/// Writes the table of field records.
 ///
 /// ```
 /// use persist::Persist;
@@ -382,7 +382,7 @@ fn write_rows(f: &mut fmt::Formatter<'_>, fields: &[FieldRecord], indent: &str) 
     Ok(())
 }
 
-/// One member of a class: the row of the table that everything else reads.
+/// Describes one field of a class. Saves, migrations and tools all read these records.
 ///
 /// # Example
 ///
@@ -404,49 +404,49 @@ fn write_rows(f: &mut fmt::Formatter<'_>, fields: &[FieldRecord], indent: &str) 
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct FieldRecord {
-    /// Name in the save: the field's, unless `rename`d; its index in a tuple.
+    /// Name in the save: the field's name unless `rename`d, or its index in a tuple.
     pub name: &'static str,
     /// Names under which older saves may hold it.
     pub aliases: &'static [&'static str],
-    /// Bytes from the start of the value in memory; `None` in enum variants.
-    /// For looking only: it differs between builds and never goes to disk.
+    /// Offset from the start of the value in memory, in bytes; `None` in enum variants. It is for information only: it
+    /// differs between builds and is never stored.
     pub offset: Option<usize>,
     /// Size in memory, in bytes.
     pub size: usize,
-    /// Number by which a save may know it under another name.
+    /// Number by which a save can identify the field under another name.
     pub id: Option<u32>,
     /// Kind of the stored value.
     pub(crate) kind: KindFn,
-    /// What the field's `convert` takes.
+    /// The older kinds that the field's `convert` accepts.
     pub(crate) converts: &'static [OldKind],
-    /// True if a load gives the field its default where the save does not have it.
+    /// True if the field gets its default where the save lacks it.
     pub has_default: bool,
     /// True if the field is stored as another type, through `with`, `with_iter` or `via`.
     pub has_module: bool,
-    /// The code that restores its type, or those inside of it.
+    /// The attributes whose code restores the field's type, or types inside of it.
     pub(crate) type_code: &'static TypeCode,
     /// True if the field has an empty value of its own.
     pub(crate) has_empty: bool,
-    /// True if the field holds the stored fields that the program does not have.
+    /// True if the field holds the stored fields that the program lacks.
     pub keeps_unknown: bool,
     /// True if elements of the field that cannot be loaded are skipped.
     pub(crate) skips_failed: bool,
-    /// How an editor is to show it, if the program says so.
+    /// Hints for editors, if the program gives any.
     pub hints: &'static EditorHints,
 }
 
-/// An older kind of a field, and what its `convert` makes of values of it.
+/// An older kind of a field, and the function of `convert` that accepts values of it.
 #[derive(Clone, Copy, Debug)]
 pub struct OldKind {
-    /// The last version of the class that stored it; `None` if none is given.
+    /// The last version of the class that stored this kind; `None` if none is given.
     pub(crate) version: Option<u32>,
     pub(crate) kind: KindFn,
-    /// The function that takes it, as the program names it; without one it is taken as it is.
+    /// The function that converts it, as the program names it. Without one, a value is accepted as it is.
     pub(crate) function: Option<&'static str>,
 }
 
 impl OldKind {
-    /// How it stands in the attribute, if its kind is written like this.
+    /// Returns the text in the attribute, with its kind written like this.
     pub(crate) fn text(&self, kind: &str) -> String {
         match (self.version, self.function) {
             (_, None) => format!("as {kind}"),
@@ -455,7 +455,7 @@ impl OldKind {
         }
     }
 
-    /// The older kind that a version of the class stored.
+    /// Creates the older kind that a version of the class stored.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(version: Option<u32>, kind: KindFn, function: Option<&'static str>) -> Self {
@@ -463,14 +463,14 @@ impl OldKind {
     }
 }
 
-/// The code by which the values of a type are restored.
+/// The attributes whose code restores the values of a type.
 #[derive(Clone, Copy, Debug)]
 pub enum TypeCode {
-    /// None: they are stored as they are.
+    /// No attribute: the values are stored as they are.
     None,
-    /// The attribute, after the name of the type if it stands on a type.
+    /// The attribute, after the name of the type if it is on a type.
     Attribute(&'static str),
-    /// That of types inside.
+    /// The attributes of types inside.
     Parts(&'static [&'static TypeCode]),
 }
 
@@ -483,7 +483,7 @@ impl TypeCode {
         }
     }
 
-    /// The attributes, each in the place of its type: `(Seconds: via = u32, _)`.
+    /// Returns the attributes, each in the place of its type: `(Seconds: via = u32, _)`.
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Attribute(text) => (*text).to_owned(),
@@ -497,7 +497,7 @@ impl TypeCode {
     }
 }
 
-/// What may keep unknown fields, or an unknown variant: `Unknown` alone.
+/// Marks the one type that can hold unknown fields or an unknown variant: `Unknown`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot keep what the type does not have: it is not `persist::Unknown`",
     label = "not `persist::Unknown`",
@@ -506,7 +506,7 @@ impl TypeCode {
 pub trait KeepsUnknown {}
 
 impl FieldRecord {
-    /// The record of a field of type `F`, stored as `kind`.
+    /// Creates the record of a field of type `F`, stored as `kind`.
     #[doc(hidden)]
     #[must_use]
     pub const fn new<F>(name: &'static str, offset: Option<usize>, kind: KindFn) -> Self {
@@ -528,7 +528,7 @@ impl FieldRecord {
         }
     }
 
-    /// The record of a field that holds unknown fields or an unknown variant.
+    /// Creates the record of a field that holds unknown fields or an unknown variant.
     #[doc(hidden)]
     #[must_use]
     pub const fn keeping<F: KeepsUnknown>(
@@ -540,9 +540,9 @@ impl FieldRecord {
     }
 
     setters! {
-        /// Gives the field a number of its own.
+        /// Sets the number that the program gave the field.
         id_number(id: u32) => id: Some(id);
-        /// Sets what the field's `convert` takes.
+        /// Sets the older kinds that the field's `convert` accepts.
         converts(converts: &'static [OldKind]) => converts: converts;
         /// Marks the field as the one that holds unknown fields.
         keeps_unknown() => keeps_unknown: true;
@@ -554,36 +554,36 @@ impl FieldRecord {
         with_default() => has_default: true;
         /// Marks the field as having an empty value of its own.
         with_empty() => has_empty: true;
-        /// Sets how an editor is to show the field.
+        /// Sets the hints for editors.
         hints(hints: &'static EditorHints) => hints: hints;
-        /// Sets the code that restores the type of the field.
+        /// Sets the attributes whose code restores the type of the field.
         type_code(code: &'static TypeCode) => type_code: code;
         /// Marks the field as stored as another type.
         with_module() => has_module: true;
     }
 
-    /// True if the field's type makes the empty value that a load fills.
+    /// True if the field's type creates the field's empty value.
     pub(crate) fn is_made_empty(&self) -> bool {
         !(self.has_default || self.has_module || self.has_empty)
     }
 
-    /// Kind of the stored value.
+    /// Returns the kind of the stored value.
     #[must_use]
     pub fn kind(&self) -> Kind {
         (self.kind)()
     }
 
-    /// The kinds of older values that the field's `convert` takes, in its order.
+    /// Iterates over the kinds of older values that the field's `convert` accepts, in order.
     pub fn old_kinds(&self) -> impl Iterator<Item = Kind> + use<> {
         self.converts.iter().map(|old| (old.kind)())
     }
 
-    /// True if the field names the kinds that it takes, so that no other becomes it.
+    /// True if the field lists the kinds that it accepts, so that no other is converted to it.
     pub(crate) fn names_its_kinds(&self) -> bool {
         !self.converts.is_empty() || self.has_module || self.type_code.is_some()
     }
 
-    /// The class inside, if the field is a struct or an enum of its own.
+    /// Returns the class of the field's type, if that is a struct or an enum.
     #[must_use]
     pub fn class(&self) -> Option<&'static Class> {
         match self.kind() {
@@ -593,14 +593,13 @@ impl FieldRecord {
     }
 }
 
-/// The kind of a part: a function, so that types may contain themselves.
+/// Returns the kind of a part. It is a function, so that types may contain themselves.
 pub(crate) type KindFn = fn() -> Kind;
 
-/// What the bytes of a value mean.
+/// Says what the bytes of a value mean.
 ///
-/// A kind is what a save says about each field, so that it can be read without
-/// the program that wrote it. Rust types that are stored alike share a kind:
-/// `Vec<u8>` and `VecDeque<u8>` are both a list of `u8`.
+/// A save gives the kind of each field, so that it can be read without the program that wrote it. Rust types that are
+/// stored alike share a kind: `Vec<u8>` and `VecDeque<u8>` are both a list of `u8`.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Kind {
@@ -616,7 +615,7 @@ pub enum Kind {
     U16,
     /// 4 bytes.
     U32,
-    /// 8 bytes; `usize` too.
+    /// 8 bytes; also a `usize`.
     U64,
     /// 16 bytes.
     U128,
@@ -626,16 +625,16 @@ pub enum Kind {
     I16,
     /// 4 bytes.
     I32,
-    /// 8 bytes; `isize` too.
+    /// 8 bytes; also an `isize`.
     I64,
     /// 16 bytes.
     I128,
-    /// 4 bytes, every bit kept.
+    /// 4 bytes, with all bits of the float.
     F32,
-    /// 8 bytes, every bit kept.
+    /// 8 bytes, with all bits of the float.
     F64,
-    /// A `u16`, `u32`, `u64`, `i16`, `i32` or `i64` in as few bytes as it needs; a signed one is zigzag first.
-    /// [`Display`](fmt::Display) shows the type.
+    /// An integer in as few bytes as it needs: `u16`, `u32`, `u64`, `i16`, `i32` or `i64`. A signed one is first zigzag
+    /// encoded. [`Display`](fmt::Display) shows the type.
     Compact(#[doc(hidden)] Integer),
     /// A count of bytes, then UTF-8.
     Text,
@@ -643,11 +642,11 @@ pub enum Kind {
     Option(fn() -> Kind),
     /// A count, then the elements.
     List(fn() -> Kind),
-    /// A count, then the elements, none of them twice.
+    /// A count, then the elements, without duplicates.
     Set(fn() -> Kind),
-    /// A count, then key and value of each entry, no key twice.
+    /// A count, then key and value of each entry, without duplicate keys.
     Map(fn() -> Kind, fn() -> Kind),
-    /// That many elements, one after the other.
+    /// A fixed number of elements, one after the other.
     Array(fn() -> Kind, usize),
     /// The parts, one after the other.
     Tuple(&'static [fn() -> Kind]),
@@ -655,18 +654,17 @@ pub enum Kind {
     Class(fn() -> &'static Class),
     /// The id of an object that has a record of its own. [`Display`](fmt::Display) shows the pointer.
     Reference(#[doc(hidden)] Reference),
-    /// The number of a class, then a value of that class: what a `Box<dyn Trait>`
-    /// owns. [`Display`](fmt::Display) shows the trait.
+    /// The number of a class, then a value of that class: the content of a `Box<dyn Trait>`. [`Display`](fmt::Display)
+    /// shows the trait.
     Dynamic(#[doc(hidden)] TraitName),
-    /// A byte that says whether it is null, live or dead, then 8 bytes: a
-    /// [`Handle`](crate::Handle) into an arena of this name.
+    /// A byte for the state (null, live or dead), then 8 bytes: a [`Handle`](crate::Handle) into an arena of this name.
     Handle(&'static str),
-    /// A count of parts that the program does not have, each the number of a class, then a
-    /// value of that class: what an [`Unknown`](crate::Unknown) holds.
+    /// A count of parts that the program lacks, then each as the number of a class and a value of that class: the
+    /// content of an [`Unknown`](crate::Unknown).
     Unknown,
 }
 
-/// An integer that has a compact form.
+/// The integer types that have a compact form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Integer {
     /// 2 bytes.
@@ -684,10 +682,10 @@ pub enum Integer {
 }
 
 impl Integer {
-    /// All of them.
+    /// All integer types that have a compact form.
     pub const ALL: [Self; 6] = [Self::U16, Self::U32, Self::U64, Self::I16, Self::I32, Self::I64];
 
-    /// Bytes of a number that is not compact.
+    /// Returns the size of a number that is not compact, in bytes.
     #[must_use]
     pub fn bytes(self) -> usize {
         match self {
@@ -697,13 +695,13 @@ impl Integer {
         }
     }
 
-    /// True if it may be below zero.
+    /// True if the type is signed.
     #[must_use]
     pub fn is_signed(self) -> bool {
         matches!(self, Self::I16 | Self::I32 | Self::I64)
     }
 
-    /// Its name in Rust.
+    /// Returns the name of the type in Rust.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -717,18 +715,18 @@ impl Integer {
     }
 }
 
-/// What a stored reference may point at.
+/// Describes the possible targets of a stored reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Reference {
     /// The pointer and cell around the target.
     pub holder: Holder,
-    /// True where the reference does not keep its target alive.
+    /// True if the reference does not keep its target alive.
     pub weak: bool,
     /// The target.
     pub target: Target,
 }
 
-/// What a reference leads to.
+/// The target of a reference.
 #[derive(Clone, Copy, Debug)]
 pub enum Target {
     /// A value of one kind; the name is that of its class.
@@ -752,7 +750,7 @@ pub struct TraitName {
 }
 
 impl Reference {
-    /// How a Rust programmer writes it.
+    /// Returns the type as a Rust programmer writes it.
     #[must_use]
     pub fn display(&self) -> String {
         match self.target {
@@ -763,8 +761,8 @@ impl Reference {
 }
 
 impl Kind {
-    /// Whether a value may hold the [id](crate::ObjectId) of an object of a world: in itself, in a class or list inside, or
-    /// behind a pointer. It may, if it holds trait objects.
+    /// True if a value may hold the [id](crate::ObjectId) of an object of a world: directly, in a class or list inside,
+    /// or behind a pointer. Trait objects may hold ids.
     ///
     /// ```
     /// use persist::{ObjectId, Persist};

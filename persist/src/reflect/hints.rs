@@ -1,8 +1,8 @@
-//! How an editor is to show a field.
+//! Hints for editors that show a field.
 
 use std::ops::RangeInclusive;
 
-/// What the derive says of a class, a field or its hints beside what their `new` takes.
+/// Defines the setters with which derived code completes a class, a field or its hints after `new`.
 macro_rules! setters {
     ($($(#[$doc:meta])* $name:ident($($argument:ident: $type:ty),*) => $field:ident: $value:expr;)*) => {$(
         $(#[$doc])*
@@ -17,10 +17,10 @@ macro_rules! setters {
 
 pub(super) use setters;
 
-/// How an editor is to show a field: what its attributes say.
+/// Describes how an editor should show a field, as its attributes say.
 ///
-/// It is for programs that show fields to people: nothing of it is in a save, and what a program or a save puts into the
-/// field is not checked against it. [`validate`](derive@crate::Persist) does that.
+/// The hints are for programs that show fields to people. They are not stored in a save, and no value is checked
+/// against them. [`validate`](derive@crate::Persist) checks values.
 ///
 /// # Example
 ///
@@ -48,22 +48,22 @@ pub(super) use setters;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct EditorHints {
-    /// What people call the field; else it is called by its name.
+    /// Label of the field for people; without one, the field's name serves.
     pub label: Option<&'static str>,
     /// A sentence or two about the field, for a tooltip.
     pub help: Option<&'static str>,
     range: Option<(f64, f64)>,
-    /// True if the field is not shown.
+    /// True if editors hide the field.
     pub is_hidden: bool,
-    /// True if the field is shown and cannot be changed.
+    /// True if editors show the field but do not change it.
     pub is_read_only: bool,
-    /// True if the field is a colour: three or four numbers in an array or in fields `r`, `g`, `b` and `a`, or a `u32` whose
-    /// highest byte is red and whose lowest is alpha.
+    /// True if the field is a colour. Its type is an array of three or four numbers, a struct of numbers `r`, `g`, `b`
+    /// and optionally `a`, or a `u32`. A `u32` has red in its highest byte and alpha in its lowest.
     pub is_color: bool,
 }
 
 impl EditorHints {
-    /// The hints of a field without attributes for editors.
+    /// Creates the hints of a field without attributes for editors.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -85,7 +85,8 @@ impl EditorHints {
         color() => is_color: true;
     }
 
-    /// The numbers that an editor offers, of the field or of those in it. An open end is infinite.
+    /// Returns the range of numbers that an editor offers, for the field or for the numbers in it. An open end is
+    /// infinite.
     #[must_use]
     pub fn range(&self) -> Option<RangeInclusive<f64>> {
         self.range.map(|(start, end)| start..=end)

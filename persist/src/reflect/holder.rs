@@ -1,6 +1,6 @@
-/// The pointer and the cell that hold an object: `Rc<RefCell<_>>`, ...
+/// Identifies the pointer and the cell that hold an object: `Rc<RefCell<_>>`, for example.
 ///
-/// As a byte: the pointer in the high half, the cell in the low half.
+/// It is one byte: the pointer in the high half, the cell in the low half.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Holder(u8);
 
@@ -14,12 +14,12 @@ pub enum Pointer {
     Arc = 0x20,
 }
 
-/// What stands between a pointer and the value.
+/// The cell between a pointer and the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[expect(clippy::enum_variant_names, reason = "they are named as the standard library's cells")]
 pub enum Cell {
-    /// Nothing: the value cannot change.
+    /// No cell: the value cannot change.
     None = 0,
     /// `RefCell<_>`.
     RefCell = 1,
@@ -46,8 +46,8 @@ impl Cell {
         Self::OnceLock,
     ];
 
-    /// How a Rust programmer writes it, with `target` inside.
-    fn around(self, target: &str) -> String {
+    /// Returns the type as a Rust programmer writes it, with `target` inside.
+    fn wrap(self, target: &str) -> String {
         match self {
             Self::None => target.to_owned(),
             cell => format!("{cell:?}<{target}>"),
@@ -56,17 +56,17 @@ impl Cell {
 }
 
 impl Holder {
-    /// The value itself, held by nobody: what [`save`](crate::save()) writes.
+    /// A value without a holder: [`save`](crate::save()) writes one.
     pub(crate) const VALUE: Self = Self(0);
 
-    /// This pointer around this cell.
+    /// Creates the holder of this pointer around this cell.
     #[must_use]
     pub(crate) const fn new(pointer: Pointer, cell: Cell) -> Self {
         Self(pointer as u8 | cell as u8)
     }
 
-    /// True if an object in it may be one in the other: a value in a counted pointer, in a cell or not. What may be set
-    /// once belongs to the class.
+    /// True if an object in this holder may become one in the other: a value in a counted pointer, with or without a
+    /// cell. A cell that can be set once belongs to the class, so it stays.
     pub(crate) fn may_become(self, other: Self) -> bool {
         let is_plain = |holder: Self| {
             let cell = holder.parts().map(|(_, cell)| cell);
@@ -75,25 +75,26 @@ impl Holder {
         self == other || is_plain(self) && is_plain(other)
     }
 
-    /// True if objects in it are made when they are whole: nothing changes them through the pointer.
+    /// True if objects in this holder are created when they are filled, because nothing changes them through the
+    /// pointer.
     pub(crate) fn is_built(self) -> bool {
         matches!(self.parts(), Some((_, Cell::None | Cell::OnceCell | Cell::OnceLock)))
     }
 
-    /// The holder with this byte.
+    /// Returns the holder with this byte.
     #[must_use]
     pub(crate) fn from_code(code: u8) -> Option<Self> {
         let holder = Self(code);
         (code == 0 || holder.parts().is_some()).then_some(holder)
     }
 
-    /// The byte of this holder in a save.
+    /// Returns the byte of this holder in a save.
     #[must_use]
     pub(crate) fn code(self) -> u8 {
         self.0
     }
 
-    /// The pointer and the cell; `None` for a value that nobody holds.
+    /// Returns the pointer and the cell; `None` for a value without a holder.
     #[must_use]
     pub(crate) fn parts(self) -> Option<(Pointer, Cell)> {
         let pointer =
@@ -102,11 +103,12 @@ impl Holder {
         Some((pointer, cell))
     }
 
-    /// How a Rust programmer writes it, with `target` inside: `Rc<RefCell<Hero>>`, or `Weak<RefCell<Hero>>` if it is `weak`.
+    /// Returns the type as a Rust programmer writes it, with `target` inside: `Rc<RefCell<Hero>>`, or
+    /// `Weak<RefCell<Hero>>` if it is `weak`.
     #[must_use]
     pub fn around(self, weak: bool, target: &str) -> String {
         let Some((pointer, cell)) = self.parts() else { return target.to_owned() };
-        let target = cell.around(target);
+        let target = cell.wrap(target);
         match (pointer, weak) {
             (Pointer::Rc, false) => format!("Rc<{target}>"),
             (Pointer::Arc, false) => format!("Arc<{target}>"),
@@ -117,9 +119,9 @@ impl Holder {
 }
 
 impl Holder {
-    /// How a Rust programmer writes it, around a value of this class.
+    /// Returns the type as a Rust programmer writes it, around a value of this class.
     ///
-    /// A `OnceCell` or `OnceLock` belongs to the class too, and stands in its name.
+    /// A `OnceCell` or `OnceLock` belongs to the class, and is part of its name.
     #[must_use]
     pub(crate) fn around_class(self, weak: bool, class: &str) -> String {
         match self.parts() {

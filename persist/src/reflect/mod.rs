@@ -1,4 +1,4 @@
-//! The tables of a type: its class, its fields, what each holds. Nothing here reads or writes a value.
+//! Describes a type by tables: its class, its fields and their kinds. Nothing here reads or writes a value.
 //!
 //! The derive fills the tables at compile time; [`Reflect`](crate::codec::Reflect) gives them.
 //!

@@ -1,9 +1,9 @@
-/// A value in serde's terms, as a save holds it.
+/// A value of serde's data model, as a save holds it.
 ///
-/// It has no kinds for the widths of numbers: `u8` becomes `u32` in a later version of a type as in JSON.
+/// It has no kinds for the widths of numbers. So a `u8` may become a `u32` in a later version of a type, as in JSON.
 ///
-/// [`write`](super::write) and [`read`](super::read) go past it, from values to its bytes and back: as a value it would
-/// own every name of every field.
+/// [`write`](super::write) and [`read`](super::read) convert between values and its bytes directly. As a value in
+/// memory it would own the name of every field.
 #[derive(crate::Persist, Clone, Debug, Default)]
 #[persist(crate = crate, class = "persist.Any")]
 pub(super) enum Any {
@@ -26,13 +26,13 @@ pub(super) enum Any {
     Some(Box<Any>),
     /// A list, a tuple or a tuple struct.
     List(Vec<Any>),
-    /// A map, in the order in which it was given.
+    /// A map, in the order in which the type gave its entries.
     Map(Vec<(Any, Any)>),
-    /// A struct, by the names of its fields.
+    /// A struct: names and values of its fields.
     Struct(Vec<(String, Any)>),
     /// A variant of an enum without content.
     Variant(String),
-    /// One with content: what it holds, a list of several or a struct.
+    /// A variant with content: its value, a list of several or a struct.
     Content(String, Box<Any>),
 }
 

@@ -1,8 +1,9 @@
-//! Types of serde in saves, and saved types in documents of serde.
+//! Stores types of serde in saves, and saved types in documents of serde.
 //!
 //! - A field with `#[persist(serde)]` stores any type that implements `Serialize` and `DeserializeOwned`, as a value
-//!   that describes itself. It changes by the rules of serde: `#[serde(default)]`, `#[serde(alias)]` and so on.
-//! - [`Saved`] makes a type that derives `Persist` a field in a document of serde, such as JSON.
+//!   that describes itself. Such a type changes by the rules of serde: `#[serde(default)]`, `#[serde(alias)]` and so
+//!   on.
+//! - [`Saved`] stores a type that derives `Persist` as a field of a document of serde, such as JSON.
 
 mod any;
 mod read;
@@ -22,7 +23,7 @@ use any::Any;
 
 pub use saved::Saved;
 
-/// Stores what implements serde's traits.
+/// Stores a type that implements serde's traits.
 #[doc(hidden)]
 pub enum Serde {}
 
@@ -48,7 +49,7 @@ impl<T: Serialize + DeserializeOwned + 'static> Adapter<T> for Serde {
         let written = value.serialize(write::AnyWriter::new(&mut output, depth));
         match written.and_then(|()| output.finish()) {
             Ok(longest_text) => out.check_text(longest_text),
-            // If the bytes were refused, that is the first error.
+            // If the bytes were refused, that error came first and is reported.
             Err(why) => Err(out.refuse(why.into_error("saved"))),
         }
     }
@@ -59,7 +60,8 @@ impl<T: Serialize + DeserializeOwned + 'static> Adapter<T> for Serde {
     }
 }
 
-/// Why serde refused a value. It is one word, since all that is read and written comes back in a `Result` beside it.
+/// Says why serde refused a value. It is one word, because every value that is read or written returns in a `Result`
+/// beside it.
 #[derive(Debug)]
 struct SerdeError(Box<Reason>);
 

@@ -1,7 +1,7 @@
-//! The bytes of an [`Any`] as a document of serde, without one in memory.
+//! Deserializes the bytes of an [`Any`], without one in memory.
 //!
-//! Types may do with a value what they like: leave it, or refuse it and continue with another one. So each place that
-//! hands one out passes the rest of it afterwards, whatever became of it: see [`AnyReader::passed`].
+//! A type may leave a value unread, or refuse it and continue with another one. So each place that hands out a value
+//! skips the rest of it afterwards: see [`AnyReader::passed`].
 
 use serde::de::value::BorrowedStrDeserializer;
 use serde::de::{
@@ -15,29 +15,30 @@ use super::any::{Any, tag};
 use crate::codec::text::is_equal;
 use crate::codec::{Decoder, Fail, compact, count};
 
-/// How many names of fields are known again.
+/// Number of names of fields that are remembered.
 const NAMES: usize = 32;
 
-/// What has been read so far.
+/// The state of a read.
 pub(super) struct Reading<'r, 'a> {
-    /// Where the bytes come from, and how deep in them this is. It stands where the reading began.
+    /// Source of the bytes and of their depth. It stays at the beginning of the read.
     input: &'r mut Decoder<'a>,
     /// The bytes that are not read yet.
     rest: &'a [u8],
-    /// How many levels are left.
+    /// Number of levels of nesting that are left.
     depth: u32,
-    /// The fault of the bytes, if there is one: no type may continue after that.
+    /// The fault of the bytes, if there is one. No type may continue after it.
     fail: Option<Fail>,
-    /// How many values have been begun.
+    /// Number of values that were begun.
     begun: u64,
-    /// A value that was begun has been refused, so that the place in the bytes is anywhere in it.
+    /// True if a value that was begun was refused, so that the position in the bytes is somewhere inside of it.
     is_lost: bool,
-    /// Where the outermost value of those began.
+    /// The bytes from the outermost of the refused values on.
     lost: &'a [u8],
-    /// For how many items there is room before they are read: together no more than there are bytes.
+    /// Number of items for which memory may be reserved before they are read. All together they are no more than there
+    /// are bytes.
     room: usize,
-    /// Names of fields, by some of their bytes. All elements of a list have the same ones: to compare one with the last
-    /// takes less time than to check that it is text.
+    /// Names of fields, by a hash of some of their bytes. All elements of a list have the same names, and comparing a
+    /// name with the last one takes less time than checking its UTF-8.
     names: [&'a str; NAMES],
 }
 
@@ -49,7 +50,7 @@ impl<'r, 'a> Reading<'r, 'a> {
         Self { input, rest, depth, fail, begun, is_lost, lost, room, names }
     }
 
-    /// Reads a value, and says what is wrong with the bytes, or else what the type says.
+    /// Reads a value. The outer error is a fault of the bytes, the inner one a refusal by the type.
     pub(super) fn read<T: serde::de::DeserializeOwned>(
         mut self,
     ) -> Result<Result<T, SerdeError>, Fail> {
@@ -62,7 +63,7 @@ impl<'r, 'a> Reading<'r, 'a> {
         }
     }
 
-    /// Notes a fault of the bytes.
+    /// Records a fault of the bytes.
     #[cold]
     fn failed(&mut self, fail: Fail) -> SerdeError {
         self.fail.get_or_insert(fail);
@@ -88,7 +89,7 @@ impl<'r, 'a> Reading<'r, 'a> {
         }
     }
 
-    /// Passes the tag of a value if it is this one, and begins the value.
+    /// Skips the tag of a value if it is this one, and begins the value.
     #[inline(always)]
     fn begins(&mut self, tag: u8) -> bool {
         match self.rest {
@@ -129,7 +130,7 @@ impl<'r, 'a> Reading<'r, 'a> {
         self.decoded(count::decode)
     }
 
-    /// The number of items that take a byte or more each.
+    /// Reads the number of items, which take at least a byte each.
     #[inline]
     fn len(&mut self) -> Result<usize, SerdeError> {
         let count = self.count()?;
@@ -163,10 +164,11 @@ impl<'r, 'a> Reading<'r, 'a> {
         }
     }
 
-    /// The name of a field.
+    /// Reads the name of a field.
     #[inline]
     fn name(&mut self) -> Result<&'a str, SerdeError> {
         let bytes = self.bytes()?;
+        // The length and two bytes distinguish most field names; Fibonacci hashing spreads them over the table.
         let [first, .., last] = *bytes else { return self.checked(bytes) };
         let hash = u32::from_le_bytes([first, last, (bytes.len() as u64).to_le_bytes()[0], 0]);
         let place = hash.wrapping_mul(0x9e37_79b1) as usize >> 16 & (NAMES - 1);
@@ -178,7 +180,7 @@ impl<'r, 'a> Reading<'r, 'a> {
         Ok(name)
     }
 
-    /// Passes the rest of a value that was refused, if the type continues nevertheless.
+    /// Skips the rest of a refused value, if the type continues nevertheless.
     #[inline(always)]
     fn resume(&mut self) -> Result<(), SerdeError> {
         if self.is_lost { self.pass_from(self.lost) } else { Ok(()) }
@@ -195,19 +197,19 @@ impl<'r, 'a> Reading<'r, 'a> {
         self.skip()
     }
 
-    /// Passes a value.
+    /// Skips a value.
     fn skip(&mut self) -> Result<(), SerdeError> {
         self.input.set_depth(self.depth);
         self.decoded(|input| input.value::<Any>().map(drop))
     }
 
-    /// The value that comes next, to say what it is.
+    /// Returns the error of a type that does not accept the next value.
     #[cold]
     fn unexpected(&mut self, expected: &dyn serde::de::Expected) -> SerdeError {
-        let before = self.rest;
+        let start = self.rest;
         self.input.set_depth(self.depth);
         let any = self.decoded(|input| input.value::<Any>());
-        self.rest = before;
+        self.rest = start;
         match any {
             Ok(any) => SerdeError::invalid_type(any.unexpected(), expected),
             Err(error) => error,
@@ -215,13 +217,13 @@ impl<'r, 'a> Reading<'r, 'a> {
     }
 }
 
-/// The next value.
+/// Deserializes the next value.
 pub(super) struct AnyReader<'s, 'r, 'a> {
     reading: &'s mut Reading<'r, 'a>,
 }
 
 impl<'s, 'r, 'a> AnyReader<'s, 'r, 'a> {
-    /// Hands the value out, one level further in, and continues after it.
+    /// Hands out the value, one level of nesting further in, and continues after it.
     #[inline(always)]
     fn passed<T>(
         self,
@@ -249,7 +251,7 @@ impl<'s, 'r, 'a> AnyReader<'s, 'r, 'a> {
         }
     }
 
-    /// Gives a value that was begun to the visitor, which may refuse it.
+    /// Passes a value that was begun to the visitor, which may refuse it.
     #[inline(always)]
     fn given<T>(
         self,
@@ -296,7 +298,7 @@ impl<'s, 'r, 'a> AnyReader<'s, 'r, 'a> {
     }
 }
 
-/// A list.
+/// Reads a list.
 #[inline]
 fn items<'a, V: Visitor<'a>>(
     reading: &mut Reading<'_, 'a>,
@@ -308,7 +310,7 @@ fn items<'a, V: Visitor<'a>>(
     Ok(value)
 }
 
-/// A map or a struct.
+/// Reads a map or a struct.
 #[inline]
 fn entries<'a, V: Visitor<'a>>(
     reading: &mut Reading<'_, 'a>,
@@ -322,7 +324,7 @@ fn entries<'a, V: Visitor<'a>>(
     Ok(value)
 }
 
-/// A variant of an enum, with content or without.
+/// Reads a variant of an enum, with or without content.
 #[inline]
 fn enumerated<'a, V: Visitor<'a>>(
     reading: &mut Reading<'_, 'a>,
@@ -340,7 +342,7 @@ fn enumerated<'a, V: Visitor<'a>>(
     Ok(value)
 }
 
-/// What a type asks for is what comes next, mostly: then there is one case, and no `match` over all of them.
+/// Most types ask for the value that comes next. Then one comparison suffices, without a `match` over all kinds.
 macro_rules! mostly {
     ($($method:ident($($argument:ty),*): $tag:expr => |$reading:ident, $visitor:ident| $give:expr;)*) => {$(
         #[inline]
@@ -392,7 +394,7 @@ impl<'a> Deserializer<'a> for AnyReader<'_, '_, 'a> {
             AnyReader { reading }
                 .given(|reading| AnyReader { reading }.passed(|reader| visitor.visit_some(reader)))
         } else {
-            // A field has become optional.
+            // The field became optional after the save.
             visitor.visit_some(AnyReader { reading })
         }
     }
@@ -415,7 +417,7 @@ impl<'a> Deserializer<'a> for AnyReader<'_, '_, 'a> {
     ) -> Result<V::Value, SerdeError> {
         let reading = self.reading;
         match reading.rest.first() {
-            // A text is of a type that names its variants by itself.
+            // A text comes from a type that names its variants by itself.
             Some(&tag @ (tag::TEXT | tag::VARIANT | tag::CONTENT)) => {
                 reading.begins(tag);
                 AnyReader { reading }.given(|reading| {
@@ -428,7 +430,7 @@ impl<'a> Deserializer<'a> for AnyReader<'_, '_, 'a> {
         }
     }
 
-    /// Passes a value that nobody asks for: what serde has for those takes each variant for one with content.
+    /// Skips a value that the type ignores. serde's default would read each variant as one with content.
     fn deserialize_ignored_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, SerdeError> {
         self.reading.begun += 1;
         self.reading.skip()?;
@@ -445,14 +447,14 @@ impl<'a> Deserializer<'a> for AnyReader<'_, '_, 'a> {
     }
 }
 
-/// The items of a list. In the end none may be left.
+/// Reads the items of a list. After the last read, none may be left.
 struct ReadItems<'s, 'r, 'a> {
     reading: &'s mut Reading<'r, 'a>,
     left: usize,
     count: usize,
-    /// For how many there is room before they are read.
+    /// Number of items for which memory is reserved before they are read.
     room: usize,
-    /// The value of an entry comes next, and its key has been read.
+    /// True if the key of an entry was read, and its value comes next.
     has_value: bool,
 }
 
@@ -470,20 +472,20 @@ impl<'s, 'r, 'a> ReadItems<'s, 'r, 'a> {
         AnyReader { reading: self.reading }
     }
 
-    /// Goes to the next item, if there is one.
+    /// Moves to the next item, if there is one.
     #[inline(always)]
     fn next(&mut self) -> Result<bool, SerdeError> {
         self.reading.resume()?;
         if std::mem::take(&mut self.has_value) {
             self.reading.skip()?;
         }
-        let is_there = self.left > 0;
-        self.left -= usize::from(is_there);
-        self.count += usize::from(is_there);
-        Ok(is_there)
+        let has_next = self.left > 0;
+        self.left -= usize::from(has_next);
+        self.count += usize::from(has_next);
+        Ok(has_next)
     }
 
-    /// Checks that there are no more.
+    /// Checks that no items are left.
     #[inline]
     fn end(&mut self, place: &str) -> Result<(), SerdeError> {
         if self.left == 0 { self.next().map(drop) } else { Err(self.too_many(place)) }
@@ -516,7 +518,7 @@ impl<'a> SeqAccess<'a> for &mut ReadItems<'_, '_, 'a> {
     }
 }
 
-/// The entries of a map, or the fields of a struct by their names.
+/// Reads the entries of a map, or the fields of a struct by their names.
 struct ReadEntries<'s, 'r, 'a> {
     items: ReadItems<'s, 'r, 'a>,
     is_struct: bool,
@@ -580,12 +582,12 @@ impl Any {
     }
 }
 
-/// A variant, whose content comes next if it has some.
+/// Reads a variant, whose content comes next if there is any.
 struct Variant<'s, 'r, 'a> {
     reading: &'s mut Reading<'r, 'a>,
     variant: &'a str,
     has_content: bool,
-    /// Whether nobody has read the content.
+    /// True if the content is not read yet.
     is_left: &'s mut bool,
 }
 

@@ -7,10 +7,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 use crate::Persist;
 
-/// A value that derives `Persist`, in a document of serde.
+/// Wraps a value that derives `Persist`, for a document of serde.
 ///
-/// It stands there as the bytes of a whole save, with schema and checksums, so that it loads after its type has changed.
-/// Formats for people, such as JSON, get them as text: two hexadecimal digits for each byte.
+/// The document holds the bytes of a whole save, with schema and checksums, so that the value loads after its type has
+/// changed. Formats for people, such as JSON, hold them as text: two hexadecimal digits for each byte.
 ///
 /// ```
 /// use persist::Persist;
@@ -62,7 +62,7 @@ impl<T: Persist> Serialize for Saved<T> {
     }
 }
 
-/// Bytes in two hexadecimal digits each.
+/// Shows bytes as two hexadecimal digits each.
 struct Digits<'b>(&'b [u8]);
 
 impl fmt::Display for Digits<'_> {
@@ -71,7 +71,7 @@ impl fmt::Display for Digits<'_> {
     }
 }
 
-/// The bytes of such digits; `None` if they are none.
+/// Parses such digits; `None` if the text is not that.
 fn bytes_of(digits: &str) -> Option<Vec<u8>> {
     let (pairs, []) = digits.as_bytes().as_chunks::<2>() else { return None };
     let digit =

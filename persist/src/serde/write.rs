@@ -1,4 +1,4 @@
-//! What serde says of a value, as the bytes of an [`Any`](super::any::Any), without one in memory.
+//! Serializes a value to the bytes of an [`Any`](super::any::Any), without one in memory.
 
 use serde::Serialize;
 use serde::ser::{
@@ -13,24 +13,24 @@ use crate::codec::{compact, count};
 
 type Written = Result<(), SerdeError>;
 
-/// What has been written so far, and not passed on.
+/// The bytes that are written but not passed on yet.
 pub(super) struct AnyBytes<'b> {
     bytes: Vec<u8>,
     /// Takes bytes that no longer change; false if they were refused.
     pass_on: &'b mut dyn FnMut(&[u8]) -> bool,
-    /// How often it has.
+    /// Number of calls of `pass_on`.
     passed: u64,
-    /// How many open lists, maps and structs may still get another number of items.
+    /// Number of open lists, maps and structs whose number of items may still change.
     unsettled: usize,
-    /// Bytes of the longest text.
+    /// Length of the longest text, in bytes.
     longest_text: usize,
 }
 
-/// Bytes from which on those that no longer change are passed on. More would leave the nearest cache before they are
-/// copied, and take as much memory as the save.
+/// Number of bytes from which on final bytes are passed on. More bytes would leave the first-level cache before they
+/// are copied, and take as much memory as the save.
 const CHUNK: usize = 16 << 10;
 
-/// Bytes of a text or name that is copied in a fixed number of steps.
+/// Length of a text or name that is copied in a fixed number of steps.
 const SHORT_TEXT: usize = 32;
 
 impl<'b> AnyBytes<'b> {
@@ -38,7 +38,7 @@ impl<'b> AnyBytes<'b> {
         Self { bytes: Vec::new(), pass_on, passed: 0, unsettled: 0, longest_text: 0 }
     }
 
-    /// Passes on the rest; returns the bytes of the longest text.
+    /// Passes on the remaining bytes, and returns the length of the longest text.
     pub(super) fn finish(mut self) -> Result<usize, SerdeError> {
         self.pass()?;
         Ok(self.longest_text)
@@ -47,14 +47,14 @@ impl<'b> AnyBytes<'b> {
     #[cold]
     fn pass(&mut self) -> Written {
         self.passed += 1;
-        let is_taken = (self.pass_on)(&self.bytes);
+        let is_accepted = (self.pass_on)(&self.bytes);
         self.bytes.clear();
-        // The reason is with who takes them.
-        if is_taken { Ok(()) } else { Err(SerdeError::custom("the bytes were refused")) }
+        // The receiver of the bytes knows the reason.
+        if is_accepted { Ok(()) } else { Err(SerdeError::custom("the bytes were refused")) }
     }
 
-    /// Appends what a function writes to the front of `N` bytes, whose length it returns. Copies of fixed lengths are no
-    /// calls.
+    /// Appends the bytes that a function writes to the front of `N` bytes; it returns their number. Copies of fixed
+    /// lengths need no call.
     #[inline(always)]
     fn put<const N: usize>(&mut self, write: impl FnOnce(&mut [u8; N]) -> usize) {
         let start = self.bytes.len();
@@ -63,7 +63,7 @@ impl<'b> AnyBytes<'b> {
         self.bytes.truncate(start + len);
     }
 
-    /// A tag and a count.
+    /// Appends a tag and a count.
     #[inline(always)]
     fn tagged(&mut self, tag: u8, count: u64) {
         self.put::<10>(|to| {
@@ -72,7 +72,7 @@ impl<'b> AnyBytes<'b> {
         });
     }
 
-    /// A text or a name.
+    /// Appends a text or a name.
     #[inline(always)]
     fn text(&mut self, text: &str) {
         match u8::try_from(text.len()) {
@@ -100,7 +100,7 @@ impl<'b> AnyBytes<'b> {
 }
 
 #[cold]
-fn too_deep() -> SerdeError {
+fn depth_exceeded() -> SerdeError {
     SerdeError::custom("the value is nested deeper than `Limits::depth`; raise it")
 }
 
@@ -115,12 +115,12 @@ impl<'o, 'b> AnyWriter<'o, 'b> {
         Self { out, depth }
     }
 
-    /// One level further in.
+    /// Returns a writer one level of nesting further in.
     #[inline(always)]
     fn inner(&mut self) -> Result<AnyWriter<'_, 'b>, SerdeError> {
         match self.depth.checked_sub(1) {
             Some(depth) => Ok(AnyWriter { out: self.out, depth }),
-            None => Err(too_deep()),
+            None => Err(depth_exceeded()),
         }
     }
 
@@ -129,7 +129,7 @@ impl<'o, 'b> AnyWriter<'o, 'b> {
         self.out.bytes.push(tag);
     }
 
-    /// A tag, and the bytes of a number.
+    /// Appends a tag and the bytes of a number.
     #[inline(always)]
     fn number<const N: usize>(mut self, tag: u8, bytes: [u8; N]) -> Written {
         self.tag(tag);
@@ -137,7 +137,7 @@ impl<'o, 'b> AnyWriter<'o, 'b> {
         Ok(())
     }
 
-    /// An integer in the variant that holds it.
+    /// Appends an integer in the variant that holds it.
     fn integer(self, number: i128) -> Written {
         match (u64::try_from(number), i64::try_from(number)) {
             (Ok(number), _) => self.serialize_u64(number),
@@ -152,7 +152,7 @@ impl<'o, 'b> AnyWriter<'o, 'b> {
         self.out.text(variant);
     }
 
-    /// Begins a list, map or struct. What serde says of its length is a guess, and may be none.
+    /// Begins a list, map or struct. The length that serde gives is a guess, and may be missing.
     #[inline]
     fn many(
         mut self,
@@ -384,19 +384,19 @@ impl<'o, 'b> Serializer for AnyWriter<'o, 'b> {
     }
 }
 
-/// Items, entries or fields, one after the other.
+/// Writes items, entries or fields, one after the other.
 pub(super) struct ManyWriter<'o, 'b> {
     writer: AnyWriter<'o, 'b>,
-    /// Where their number is, and where they begin.
+    /// Positions of the number of items, and of the first item.
     start: usize,
     begin: usize,
-    /// How many there are to be, and how many there are.
+    /// Expected and actual number of items.
     guess: usize,
     items: usize,
-    /// True if the type knows how many there are to be: then they need not stay until the last one is there. Of the
-    /// fields of a struct written by hand, the number is often wrong.
+    /// True if the type knows the number of items, so that they can be passed on before the last one is written. For
+    /// structs with a hand-written `Serialize`, the number of fields is often wrong.
     is_counted: bool,
-    /// How often bytes had been passed on before.
+    /// Number of calls of `pass_on` before the first item.
     passed: u64,
 }
 
@@ -424,7 +424,7 @@ impl ManyWriter<'_, '_> {
         if self.items == self.guess { Ok(()) } else { self.correct() }
     }
 
-    /// Writes how many there were, in place of the guess.
+    /// Replaces the expected number of items by the actual one.
     #[cold]
     fn correct(self) -> Written {
         let Self { writer, start, begin, guess, items, passed, .. } = self;
@@ -489,7 +489,7 @@ macro_rules! fields {
 
 fields! { SerializeStruct, SerializeStructVariant }
 
-/// The entries of a map.
+/// Writes the entries of a map.
 pub(super) struct MapWriter<'o, 'b> {
     entries: ManyWriter<'o, 'b>,
     has_key: bool,

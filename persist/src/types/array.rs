@@ -9,12 +9,12 @@ use crate::codec::{
 use crate::reflect::{Kind, TypeCode};
 use crate::{Error, ErrorKind, Result};
 
-/// Makes an array in a box, without a copy on the stack.
+/// Creates an array in a box, without a copy on the stack.
 pub(super) fn collect<T, E, const N: usize>(
     items: impl Iterator<Item = Result<T, E>>,
     missing: fn() -> E,
 ) -> Result<Box<[T; N]>, E> {
-    // With room for all, of which none is left: then the list becomes the array where it lies.
+    // The list has exactly the capacity that it needs, so the array takes over its memory.
     let mut list = Vec::with_capacity(N);
     for item in items {
         list.push(item?);
@@ -58,7 +58,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
         }
         let items: [Option<T>; N] = std::array::from_fn(|_| T::persist_empty(prototypes).ok());
         match items.iter().position(Option::is_none) {
-            // The same once more, for the reason.
+            // Called once more for the reason.
             Some(_) => Err(T::persist_empty(prototypes).err().unwrap_or_else(incomplete)),
             None => Ok(items.map(|item| item.unwrap_or_else(|| unreachable!("all are there")))),
         }
@@ -102,7 +102,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
         if Inline::<T>::FIXED {
             return checked(head).map_err(|_| bad_part::<T>(head, input));
         }
-        // The elements are whole or the list is not returned.
+        // `__decode_list` returns `N` elements or an error.
         T::__decode_list(N, input)?.try_into().map_err(|_| Fail::Count)
     }
 

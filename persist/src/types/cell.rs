@@ -1,4 +1,4 @@
-//! Cells, stored as what they hold.
+//! Cells and locks, stored as their content.
 
 use std::any::Any;
 use std::cell::{Cell, OnceCell, RefCell};
@@ -78,7 +78,7 @@ impl<T: Persist + Copy> Persist for Cell<T> {
         if T::__LEAF {
             return Ok(());
         }
-        // A hook may change it; what can be copied holds no references.
+        // A hook may change the value. A `Copy` value holds no references.
         let mut value = self.get();
         value.__visit(visitor)?;
         self.set(value);
@@ -106,12 +106,12 @@ impl<T: Persist + Copy> OpenCell for Cell<T> {
         Ok(())
     }
 
-    fn look(&self, _: Duration, look: &mut dyn FnMut(&dyn Any)) {
-        look(&self.get());
+    fn inspect(&self, _: Duration, inspect: &mut dyn FnMut(&dyn Any)) {
+        inspect(&self.get());
     }
 }
 
-/// The items of a lock or `RefCell`, whose content can be out of reach.
+/// Expands to the impls of a lock or `RefCell`, whose content may be borrowed or locked.
 macro_rules! guarded {
     ($($cell:ident, $get_mut:expr;)*) => {$(
         impl<T: Persist> Persist for $cell<T> {
@@ -176,11 +176,11 @@ macro_rules! guarded {
                     return Ok(());
                 }
                 if visitor.phase() == Phase::Validate {
-                    // It only reads, so that the program may read meanwhile.
+                    // `validate` only reads, so the program may read at the same time.
                     return self.open(visitor.limits().lock_wait)?.__visit_shared(visitor);
                 }
                 if visitor.phase() == Phase::Dismantle {
-                    // Nobody will look at what a hook that panicked has left.
+                    // After this, nobody inspects the state that a panicked hook has left.
                     LockCell::clear(self);
                 }
                 let mut value = self.open_mut(visitor.limits().lock_wait)?;
@@ -189,8 +189,7 @@ macro_rules! guarded {
                 }
                 let empty = visitor.prototypes().object()?;
                 let old = std::mem::replace(&mut *value, empty);
-                // Dropped when this cell is no longer borrowed: a `Drop` of the
-                // program's may look at it.
+                // Dropped after the borrow of this cell ends, because a `Drop` of the program may access the cell.
                 drop(value);
                 drop(old);
                 Ok(())
@@ -217,9 +216,9 @@ macro_rules! guarded {
                 }
             }
 
-            fn look(&self, wait: Duration, look: &mut dyn FnMut(&dyn Any)) {
+            fn inspect(&self, wait: Duration, inspect: &mut dyn FnMut(&dyn Any)) {
                 if let Ok(value) = self.open(wait) {
-                    look(&*value);
+                    inspect(&*value);
                 }
             }
         }
@@ -232,10 +231,10 @@ guarded! {
     RwLock, |cell| cell.get_mut().unwrap_or_else(PoisonError::into_inner);
 }
 
-/// Cells that can be set once, stored as an `Option`.
+/// Expands to the impls of cells that can be set once, stored as an `Option`.
 ///
-/// Where only `&` reaches such a cell, its content is set aside before it is
-/// shared and set when its references have been connected.
+/// If only `&` reaches such a cell, its content is set aside before the cell is shared. It is put back after its
+/// references are connected.
 macro_rules! once {
     ($($cell:ident)*) => {$(
         impl<T: Persist> Persist for $cell<T> {
@@ -304,7 +303,7 @@ macro_rules! once {
                 }
                 if visitor.phase() == Phase::Connect {
                     let value = self.take().map(|value| Box::new(value) as Box<dyn Any>);
-                    visitor.put_aside(value);
+                    visitor.defer(value);
                 }
                 Ok(())
             }
@@ -314,21 +313,21 @@ macro_rules! once {
                     return Ok(());
                 }
                 let value = match visitor.phase() {
-                    Phase::Connect => match visitor.take_back::<T>() {
+                    Phase::Connect => match visitor.next_deferred::<T>() {
                         Some(value) => visitor.finish_once(value, T::__visit)?,
                         None => {
-                            visitor.put_aside(None);
+                            visitor.defer(None);
                             None
                         }
                     },
-                    Phase::Seal => visitor.take_back(),
-                    // Its hooks ran before it was set.
+                    Phase::Seal => visitor.next_deferred(),
+                    // Its hooks ran before the cell was set.
                     Phase::AfterLoad => None,
                     _ => return self.get().map_or(Ok(()), |value| value.__visit_shared(visitor)),
                 };
                 if let Some(value) = value {
-                    // It is empty: it was emptied before anybody could see it. A hook that
-                    // set it meanwhile has the last word.
+                    // The cell is empty, because it was emptied before it was shared. If a hook has set it since, the
+                    // hook's value stays.
                     let _ = self.set(value);
                 }
                 Ok(())

@@ -1,4 +1,4 @@
-//! Handles: keys of the program's arenas, which a load may give new ids.
+//! Handles: keys of the program's arenas, to which a load may give new ids.
 
 use std::any::TypeId;
 use std::cmp::Ordering;
@@ -11,13 +11,11 @@ use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Remappe
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
-/// Something whose objects the program keeps together and names by keys: a
-/// slot map, a table of generations, the entities of a world.
+/// A collection of the program whose objects have keys: a slot map, a table of generations, the entities of a world.
 ///
-/// The program implements it on a marker type of its own, so that keys of other
-/// crates serve too; fields are [`Handle`]s into it. Two lines for most keys:
-/// `key.data().as_ffi()` and `KeyData::from_ffi(bits).into()` of slotmap,
-/// `entity.to_bits().get()` and `Entity::from_bits(bits)` of hecs.
+/// The program implements this trait on a marker type of its own, so that it can use keys of other crates. Fields are
+/// [`Handle`]s into the arena. Most keys need two lines: `key.data().as_ffi()` and `KeyData::from_ffi(bits).into()` for
+/// slotmap, `entity.to_bits().get()` and `Entity::from_bits(bits)` for hecs.
 ///
 /// # Example
 ///
@@ -100,36 +98,34 @@ use crate::{Error, ErrorKind, Result};
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// A key type with a null key of its own, such as slotmap's, has it as `None` of `from_bits`,
-/// and fields that lead nowhere as [`Handle::null`]: a null key in `Handle::new` would be live, and a remap would
-/// look for its object.
+/// Some key types, such as slotmap's, have a null key of their own. For such a key, return `None` from `from_bits`, and
+/// use [`Handle::null`] in fields that lead nowhere. A null key in `Handle::new` would be a live handle, and a remap
+/// would search for its object.
 pub trait Arena: 'static {
-    /// What names an object.
+    /// The key of an object.
     type Key: Copy + Eq + 'static;
 
     /// Name of the arena in saves, different for each arena of the program.
     const NAME: &'static str;
 
-    /// The key as a number; different keys have different ones.
+    /// Converts a key to a number; different keys give different numbers.
     fn to_bits(key: Self::Key) -> u64;
 
-    /// The key that has this number; `None` if no key has.
+    /// Converts a number back to its key; returns `None` if no key has this number.
     fn from_bits(bits: u64) -> Option<Self::Key>;
 }
 
-/// A key of an [`Arena`], as a field that is saved and loaded.
+/// Holds a key of an [`Arena`], as a field that is saved and loaded.
 ///
-/// It is live and has a key; or null; or dead: it had a key once, to which the
-/// [`Remap`](crate::types::Remap) of a load found no object. A dead handle keeps the
-/// number of its old key for the program to look at, but never gives a key, and stays dead
-/// through other saves and loads.
+/// A handle is live, null or dead. A live handle has a key. A dead handle had a key once, for which the
+/// [`Remap`](crate::types::Remap) of a load found no object. It keeps the number of its old key, for the program to
+/// inspect, but never returns a key, and stays dead through other saves and loads.
 ///
-/// Handles are compared by state and number, a live one never equals a dead one;
-/// so they may be keys of maps and elements of sets.
+/// Handles are compared by state and number, and a live handle never equals a dead one. So they may be keys of maps and
+/// elements of sets.
 ///
-/// A load without a `Remap` leaves every handle as it was saved. The
-/// [`default`](crate::Persist) of a field that the save does not have is taken for a part of the
-/// save, and a live handle in it is remapped too.
+/// A load without a `Remap` leaves every handle as it was saved. If the save lacks a field, the field's
+/// [`default`](crate::Persist) counts as part of the save, and a live handle in it is remapped too.
 ///
 /// # Example
 ///
@@ -153,7 +149,7 @@ pub trait Arena: 'static {
 pub struct Handle<A: Arena> {
     state: HandleState,
     bits: u64,
-    /// Holds no arena: it is `Send` and `Sync` whatever that is.
+    /// No arena is held, so a handle is `Send` and `Sync` for any arena type.
     arena: PhantomData<fn() -> A>,
 }
 
@@ -169,50 +165,49 @@ impl<A: Arena> Handle<A> {
         Self { state, bits, arena: PhantomData }
     }
 
-    /// A live handle.
+    /// Creates a live handle.
     #[must_use]
     pub fn new(key: A::Key) -> Self {
         Self::of(HandleState::Live, A::to_bits(key))
     }
 
-    /// A handle that leads nowhere.
+    /// Creates a handle that leads nowhere.
     #[must_use]
     pub fn null() -> Self {
         Self::of(HandleState::Null, 0)
     }
 
-    /// The key; `None` if the handle is null or dead.
+    /// Returns the key; `None` if the handle is null or dead.
     #[must_use]
     pub fn key(&self) -> Option<A::Key> {
         if self.is_live() { A::from_bits(self.bits) } else { None }
     }
 
-    /// True if it has a key. Whether the arena still has an object of that key, the
-    /// arena knows.
+    /// True if the handle has a key. Only the arena knows whether it still has an object of that key.
     #[must_use]
     pub fn is_live(&self) -> bool {
         self.state == HandleState::Live
     }
 
-    /// True if it never had a key, or a load took it away.
+    /// True if the handle never had a key, or a load cleared it.
     #[must_use]
     pub fn is_null(&self) -> bool {
         self.state == HandleState::Null
     }
 
-    /// True if a load found no object for it.
+    /// True if a load found no object for the handle.
     #[must_use]
     pub fn is_dead(&self) -> bool {
         self.state == HandleState::Dead
     }
 
-    /// The number of the key that a dead handle had; `None` if it is not dead.
+    /// Returns the number of the key that a dead handle had; `None` if it is not dead.
     #[must_use]
     pub fn dead_bits(&self) -> Option<u64> {
         self.is_dead().then_some(self.bits)
     }
 
-    /// A handle that was saved live, as the load around it will have it.
+    /// Decodes a handle that was saved live, in the state that the load gives it.
     fn load(bits: u64, input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let links = input.links();
         let found = check::<A>(bits, "holds").and_then(|()| links.handle(TypeId::of::<A>(), bits));
@@ -233,7 +228,7 @@ impl<A: Arena> Handle<A> {
     }
 }
 
-/// Equal keys must have equal bits, or their handles would differ.
+/// Checks that the bits belong to a key. Equal keys must have equal bits, or their handles would differ.
 fn check<A: Arena>(bits: u64, verb: &str) -> Result<()> {
     match A::from_bits(bits).map(A::to_bits) {
         Some(same) if same == bits => Ok(()),
@@ -241,7 +236,7 @@ fn check<A: Arena>(bits: u64, verb: &str) -> Result<()> {
     }
 }
 
-/// By these words a lock knows the error from others.
+/// The words by which a lock recognizes this error.
 pub(crate) const BITS_OF_NO_KEY: &str = "are the bits of no key";
 
 #[cold]
@@ -254,7 +249,7 @@ fn no_key(arena: &str, bits: u64, verb: &str) -> Error {
 
 #[diagnostic::do_not_recommend]
 impl<A: Arena> Persist for Handle<A> {
-    // All is head, but it is not `FIXED`: the load around it has the last word.
+    // The value is all head, but it is not `FIXED`, because the load decides about its final state.
     const __HEAD: usize = 9;
     const __MIN: usize = 9;
     const __LEAF: bool = true;
@@ -299,7 +294,7 @@ impl<A: Arena> Pointee for Handle<A> {
     type As = Self;
 }
 
-// By hand, since a derive would ask all of it of the arena.
+// Implemented by hand, since a derive would require each trait of the arena.
 
 impl<A: Arena> Clone for Handle<A> {
     fn clone(&self) -> Self {
@@ -309,7 +304,7 @@ impl<A: Arena> Clone for Handle<A> {
 
 impl<A: Arena> Copy for Handle<A> {}
 
-/// Null.
+/// Returns a null handle.
 impl<A: Arena> Default for Handle<A> {
     fn default() -> Self {
         Self::null()
@@ -330,7 +325,7 @@ impl<A: Arena> Hash for Handle<A> {
     }
 }
 
-/// Null first, then live ones, then dead ones, each by their numbers.
+/// Orders null handles first, then live ones, then dead ones, each by their numbers.
 impl<A: Arena> Ord for Handle<A> {
     fn cmp(&self, other: &Self) -> Ordering {
         (self.state, self.bits).cmp(&(other.state, other.bits))

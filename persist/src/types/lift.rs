@@ -1,6 +1,7 @@
-//! Containers as adapters: how a container is stored whose parts are stored through adapters of their own.
+//! Containers as adapters: they store their parts by adapters of their own.
 //!
-//! Kind and bytes are those of the same container of what is stored: a `Vec<Option<m>>` is a `Vec<Option<m::Stored>>`.
+//! Kind and bytes are those of the same container of the stored parts: a `Vec<Option<m>>` is stored as a
+//! `Vec<Option<m::Stored>>`.
 
 use std::collections::{
     BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDeque, btree_map, hash_map,
@@ -9,7 +10,7 @@ use std::hash::{BuildHasher, Hash};
 
 use super::array::collect;
 use crate::ErrorKind;
-use crate::codec::with::{Adapter, Lift, twice};
+use crate::codec::with::{Adapter, Lift, clash};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, KeyLinks, Stop, TypeSet, count, is_bulky, unboxed,
 };
@@ -37,7 +38,7 @@ lifts! {
     [K, V, S, A, B, C] HashMap<K, V, S> as HashMap<A, B, C>: 1 V;
 }
 
-/// The items that tell what a container of these parts is.
+/// Expands to the items that describe a container of these parts.
 macro_rules! described {
     ($kind:expr, $name:literal; $($part:ident: $adapter:ident),+) => {
         fn kind() -> Kind {
@@ -125,22 +126,22 @@ impl<T: 'static, A: Adapter<T>> Adapter<Box<T>> for Box<A> {
 /// Writes a count and the elements, each by `element`.
 fn encode_counted<T, I>(
     items: impl ExactSizeIterator<Item = I>,
-    least: usize,
+    min: usize,
     out: &mut Encoder<'_>,
     element: impl Fn(I, &mut Encoder<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
     let mut items = items;
     let count = items.len();
     count::encode(count as u64, out)?;
-    out.count_elements::<T>(count, least);
-    out.filled(count, least, |out| {
-        out.nested_in::<T>(|out| out.apart(|out| items.try_for_each(|item| element(item, out))))
+    out.count_elements::<T>(count, min);
+    out.filled(count, min, |out| {
+        out.nested_in::<T>(|out| out.fork(|out| items.try_for_each(|item| element(item, out))))
     })
 }
 
-/// Reads a count, and calls `element` for each; before that `reserve` for them all.
+/// Reads a count, calls `reserve` for all elements, and then `element` for each.
 fn decode_counted<T, L>(
-    least: usize,
+    min: usize,
     skips: bool,
     input: &mut Decoder<'_>,
     reserve: impl FnOnce(usize) -> Result<L, Fail>,
@@ -148,7 +149,7 @@ fn decode_counted<T, L>(
 ) -> Result<L, Fail> {
     let field = if skips { input.take_skipping() } else { None };
     let head = input.take(1)?[0];
-    let count = input.elements_with::<T>(head, least)?;
+    let count = input.elements_with::<T>(head, min)?;
     let mut items = reserve(count)?;
     input.nested_in::<T, _>(|input| {
         (0..count).try_for_each(|at| {
@@ -165,13 +166,13 @@ fn decode_counted<T, L>(
     Ok(items)
 }
 
-/// Reads elements into a `Vec`, over those that it has.
+/// Reads elements into a `Vec`, over its existing elements.
 fn decode_list<T: 'static, A: Adapter<T>>(
     list: &mut Vec<T>,
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
     let reserve = |count: usize| {
-        // An element that is skipped has no place in it.
+        // A skipped element has no place in the list.
         list.truncate(if A::SKIPS { 0 } else { count });
         list.try_reserve_exact(count - list.len()).map_err(|_| Fail::Limit)?;
         Ok(list)
@@ -188,7 +189,7 @@ fn decode_list<T: 'static, A: Adapter<T>>(
     .map(drop)
 }
 
-/// Lists: how a list becomes a `Vec` and a `Vec` the list.
+/// Expands to the adapters of lists, which are converted from and to a `Vec`.
 macro_rules! lists {
     ($($list:ident $name:literal;)*) => {$(
         impl<T: 'static, A: Adapter<T>> Adapter<$list<T>> for $list<A> {
@@ -216,14 +217,14 @@ macro_rules! lists {
     )*};
 }
 
-// To collect a `Vec` or `VecDeque` from the iterator of a `Vec` takes its memory over.
+// Collecting a `Vec` or `VecDeque` from the iterator of a `Vec` reuses its memory.
 lists! {
     Vec "Vec<{}>";
     VecDeque "VecDeque<{}>";
     LinkedList "LinkedList<{}>";
 }
 
-/// `[m]` in a lift: an array of any length.
+/// Stores an array of any length: `[m]` in the attribute `with`.
 pub struct Items<A>(std::marker::PhantomData<A>);
 
 impl<T, A, const N: usize> Lift<[T; N], 0> for Items<A> {
@@ -346,7 +347,7 @@ tuples! {
 /// Writes entries in ascending order of their encoded keys, so that equal maps have equal bytes whatever their hasher.
 fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
     entries: impl ExactSizeIterator<Item = (&'k K, V)>,
-    least: usize,
+    min: usize,
     out: &mut Encoder<'_>,
     value: impl Fn(V, &mut Encoder<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
@@ -374,7 +375,7 @@ fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
     if !links.hold_unknown {
         out.add_empty(links.empty_elements());
     }
-    encode_counted::<T, _>(encoded.into_iter(), least, out, |(bytes, key, entry), out| {
+    encode_counted::<T, _>(encoded.into_iter(), min, out, |(bytes, key, entry), out| {
         match links.hold_unknown {
             true => A::encode(key, out)?,
             false => out.bytes(&keys[bytes])?,
@@ -383,7 +384,7 @@ fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
     })
 }
 
-/// Reads entries, which `insert` puts into the map; it is false for a key that is there.
+/// Reads entries, which `insert` puts into the map. It returns false for a duplicate key.
 fn decode_entries<K: 'static, V: 'static, A: Adapter<K>, B: Adapter<V>, M>(
     input: &mut Decoder<'_>,
     reserve: impl FnOnce(usize) -> Result<M, Fail>,
@@ -397,12 +398,12 @@ fn decode_entries<K: 'static, V: 'static, A: Adapter<K>, B: Adapter<V>, M>(
         |map, at, input| {
             let key = A::decode(input)?;
             let value = B::decode(input)?;
-            if insert(map, key, value) { Ok(()) } else { Err(twice(A::module(), "key", at, input)) }
+            if insert(map, key, value) { Ok(()) } else { Err(clash(A::module(), "key", at, input)) }
         },
     )
 }
 
-/// Reads elements, which `insert` puts into the set; it is false for one that is there.
+/// Reads elements, which `insert` puts into the set. It returns false for a duplicate.
 fn decode_elements<T: 'static, A: Adapter<T>, M>(
     input: &mut Decoder<'_>,
     reserve: impl FnOnce(usize) -> Result<M, Fail>,
@@ -410,11 +411,11 @@ fn decode_elements<T: 'static, A: Adapter<T>, M>(
 ) -> Result<M, Fail> {
     decode_counted::<T, _>(A::MIN, A::SKIPS, input, reserve, |set, at, input| {
         let item = A::decode(input)?;
-        if insert(set, item) { Ok(()) } else { Err(twice(A::module(), "element", at, input)) }
+        if insert(set, item) { Ok(()) } else { Err(clash(A::module(), "element", at, input)) }
     })
 }
 
-/// The hasher of the adapter means nothing, so that `with = "HashMap<_, m>"` fits maps of any.
+/// The hasher of the adapter is ignored, so that `with = "HashMap<_, m>"` fits maps with any hasher.
 impl<K, V, S, A, B, C> Adapter<HashMap<K, V, S>> for HashMap<A, B, C>
 where
     K: Eq + Hash + 'static,
@@ -450,7 +451,7 @@ where
     }
 }
 
-/// In the order of the map, whatever its keys are stored as.
+/// Stored in the order of the map, whatever its keys are stored as.
 impl<K: Ord + 'static, V: 'static, A: Adapter<K>, B: Adapter<V>> Adapter<BTreeMap<K, V>>
     for BTreeMap<A, B>
 {
@@ -506,7 +507,7 @@ where
     }
 }
 
-/// In the order of the set, whatever its elements are stored as.
+/// Stored in the order of the set, whatever its elements are stored as.
 impl<T: Ord + 'static, A: Adapter<T>> Adapter<BTreeSet<T>> for BTreeSet<A> {
     const MIN: usize = 1;
 

@@ -28,23 +28,24 @@ pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
     types.unvisited("the key of a map", K::persist_kind, K::persist_name);
 }
 
-/// What an entry takes at least, as an element of a list.
+/// The type of an entry, by whose size entries are counted.
 pub(super) type MapEntry<K, V> = (K, V);
 
-/// The fewest bytes of an entry.
-pub(super) const fn least<C: Adapter<K> + Adapter<V>, K: 'static, V: 'static>() -> usize {
+/// Returns the fewest bytes of an entry.
+pub(super) const fn min_size<C: Adapter<K> + Adapter<V>, K: 'static, V: 'static>() -> usize {
     <C as Adapter<K>>::MIN + <C as Adapter<V>>::MIN
 }
 
-// What follows does not depend on the types, and is compiled once.
+// The following functions do not depend on the types, and are compiled once.
 
-/// Puts the references of entries, which lie in `ranges`, into the order of their keys.
+/// Reorders the references of entries, which lie in `ranges`, by the keys of the entries.
 fn reorder(links: &mut dyn LoadLinks, start: usize, ranges: &[Range<usize>], order: &[usize]) {
     let ranges: Vec<_> = order.iter().map(|entry| ranges[*entry].clone()).collect();
     links.reorder(start, &ranges);
 }
 
-/// Puts references into the order of the encoded keys of their entries; of each entry, `places` says where both lie.
+/// Reorders references by the encoded keys of their entries. For each entry, `places` holds the range of its key and of
+/// its references.
 fn reorder_by_keys(
     links: &mut dyn LoadLinks,
     start: usize,
@@ -59,9 +60,9 @@ fn reorder_by_keys(
     }
 }
 
-/// The items of a hashed map, of the standard library or of another crate.
+/// Expands to the items of a hashed map, of the standard library or of another crate.
 ///
-/// It is stored in ascending order of the encoded keys, so that equal maps have equal bytes whatever their hasher.
+/// The map is stored in ascending order of the encoded keys, so that equal maps have equal bytes whatever their hasher.
 macro_rules! hashed_map_items {
     ($key:ident, $value:ident) => {
         fn __reach(types: &mut $crate::codec::TypeSet) {
@@ -101,7 +102,7 @@ macro_rules! hashed_map_items {
             hashed_map_items!(@decode Same, $key, $value, head, input)
         }
 
-        // In the order of the encoded keys, which is that on disk and does not depend on the hasher.
+        // A visit goes in the order of the encoded keys, which is the order on disk and does not depend on the hasher.
         fn __visit(&mut self, visitor: &mut Visitor<'_>) -> $crate::Result<()> {
             $crate::types::map::visit_hashed::<$key, $value>(self.iter_mut(), visitor)
         }
@@ -166,23 +167,23 @@ pub(super) fn visit_hashed_shared<'m, K: Persist, V: Persist>(
     visit_each_shared(Encoded::new::<Same>(entries, visitor.env())?.into_values(), visitor)
 }
 
-/// Writes what follows the head of a hashed map.
+/// Writes the entries of a hashed map, after its head.
 pub(super) fn encode_hashed<'m, C: Adapter<K> + Adapter<V>, K: Persist, V: Persist>(
     entries: impl ExactSizeIterator<Item = (&'m K, &'m V)>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     let count = entries.len();
     count::encode_tail(count as u64, out)?;
-    out.count_elements::<MapEntry<K, V>>(count, least::<C, K, V>());
+    out.count_elements::<MapEntry<K, V>>(count, min_size::<C, K, V>());
     let encoded = Encoded::new::<C>(entries, &out.env_inside::<MapEntry<K, V>>())
         .map_err(|error| out.refuse(error))?;
-    out.filled(count, least::<C, K, V>(), |out| {
+    out.filled(count, min_size::<C, K, V>(), |out| {
         encoded.write::<C, MapEntry<K, V>>(out, |value, out| C::encode(*value, out))
     })
 }
 
-/// Reads what follows the head of a hashed map, into one that `reserve` makes room in; `insert` is false for a key that
-/// is there already.
+/// Reads the entries of a hashed map, after its head. `reserve` makes room for them, and `insert` returns false for a
+/// duplicate key.
 pub(super) fn decode_hashed<C, K, V, M>(
     head: &[u8],
     input: &mut Decoder<'_>,
@@ -195,15 +196,15 @@ where
     V: Persist,
     M: Default,
 {
-    let count = input.elements_with::<MapEntry<K, V>>(head[0], least::<C, K, V>())?;
+    let count = input.elements_with::<MapEntry<K, V>>(head[0], min_size::<C, K, V>())?;
     let mut map = M::default();
     if !reserve(&mut map, count) {
         return Err(Fail::Limit);
     }
     let start = input.links().pending();
-    // The keys of entries with references, encoded again, and where those lie.
-    // The pass that connects goes by what the program would write now, which
-    // is not always what was stored: variants may have another order.
+    // The keys of entries with references, encoded again, and the ranges of those references. The connecting pass uses
+    // the bytes that the program would write now. These may differ from the stored bytes, for example if variants were
+    // reordered.
     let mut keys = Buffer::new();
     let mut places: Vec<(Range<usize>, Range<usize>)> = Vec::new();
     input.nested_in::<MapEntry<K, V>, _>(|input| {
@@ -226,7 +227,7 @@ where
     Ok(map)
 }
 
-/// Reads `count` entries; those that fail are skipped where the adapter says so.
+/// Reads `count` entries, and skips failed ones if the adapter allows it.
 #[inline(always)]
 fn each_entry<C: Adapter<K> + Adapter<V>, K: Persist, V: Persist>(
     count: usize,
@@ -246,8 +247,8 @@ fn each_entry<C: Adapter<K> + Adapter<V>, K: Persist, V: Persist>(
     Ok(())
 }
 
-/// Stored in the order of the map. Keys that differ only in what is not saved
-/// are not found when they are saved, but refused by the load.
+/// Stored in the order of the map. A save does not detect keys that differ only in fields that are not saved; the load
+/// refuses them.
 impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
     counted_items!(
         Kind::Map(K::persist_kind, V::persist_kind),
@@ -297,15 +298,15 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
     }
 }
 
-/// Writes what follows the head of a map, by its entries.
+/// Writes the entries of a map, after its head.
 pub(super) fn encode_entries<'v, C: Adapter<K> + Adapter<V>, K: Persist, V: Persist>(
     len: usize,
     entries: impl Iterator<Item = (impl Borrow<K>, &'v V)>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     count::encode_tail(len as u64, out)?;
-    out.count_elements::<MapEntry<K, V>>(len, least::<C, K, V>());
-    out.filled(len, least::<C, K, V>(), |out| {
+    out.count_elements::<MapEntry<K, V>>(len, min_size::<C, K, V>());
+    out.filled(len, min_size::<C, K, V>(), |out| {
         out.nested_in::<MapEntry<K, V>>(|out| {
             for (key, value) in entries {
                 C::encode(key.borrow(), out)?;
@@ -316,14 +317,14 @@ pub(super) fn encode_entries<'v, C: Adapter<K> + Adapter<V>, K: Persist, V: Pers
     })
 }
 
-/// Reads what follows the head of an ordered map.
+/// Reads the entries of an ordered map, after its head.
 fn decode_ordered<C: Adapter<K> + Adapter<V>, K: Persist + Ord, V: Persist>(
     head: &[u8],
     input: &mut Decoder<'_>,
 ) -> Result<BTreeMap<K, V>, Fail> {
     let mut map = BTreeMap::new();
     for (key, value) in decode_entries::<C, K, K, V>(head, input, |key| key)? {
-        // An `Ord` that contradicts itself may find it only now.
+        // An inconsistent `Ord` may show a duplicate only here.
         if map.insert(key, value).is_some() {
             return Err(Fail::Duplicate);
         }
@@ -331,16 +332,16 @@ fn decode_ordered<C: Adapter<K> + Adapter<V>, K: Persist + Ord, V: Persist>(
     Ok(map)
 }
 
-/// Reads the entries of a map, whose values will be visited in the order of what `place` makes of their keys.
+/// Reads the entries of a map, whose values will be visited in the order of the keys that `place` returns.
 pub(super) fn decode_entries<C: Adapter<K> + Adapter<V>, K: Persist, P: Ord, V: Persist>(
     head: &[u8],
     input: &mut Decoder<'_>,
     place: fn(K) -> P,
 ) -> Result<Vec<(P, V)>, Fail> {
-    let count = input.elements_with::<MapEntry<K, V>>(head[0], least::<C, K, V>())?;
+    let count = input.elements_with::<MapEntry<K, V>>(head[0], min_size::<C, K, V>())?;
     let start = input.links().pending();
     let mut entries: Vec<(P, V)> = Vec::new();
-    // Where the references of each entry lie.
+    // Ranges of the references of each entry.
     let mut ranges: Vec<Range<usize>> = Vec::new();
     let mut sorted = true;
     input.nested_in::<MapEntry<K, V>, _>(|input| {
@@ -357,14 +358,14 @@ pub(super) fn decode_entries<C: Adapter<K> + Adapter<V>, K: Persist, P: Ord, V: 
         })
     })?;
     if !sorted {
-        // Another program orders its keys in another way.
+        // The program that saved ordered its keys in another way.
         let order = in_order(entries.len(), &|a, b| entries[a].0.cmp(&entries[b].0));
         reorder(input.links(), start, &ranges, &order.ok_or(Fail::Duplicate)?);
     }
     Ok(entries)
 }
 
-/// The maps of type `M`.
+/// Accesses maps of type `M`.
 struct MapOf<M>(PhantomData<fn() -> M>);
 
 macro_rules! map_access {

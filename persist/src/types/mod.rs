@@ -1,7 +1,7 @@
-//! The standard library's types as persistent values, a family a file, handles, and types of other crates.
+//! Implements `Persist` for the standard library's types, one family in each file, for handles, and for types of other
+//! crates.
 //!
-//! What is stored alike has one kind, whatever its Rust type: a `VecDeque` can
-//! be loaded as a `Vec`, a `Cell<u8>` as a `u8`.
+//! Types that are stored alike share a kind: a `VecDeque` can be loaded as a `Vec`, and a `Cell<u8>` as a `u8`.
 
 mod array;
 mod atomic;
@@ -37,7 +37,7 @@ pub(crate) use remap::Renumber;
 pub(crate) use sequence::encode as encode_list;
 pub(crate) use text::{decode_bytes as decode_text_bytes, encode as encode_text};
 
-/// The items of types that have a head: a value whole is its head and its tail.
+/// Expands to the items of types that have a head: a whole value is its head and its tail.
 macro_rules! whole_items {
     () => {
         #[inline]
@@ -58,7 +58,8 @@ macro_rules! whole_items {
 }
 pub(crate) use whole_items;
 
-/// The items of a type whose parts may have a compact form: its kind, and how it is written and read then.
+/// Expands to the items of a type whose parts may have a compact form: its kind, and how it is written and read in that
+/// form.
 macro_rules! compact_items {
     ($compact:expr, $kind:expr; $this:ident, $out:ident => $encode:expr; $input:ident => $decode:expr) => {
         const __COMPACT: bool = $compact;
@@ -90,7 +91,7 @@ macro_rules! compact_items {
 }
 use compact_items;
 
-/// The items of a container that can skip elements which cannot be loaded, by the adapter for that.
+/// Expands to the items of a container that can skip elements which cannot be loaded, by the adapter for that.
 macro_rules! skipping_items {
     ($adapter:ty) => {
         const __SKIPS: bool = true;
@@ -104,9 +105,9 @@ macro_rules! skipping_items {
 }
 use skipping_items;
 
-/// The tables of a struct of the standard library, from the names and types of what is stored.
+/// Expands to the tables of a struct of the standard library, from the names and types of its stored fields.
 ///
-/// Times and ranges are classes, so that what has the bytes of a duration is not taken for one.
+/// Times and ranges are classes, so that another type with the same bytes is not loaded as a duration.
 macro_rules! struct_tables {
     ($name:literal [$($argument:ty)*] $($field:literal: $part:ty),+) => {
         const CLASS: &'static $crate::reflect::Class = &$crate::reflect::Class::new::<Self>(
@@ -130,8 +131,8 @@ macro_rules! struct_tables {
 }
 use struct_tables;
 
-/// The items that collections share: a count as their head. Their consts do not
-/// look at what is inside, so that a type may hold a collection of itself.
+/// Expands to the items that collections share: a count as their head. Their consts do not inspect the element type, so
+/// that a type may hold a collection of itself.
 macro_rules! counted_items {
     ($kind:expr, $name:literal, $($argument:expr),+) => {
         $crate::types::counted_items!($kind);

@@ -7,7 +7,7 @@ use crate::Result;
 use crate::codec::{Decoder, Fail, Persist, Prototypes};
 use crate::reflect::Kind;
 
-/// Types stored as the fixed-width value that the two functions make of them and back.
+/// Expands to the impls of types that two functions convert to a fixed-width value and back.
 macro_rules! stored_as {
     ($($ty:ident, $stored:ty, $prototype:expr, $to:expr, $from:expr;)*) => {$(
         #[diagnostic::do_not_recommend]

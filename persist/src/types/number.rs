@@ -12,7 +12,7 @@ use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, count, pod
 use crate::reflect::{Integer, Kind};
 use crate::{ErrorKind, Result};
 
-/// The items of a number type that do not differ.
+/// Expands to the items that all number types share.
 macro_rules! fixed_items {
     () => {
         $crate::types::number::fixed_items!(head, input => {
@@ -42,7 +42,7 @@ macro_rules! fixed_items {
 }
 pub(super) use fixed_items;
 
-/// The items of an integer that has a compact form: the count that it is, and which integer a count is.
+/// Expands to the items of an integer that has a compact form, from the functions that convert it to a count and back.
 macro_rules! count_items {
     ($kind:ident, $to:expr, $from:expr) => {
         const __COMPACT: bool = true;
@@ -129,7 +129,7 @@ numbers! {
     f32 F32; f64 F64;
 }
 
-/// A number that the type does not have: 0 of a `NonZeroU8`.
+/// Refuses a number that the type does not have, such as 0 for a `NonZeroU8`.
 #[cold]
 fn not_one(number: &dyn Display, ty: &str, stored: &str, input: &mut Decoder<'_>) -> Fail {
     input.refuse(error!(
@@ -138,7 +138,7 @@ fn not_one(number: &dyn Display, ty: &str, stored: &str, input: &mut Decoder<'_>
     ))
 }
 
-/// Types stored as the number that the two functions make of them and back.
+/// Expands to the impls of types that two functions convert to a number and back.
 macro_rules! stored_as_number {
     ($($ty:ty, $number:ident, $prototype:expr, $to:expr, $from:expr;)*) => {$(
         #[diagnostic::do_not_recommend]
@@ -218,8 +218,7 @@ non_zero! {
     NonZeroUsize usize  NonZeroIsize isize
 }
 
-// A `usize` has at most 64 bits, so the way to disk never fails; back, it is
-// checked, since the machine that loads may be a smaller one.
+// A `usize` has at most 64 bits, so storing one never fails. A load checks it, since the machine may be a smaller one.
 stored_as_number! {
     usize, u64, 0, |size| size as u64, |word| usize::try_from(word).ok();
     isize, i64, 0, |size| size as i64, |word| isize::try_from(word).ok();

@@ -8,7 +8,7 @@ use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Remappe
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
-/// The objects of a world, as that to which ids in saves lead.
+/// The arena of a world's objects, to which ids in saves lead.
 pub(crate) struct WorldObjects;
 
 impl Arena for WorldObjects {
@@ -25,7 +25,7 @@ impl Arena for WorldObjects {
     }
 }
 
-/// What a stored id is by now.
+/// The state of a stored id after the load.
 enum CurrentId {
     Live(ObjectId),
     Cleared,
@@ -65,8 +65,8 @@ fn no_id(bits: u64) -> Error {
     )
 }
 
-/// Stored as a [`Handle`](crate::Handle) is, so that ids can be told from numbers and be renewed. An id that
-/// loses its object to a remap is dead, and in an `Option` it is `None`.
+/// Stored like a [`Handle`](crate::Handle), so that ids differ from numbers and can be remapped. An id that loses its
+/// object to a remap is dead, and in an `Option` it is `None`.
 #[diagnostic::do_not_recommend]
 impl Persist for ObjectId {
     const __HEAD: usize = 9;

@@ -64,7 +64,7 @@ impl<T: Persist> Persist for Option<T> {
     fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
         match head[0] {
             0 => Ok(Box::new(None)),
-            // Only types of a pointer's size are nullable: no large one is read as absent.
+            // Only types of a pointer's size are nullable, so no large value becomes `None`.
             1 => input.boxed().map(|value| apart(|| Box::new(Some(*value)))),
             _ => Err(Fail::Value),
         }

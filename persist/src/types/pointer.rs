@@ -8,12 +8,12 @@ use std::time::Duration;
 use crate::codec::{
     ArcFamily, AsLengthy, Decoder, Encoder, Fail, Family, Lengthy, Linked, Persist, PointTo,
     Pointed, Pointee, Prototypes, RcFamily, ReferenceSlot, Referent, Stop, TypeSet, Unsized,
-    Visitor, count, give,
+    Visitor, count, put_shared,
 };
 use crate::reflect::{Holder, Kind, Pointer, Reference, TypeCode};
 use crate::{ErrorKind, Result};
 
-/// The kind of a pointer to a `P`.
+/// Returns the kind of a pointer to a `P`.
 fn kind<P: ?Sized + Pointee>(pointer: Pointer, weak: bool) -> Kind {
     let holder = Holder::new(pointer, P::CELL);
     Kind::Reference(Reference { holder, weak, target: P::As::target() })
@@ -23,7 +23,7 @@ fn name<P: ?Sized + Pointee>(pointer: Pointer, weak: bool) -> String {
     kind::<P>(pointer, weak).to_string()
 }
 
-/// Writes the id of the object at `address`, to which the pointer is a `P`.
+/// Writes the id of the object at `address`, the target of a pointer to a `P`.
 #[inline]
 fn encode_link<P: ?Sized + Pointee>(
     address: usize,
@@ -35,7 +35,7 @@ fn encode_link<P: ?Sized + Pointee>(
     count::encode(id, out)
 }
 
-/// A pointer of the target's type; the reference itself is set aside.
+/// Reads a pointer of the target's type; the reference itself is set aside.
 #[inline]
 fn decode_link<P: ?Sized + Pointee, F: Family>(
     weak: bool,
@@ -53,7 +53,7 @@ fn decode_link<P: ?Sized + Pointee, F: Family>(
     decode_other::<P, F>(id, weak, input)
 }
 
-/// A reference to a trait object, or one that leads nowhere or to something of another type.
+/// Resolves a reference to a trait object, a dangling one, or one to an object of another type.
 #[inline(never)]
 fn decode_other<P: ?Sized + Pointee, F: Family>(
     id: u64,
@@ -80,17 +80,17 @@ fn decode_other<P: ?Sized + Pointee, F: Family>(
     }
 }
 
-/// The object is there, but not where such a pointer leads.
+/// Refuses a reference to an object to which such a pointer cannot lead.
 #[cold]
-fn wrong(id: u64, wanted: &str, input: &mut Decoder<'_>) -> Fail {
+fn wrong(id: u64, expected: &str, input: &mut Decoder<'_>) -> Fail {
     let found = input.links().describe(id);
     input.refuse(error!(
         ErrorKind::WrongClass,
-        "the reference is to object #{id}, {found}, where {wanted} is expected"
+        "the reference is to object #{id}, {found}, where {expected} is expected"
     ))
 }
 
-/// The target of a slot, with its type back.
+/// Returns the typed pointer to the target of a slot.
 #[inline]
 fn find<P: ?Sized + Pointee, F: Family>(
     object: &dyn Any,
@@ -146,7 +146,7 @@ macro_rules! pointers {
             }
 
             fn share(&self, place: &mut dyn Any) {
-                give(P::As::share::<$family>(self), place);
+                put_shared(P::As::share::<$family>(self), place);
             }
         }
 
@@ -166,7 +166,7 @@ macro_rules! pointers {
             }
         }
 
-        /// It does not make its target part of the save; 0 if the target is gone.
+        /// A weak pointer does not make its target part of the save. It is stored as 0 if its target was dropped.
         impl<P: ?Sized + Pointee> Persist for $weak {
             const __MIN: usize = 1;
             const __LEAF: bool = false;
@@ -186,7 +186,7 @@ macro_rules! pointers {
             }
 
             fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
-                P::As::gone::<$family>(prototypes)
+                P::As::dangling::<$family>(prototypes)
             }
 
             #[inline]
@@ -201,8 +201,8 @@ macro_rules! pointers {
                 if let Some(target) = decode_link::<P, $family>(true, input)? {
                     return Ok($strong::downgrade(&target));
                 }
-                match P::As::gone::<$family>(&input.links().prototypes()) {
-                    Ok(gone) => Ok(gone),
+                match P::As::dangling::<$family>(&input.links().prototypes()) {
+                    Ok(weak) => Ok(weak),
                     Err(error) => Err(input.refuse(error)),
                 }
             }
@@ -228,12 +228,12 @@ macro_rules! pointers {
             }
 
             fn dangle(&mut self, prototypes: &Prototypes<'_>) -> Result<()> {
-                *self = P::As::gone::<$family>(prototypes)?;
+                *self = P::As::dangling::<$family>(prototypes)?;
                 Ok(())
             }
         }
 
-        // A pointer to a pointer.
+        // A pointer may point to a pointer.
         impl<P: ?Sized + Pointee> Pointee for $strong<P> {
             type As = Self;
         }
@@ -263,7 +263,7 @@ impl Unsized for str {
         Ok(())
     }
 
-    fn look(&self, _: Duration, _: &mut dyn FnMut(&dyn Any)) {}
+    fn inspect(&self, _: Duration, _: &mut dyn FnMut(&dyn Any)) {}
 
     fn pointee(&self, _: Duration) -> Result<TypeId> {
         Ok(TypeId::of::<str>())
@@ -292,7 +292,7 @@ impl<T: Persist> Unsized for [T] {
         super::sequence::visit_each_shared(self, visitor)
     }
 
-    fn look(&self, _: Duration, _: &mut dyn FnMut(&dyn Any)) {}
+    fn inspect(&self, _: Duration, _: &mut dyn FnMut(&dyn Any)) {}
 
     fn pointee(&self, _: Duration) -> Result<TypeId> {
         Ok(TypeId::of::<[T]>())

@@ -92,7 +92,7 @@ impl Persist for RangeFull {
     }
 }
 
-/// Its bounds cannot be changed by themselves.
+/// The bounds cannot be changed separately.
 impl<T: Persist + PartialOrd> Reflect for RangeInclusive<T> {
     struct_tables!("RangeInclusive" [T] "start": T, "end": T);
 
@@ -105,8 +105,7 @@ impl<T: Persist + PartialOrd> Reflect for RangeInclusive<T> {
     }
 }
 
-/// A range that was iterated to its end refuses to be saved: its bounds do not
-/// say that it is empty.
+/// A range that was iterated to its end refuses to be saved, because its bounds do not show that it is empty.
 impl<T: Persist + PartialOrd> Persist for RangeInclusive<T> {
     const __MIN: usize = 2 * T::__MIN;
     const __CODE: &'static TypeCode = T::__CODE;

@@ -1,4 +1,4 @@
-//! New ids for old ones, while a save is loaded.
+//! Maps old ids to new ones while a save is loaded.
 
 use std::any::TypeId;
 use std::fmt;
@@ -38,29 +38,29 @@ use crate::{Error, ErrorKind, Result};
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
-/// For each arena it has a function from old keys to new ones, and says what becomes of an id that has none. Here the
-/// ids are known before the load; the example of [`Arena`] makes a new object for each as it goes.
+/// For each arena, a remap has a function from old keys to new ones, and a rule for ids without a new one. Here the ids
+/// are known before the load; the example of [`Arena`] creates a new object for each id during the load.
 ///
-/// A remap is for its own loads: [`Remap::load`] replaces [`Slot::load`](crate::save::Slot::load), and
-/// [`Remap::from_slice`] replaces [`Saves::from_slice`](crate::Saves::from_slice). Other loads leave handles as they are.
+/// A remap applies only to its own loads. [`Remap::load`] replaces [`Slot::load`](crate::save::Slot::load), and
+/// [`Remap::from_slice`] replaces [`Saves::from_slice`](crate::Saves::from_slice). Other loads leave handles unchanged.
 ///
-/// Null and dead handles stay as they are, and so do handles into arenas without a function here. The function
-/// is called for each live handle, once, as it is read. It may be called for one id many times, and in a load that
-/// fails later. Keys of maps and elements of sets have their new ids before the map is built. Unknown fields and
+/// Null and dead handles stay unchanged, and so do handles into arenas without a function here. The function is called
+/// once for each live handle, when the handle is read. It may be called for one id many times, and in a load that fails
+/// later. Keys of maps and elements of sets get their new ids before the map or set is built. Unknown fields and
 /// objects are kept with new ids.
 #[derive(Default)]
 pub struct Remap<'r> {
     arenas: Vec<ArenaMapping<'r>>,
 }
 
-/// What becomes of a handle whose old id has no new one.
+/// Says how a load treats a handle whose old id has no new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Missing {
     /// The load fails, with [`ErrorKind::MissingObject`].
     Error,
-    /// It is null.
+    /// The handle becomes null.
     Null,
-    /// It is dead: it keeps its old id and never leads anywhere.
+    /// The handle becomes dead: it keeps its old id and never leads anywhere.
     Dead,
 }
 
@@ -68,19 +68,19 @@ struct ArenaMapping<'r> {
     arena: TypeId,
     name: &'static str,
     missing: Missing,
-    /// From old bits to new ones.
+    /// Maps old bits to new ones.
     find: Box<dyn FnMut(u64) -> Option<u64> + 'r>,
 }
 
 impl<'r> Remap<'r> {
-    /// Without an arena.
+    /// Creates a remap without arenas.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Gives handles into an arena new ids by a function, in place of an earlier one for
-    /// this arena; `missing` is what becomes of those for which it gives `None`.
+    /// Maps handles into an arena to new ids by a function, which replaces an earlier one for this arena. `missing`
+    /// says how a handle is treated for which the function returns `None`.
     pub fn arena<A: Arena>(
         &mut self,
         missing: Missing,
@@ -94,12 +94,12 @@ impl<'r> Remap<'r> {
     }
 }
 
-/// A [`Remap`] of any lifetime, as a load has it.
+/// A [`Remap`] of any lifetime, as a load uses it.
 pub(crate) trait Renumber {
-    /// The arena of this name that it gives new ids, whose type is not at hand.
+    /// Finds a remapped arena by name, where its type is unknown.
     fn arena(&self, name: &str) -> Option<(TypeId, &'static str)>;
 
-    /// What becomes of a live handle; `None` if it stays as it is.
+    /// Returns the new state of a live handle; `None` if the handle stays unchanged.
     fn renumber(&mut self, arena: TypeId, bits: u64) -> Result<Option<Remapped>>;
 }
 

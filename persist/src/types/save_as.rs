@@ -1,8 +1,8 @@
 //! Structs of references that are saved as the struct that owns their targets.
 //!
-//! The derive implements [`SaveAs`] for a struct with `save_as`. Names, number and order of its fields are compared with
-//! those of the owned class when the program is compiled, and so is each type. How a field is stored only the owned
-//! class says: the bytes are those of its own row.
+//! The derive implements [`SaveAs`] for a struct with `save_as`. The compiler compares names, number, order and types
+//! of its fields with those of the owned class. Only the owned class says how a field is stored: the bytes are those of
+//! its own row.
 
 use std::any::Any;
 
@@ -12,37 +12,37 @@ use crate::codec::field::{FieldAccess, FieldNames, FieldStep, is_same_name};
 use crate::codec::type_set::FieldCodec;
 use crate::codec::{Encoder, Persist, Reflect, Stop, Visitor};
 
-/// Parts of a value that are saved as the whole value is, and never loaded.
+/// Saves parts of a value like the whole value; never loaded.
 pub trait SaveAs {
     /// The class that the parts are saved as.
     type Owned: Reflect + FieldNames;
 
-    /// What the program calls the owned class.
+    /// Name of the owned class in the program.
     const OWNED: &'static str;
 
-    /// What it calls the parts, in their order.
+    /// Names of the parts in the program, in their order.
     const PARTS: &'static [&'static str];
 
-    /// What is wrong with the parts, if anything is.
+    /// The first mismatch of the parts with the owned class, if there is one.
     const FAULT: Fault = Fault::find(Self::OWNED, <Self::Owned as FieldNames>::STEPS, Self::PARTS);
 
-    /// How the owned class stores its fields.
+    /// Codecs of the owned class's fields.
     const FIELDS: &'static [&'static [FieldCodec]] = <Self::Owned as Reflect>::__ROWS;
 
-    /// True if the owned class has a hook that is to change the value before it is saved.
+    /// True if the owned class has a `before_save` hook, which changes the value before it is saved.
     const HAS_BEFORE_SAVE: bool = <Self::Owned as Reflect>::CLASS.before_save;
 
-    /// True if the owned class has a `validate` function of its own, which no part can be given to.
+    /// True if the owned class has a `validate` function of its own, which takes the whole value.
     const VALIDATES: bool = <Self::Owned as Reflect>::CLASS.validate;
 
-    /// The part in place of the owned class's stored field of this index.
+    /// Returns the part in place of the owned class's stored field of this index.
     fn part(&self, field: usize) -> Option<SavedPart<'_>>;
 
-    /// Visits what is inside of the parts, as a visit of the owned class does.
+    /// Visits the values inside of the parts, like a visit of the owned class.
     ///
     /// # Errors
     ///
-    /// Returns what a hook of a part refuses.
+    /// Returns an error if a hook of a part refuses.
     fn visit_parts(&self, visitor: &mut Visitor<'_>) -> Result<(), Error> {
         let fields = Self::FIELDS.first().copied().unwrap_or_default();
         for (index, field) in fields.iter().enumerate() {
@@ -59,7 +59,7 @@ pub trait SaveAs {
     ///
     /// # Errors
     ///
-    /// Returns what a part refuses.
+    /// Returns [`Stop`] if a part refuses.
     fn encode_parts(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let fields = Self::FIELDS.first().copied().unwrap_or_default();
         (0..fields.len()).try_for_each(|field| self.encode_part(field, out))
@@ -69,7 +69,7 @@ pub trait SaveAs {
     ///
     /// # Errors
     ///
-    /// Returns what the part refuses.
+    /// Returns [`Stop`] if the part refuses.
     fn encode_part(&self, field: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let codec = Self::FIELDS.first().and_then(|fields| fields.get(field));
         match (codec, self.part(field)) {
@@ -79,7 +79,7 @@ pub trait SaveAs {
     }
 }
 
-/// What stands in place of a field.
+/// A part in place of a field.
 pub enum SavedPart<'p> {
     /// A value of the field's type.
     Value(&'p dyn Any),
@@ -90,7 +90,7 @@ pub enum SavedPart<'p> {
 }
 
 impl<'p> SavedPart<'p> {
-    /// The part, if it has the type of the field.
+    /// Returns the part, if it has the type of the field.
     pub(crate) fn value(&self) -> Option<&'p dyn Any> {
         match self {
             SavedPart::Value(value) => Some(*value),
@@ -98,7 +98,7 @@ impl<'p> SavedPart<'p> {
         }
     }
 
-    /// Visits what is inside of the part.
+    /// Visits the values inside of the part.
     fn visit(&self, access: &FieldAccess, visitor: &mut Visitor<'_>) -> Result<(), Error> {
         match self {
             SavedPart::Value(value) => access.visit_shared(*value, visitor),
@@ -107,7 +107,7 @@ impl<'p> SavedPart<'p> {
         }
     }
 
-    /// Writes the part as the field is written.
+    /// Writes the part like the field.
     fn encode(&self, access: &FieldAccess, out: &mut Encoder<'_>) -> Result<(), Stop> {
         match self {
             SavedPart::Value(value) => access.encode(*value, out),
@@ -117,7 +117,7 @@ impl<'p> SavedPart<'p> {
     }
 }
 
-/// A slice of any type of elements.
+/// A slice of elements of any type.
 pub trait EncodeItems {
     /// Writes a list of the elements.
     fn encode_items(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
@@ -147,7 +147,7 @@ impl<T: Persist> EncodeItems for &mut [T] {
     }
 }
 
-/// The type of a field, for the part in its place.
+/// Implemented by the type of a field for the same type of the part in its place.
 #[diagnostic::on_unimplemented(
     message = "the field of the owned struct is a `{Self}`, and this part of it a `{Part}`",
     label = "a part of another type",
@@ -166,8 +166,8 @@ pub const fn is_plain(rows: &[&[FieldCodec]], field: usize) -> bool {
     rows.is_empty() || field >= rows[0].len() || rows[0][field].is_plain()
 }
 
-/// What is wrong with the parts of a class: the index of the first one that is, or their number if there are too few,
-/// and a message.
+/// A mismatch of the parts with a class: the index of the first wrong part, or their number if there are too few, and a
+/// message.
 pub struct Fault {
     at: usize,
     message: [u8; 400],
@@ -198,7 +198,7 @@ impl Fault {
             if part < parts.len() {
                 let place = position(fields, parts[part]);
                 if place == fields.len() || field == fields.len() {
-                    // The compiler finds no such field either, and says more of it.
+                    // The compiler reports the missing field itself, with more detail.
                     return Self { at: usize::MAX, ..fault };
                 }
                 if matches!(fields[place].1, FieldStep::Skipped) {
@@ -208,7 +208,7 @@ impl Fault {
                         .with("`; remove it here, or mark it `#[persist(skip)]`");
                 }
             }
-            // A field that stands further down is out of order, not missing.
+            // A field that comes later is out of order, not missing.
             let mut later = part;
             while later < parts.len() && !is_same_name(fields[field].0, parts[later]) {
                 later += 1;
@@ -229,13 +229,13 @@ impl Fault {
         self.at == part
     }
 
-    /// The message.
+    /// Returns the message.
     #[must_use]
     pub const fn message(&self) -> &str {
         let (message, _) = self.message.split_at(self.len);
         match std::str::from_utf8(message) {
             Ok(message) => message,
-            // It was cut within a character.
+            // The message was cut inside of a character.
             Err(_) => "the parts are not the stored fields of the owned struct, in their order",
         }
     }
@@ -252,7 +252,7 @@ impl Fault {
     }
 }
 
-/// The place of a field among the others; their number if there is none of this name.
+/// Returns the index of a field; the number of fields if none has this name.
 const fn position(fields: &[(&str, FieldStep)], name: &str) -> usize {
     let mut i = 0;
     while i < fields.len() && !is_same_name(fields[i].0, name) {

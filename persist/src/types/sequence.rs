@@ -17,7 +17,7 @@ use crate::codec::{
 use crate::codec::{FieldAccess, ListAccess};
 use crate::reflect::{Kind, TypeCode};
 
-/// Writes what follows the head of a sequence.
+/// Writes the elements of a sequence, after its head.
 #[inline(always)]
 fn encode_tail<C: Adapter<T>, T: Persist>(
     len: usize,
@@ -40,7 +40,7 @@ pub(super) fn encode_compact<'t, T: Persist>(
     let mut items = items;
     out.take(1)?[0] = count::head(items.len() as u64);
     encode_tail::<Compact, T>(items.len(), out, |out| {
-        out.apart(|out| items.try_for_each(|item| item.__encode_compact(out)))
+        out.fork(|out| items.try_for_each(|item| item.__encode_compact(out)))
     })
 }
 
@@ -50,7 +50,7 @@ fn decode_compact<T: Persist>(input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
     decode_compact_tail(head, input)
 }
 
-/// Reads what follows the head of a sequence whose elements are compact.
+/// Reads the elements of a sequence with compact elements, after its head.
 pub(super) fn decode_compact_tail<T: Persist>(
     head: u8,
     input: &mut Decoder<'_>,
@@ -60,7 +60,7 @@ pub(super) fn decode_compact_tail<T: Persist>(
         let mut items = Vec::new();
         items.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
         for _ in 0..count {
-            // Never so; knowing it, the compiler leaves out the growth in `push`.
+            // This never happens. It lets the compiler leave out the growth in `push`.
             if items.len() == items.capacity() {
                 return Err(Fail::Count);
             }
@@ -76,7 +76,8 @@ fn encode_rest<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Sto
     encode_tail::<Same, T>(items.len(), out, |out| T::__encode_slice(items, out))
 }
 
-/// Once for each type of element, however many lists of it there are.
+/// Writes the elements of a list, after its head. Compiled once for each type of element, however many lists of it
+/// there are.
 #[inline(never)]
 fn encode_called<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
     encode_rest(items, out)
@@ -88,7 +89,7 @@ pub(crate) fn encode<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(
     encode_rest(items, out)
 }
 
-/// Writes what follows the head of a list whose elements lie in a slice.
+/// Writes the elements of a list from a slice, after its head.
 pub(super) fn encode_slice_tail<T: Persist>(
     items: &[T],
     out: &mut Encoder<'_>,
@@ -271,7 +272,7 @@ impl<T: Persist> Persist for VecDeque<T> {
     }
 }
 
-/// Owned after a load.
+/// A load returns an owned value.
 impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
     counted_items!(Kind::List(T::persist_kind), "Cow<[{}]>", T::persist_name());
     const __CODE: &'static TypeCode = T::__CODE;
@@ -349,8 +350,8 @@ fn in_order<T: Ord>(heap: &BinaryHeap<T>) -> Vec<&T> {
     items
 }
 
-/// Stored in ascending order, so that equal heaps have equal bytes whatever
-/// their history; elements that compare equal keep their order in the heap.
+/// Stored in ascending order, so that equal heaps have equal bytes whatever their history. Elements that compare equal
+/// keep their order in the heap.
 impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     counted_items!(Kind::List(T::persist_kind), "BinaryHeap<{}>", T::persist_name());
     const __CODE: &'static TypeCode = T::__CODE;
@@ -380,7 +381,7 @@ impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     }
 }
 
-/// The lists of type `L`.
+/// Accesses lists of type `L`.
 struct ListOf<L>(PhantomData<fn() -> L>);
 
 macro_rules! list_access {

@@ -16,19 +16,19 @@ use crate::reflect::{Kind, TypeCode};
 use crate::sorting::order;
 use crate::{ErrorKind, Result};
 
-/// Entries in the order of their encoded keys.
+/// Holds entries in the order of their encoded keys.
 pub(super) struct Encoded<'k, K, V> {
     keys: Keys,
-    /// The keys themselves, if the save has other bytes of them.
+    /// The keys themselves, if their bytes in the save differ from those that are compared.
     unknown: Vec<&'k K>,
-    /// The value of each, as they came.
+    /// The values of the entries, in their original order.
     values: Vec<Option<V>>,
     /// The entries in the order of their keys.
     order: Vec<usize>,
     empty_elements: usize,
 }
 
-/// Encoded keys, one after the other, and where each ends.
+/// Encoded keys one after the other, and the end of each.
 struct Keys {
     bytes: Vec<u8>,
     ends: Vec<usize>,
@@ -36,11 +36,11 @@ struct Keys {
 
 impl Keys {
     fn key(&self, entry: usize) -> &[u8] {
-        let start = entry.checked_sub(1).map_or(0, |before| self.ends[before]);
+        let start = entry.checked_sub(1).map_or(0, |previous| self.ends[previous]);
         &self.bytes[start..self.ends[entry]]
     }
 
-    /// The first bytes of a key as a number: most keys differ there, and numbers are quickly compared.
+    /// Returns the first bytes of a key as a number. Most keys differ there, and numbers are quick to compare.
     fn first(&self, entry: usize) -> u64 {
         let (key, mut first) = (self.key(entry), [0; 8]);
         let length = key.len().min(first.len());
@@ -48,22 +48,22 @@ impl Keys {
         u64::from_le_bytes(first).swap_bytes()
     }
 
-    /// The order of the keys; `None` if two of them are equal.
+    /// Returns the order of the keys; `None` if two of them are equal.
     fn in_order(&self) -> Option<Vec<usize>> {
         let mut order: Vec<_> = (0..self.ends.len()).map(|at| (self.first(at), at)).collect();
         order.sort_unstable_by(|(a, at), (b, bt)| {
             a.cmp(b).then_with(|| self.key(*at).cmp(self.key(*bt)))
         });
-        let is_twice = |pair: &[(u64, usize)]| {
+        let is_duplicate = |pair: &[(u64, usize)]| {
             pair[0].0 == pair[1].0 && self.key(pair[0].1) == self.key(pair[1].1)
         };
-        let is_clear = !order.windows(2).any(is_twice);
+        let is_clear = !order.windows(2).any(is_duplicate);
         is_clear.then(|| order.into_iter().map(|(_, at)| at).collect())
     }
 }
 
 impl<'k, K: Persist, V> Encoded<'k, K, V> {
-    /// Encodes the keys and puts the entries into the order of their bytes.
+    /// Encodes the keys and sorts the entries by their bytes.
     pub(super) fn new<C: Adapter<K>>(
         entries: impl Iterator<Item = (&'k K, V)>,
         env: &Env<'_>,
@@ -99,7 +99,7 @@ impl<'k, K: Persist, V> Encoded<'k, K, V> {
         Ok(Self { keys, unknown, values, order, empty_elements: links.empty_elements() })
     }
 
-    /// Writes each key and, by `value`, what belongs to it.
+    /// Writes each key, and its value by `value`.
     pub(super) fn write<C: Adapter<K>, T>(
         self,
         out: &mut Encoder<'_>,
@@ -119,31 +119,32 @@ impl<'k, K: Persist, V> Encoded<'k, K, V> {
         })
     }
 
-    /// The values, in the order of the encoded keys.
+    /// Returns the values, in the order of the encoded keys.
     pub(super) fn into_values(mut self) -> impl Iterator<Item = V> {
         self.order.into_iter().filter_map(move |entry| self.values[entry].take())
     }
 }
 
-/// The order of `count` entries; `None` if two of them are equal. It is compiled once, for entries of any type.
+/// Returns the order of `count` entries; `None` if two of them are equal. Compiled once, for entries of all types.
 pub(super) fn in_order(
     count: usize,
     compare: &dyn Fn(usize, usize) -> Ordering,
 ) -> Option<Vec<usize>> {
     let order = order(count, compare);
-    let is_twice = |pair: &[usize]| compare(pair[0], pair[1]).is_eq();
-    (!order.windows(2).any(is_twice)).then_some(order)
+    let is_duplicate = |pair: &[usize]| compare(pair[0], pair[1]).is_eq();
+    (!order.windows(2).any(is_duplicate)).then_some(order)
 }
 
-/// Reads the key of a map or an element of a set, which no visit reaches: what is kept there refers to nothing.
+/// Reads the key of a map or an element of a set. No visit reaches it, so unknown content in it must not refer to
+/// objects.
 #[inline(always)]
 pub(super) fn decode_key<C: Adapter<K>, K: Persist>(input: &mut Decoder<'_>) -> Result<K, Fail> {
     if K::__LEAF {
         return C::decode(input);
     }
-    let before = input.links().pending();
+    let start = input.links().pending();
     let key = C::decode(input)?;
-    if input.links().pending() == before { Ok(key) } else { Err(refers(input)) }
+    if input.links().pending() == start { Ok(key) } else { Err(refers(input)) }
 }
 
 #[cold]
@@ -159,9 +160,10 @@ pub(super) fn reach<T: Persist>(types: &mut TypeSet) {
     types.unvisited("an element of a set", T::persist_kind, T::persist_name);
 }
 
-/// The items of a hashed set, of the standard library or of another crate.
+/// Expands to the items of a hashed set, of the standard library or of another crate.
 ///
-/// It is stored in ascending order of the encoded elements, so that equal sets have equal bytes whatever their hasher.
+/// The set is stored in ascending order of the encoded elements, so that equal sets have equal bytes whatever their
+/// hasher.
 macro_rules! hashed_set_items {
     ($item:ident) => {
         fn __reach(types: &mut $crate::codec::TypeSet) {
@@ -219,7 +221,7 @@ where
     skipping_items!(HashSet<Skipping<Same>, ()>);
 }
 
-/// Writes what follows the head of a hashed set.
+/// Writes the elements of a hashed set, after its head.
 pub(super) fn encode_hashed<'s, C: Adapter<T>, T: Persist>(
     items: impl ExactSizeIterator<Item = &'s T>,
     out: &mut Encoder<'_>,
@@ -232,8 +234,8 @@ pub(super) fn encode_hashed<'s, C: Adapter<T>, T: Persist>(
     out.filled(count, C::MIN, |out| encoded.write::<C, T>(out, |(), _| Ok(())))
 }
 
-/// Reads what follows the head of a set, into one that `reserve` makes room in; `insert` is false for an element that
-/// is there already.
+/// Reads the elements of a set, after its head. `reserve` makes room for them, and `insert` returns false for a
+/// duplicate.
 pub(super) fn decode_in_any_order<C: Adapter<T>, T: Persist, S: Default>(
     head: &[u8],
     input: &mut Decoder<'_>,
@@ -256,8 +258,8 @@ pub(super) fn decode_in_any_order<C: Adapter<T>, T: Persist, S: Default>(
     Ok(set)
 }
 
-/// Stored in the order of the set. Elements that differ only in what is not saved
-/// are not found when they are saved, but refused by the load.
+/// Stored in the order of the set. A save does not detect elements that differ only in fields that are not saved; the
+/// load refuses them.
 impl<T: Persist + Ord> Persist for BTreeSet<T> {
     counted_items!(Kind::Set(T::persist_kind), "BTreeSet<{}>", T::persist_name());
     const __CODE: &'static TypeCode = T::__CODE;
@@ -287,7 +289,7 @@ impl<T: Persist + Ord> Persist for BTreeSet<T> {
     }
 }
 
-/// Writes what follows the head of an ordered set.
+/// Writes the elements of an ordered set, after its head.
 pub(super) fn encode_ordered<'s, C: Adapter<T>, T: Persist>(
     items: impl ExactSizeIterator<Item = &'s T>,
     out: &mut Encoder<'_>,
@@ -300,7 +302,7 @@ pub(super) fn encode_ordered<'s, C: Adapter<T>, T: Persist>(
     })
 }
 
-/// Reads what follows the head of an ordered set.
+/// Reads the elements of an ordered set, after its head.
 fn decode_ordered<C: Adapter<T>, T: Persist + Ord>(
     head: &[u8],
     input: &mut Decoder<'_>,

@@ -32,7 +32,7 @@ pub(crate) fn encode(text: &str, out: &mut Encoder<'_>) -> Result<(), Stop> {
     encode_tail(text, out)
 }
 
-/// The bytes of a text, which are not checked yet.
+/// Reads the bytes of a text without checking them.
 pub(crate) fn decode_bytes<'a>(input: &mut Decoder<'a>) -> Result<&'a [u8], Fail> {
     let head = input.take(1)?;
     let len = decode_len(head, input)?;
@@ -82,7 +82,7 @@ impl Persist for String {
     }
 }
 
-// Called, not inlined: texts are what most structs have most of, and each is an allocation anyway.
+// Called, not inlined: most fields of most structs are texts, and each is an allocation anyway.
 
 #[inline(never)]
 fn decode(head: u8, input: &mut Decoder<'_>) -> Result<String, Fail> {
@@ -100,7 +100,7 @@ fn decode_into(text: &mut String, head: u8, input: &mut Decoder<'_>) -> Result<(
     Ok(())
 }
 
-/// The items of a type that is stored as text and gives it as `&str`, but for those that read it.
+/// Expands to the items of a type that is stored as text and gives a `&str`, except for those that read it.
 macro_rules! text_items {
     () => {
         const __HEAD: usize = 1;
@@ -157,7 +157,7 @@ like_string! {
     Cow<'static, str>, "Cow<str>";
 }
 
-/// Types of the system's texts, which refuse to be saved if they are not UTF-8.
+/// Expands to the impls of the system's text types, which refuse to be saved if they are not UTF-8.
 macro_rules! texts_of_the_system {
     ($($ty:ty, $name:literal, $what:literal, $to_str:expr;)*) => {$(
         #[diagnostic::do_not_recommend]

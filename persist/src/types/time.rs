@@ -12,7 +12,7 @@ use crate::reflect::Kind;
 
 pub(super) const NANOS_PER_SECOND: u32 = 1_000_000_000;
 
-/// Their parts are stored together or not at all: neither can be reached by itself.
+/// Expands to the tables of a time. Seconds and nanoseconds cannot be accessed separately.
 macro_rules! times {
     ($($time:ty, $name:literal, $seconds:ty;)*) => {$(
         impl Reflect for $time {
@@ -34,7 +34,7 @@ times! {
     SystemTime, "SystemTime", i64;
 }
 
-/// Seconds as `u64`, then nanoseconds as `u32`.
+/// Stored as seconds as `u64`, then nanoseconds as `u32`.
 #[diagnostic::do_not_recommend]
 impl Persist for Duration {
     const __HEAD: usize = 12;
@@ -76,8 +76,7 @@ pub(super) fn nanos(head: &[u8], bad: &mut bool) -> u32 {
     }
 }
 
-/// Whole seconds since 1970-01-01 UTC as `i64`, rounded down, then the
-/// nanoseconds above them as `u32`.
+/// Stored as whole seconds since 1970-01-01 UTC as `i64`, rounded down, then the remaining nanoseconds as `u32`.
 #[diagnostic::do_not_recommend]
 impl Persist for SystemTime {
     const __HEAD: usize = 12;
@@ -101,9 +100,9 @@ impl Persist for SystemTime {
         let (seconds, nanos) = match self.duration_since(SystemTime::UNIX_EPOCH) {
             Ok(after) => (i64::try_from(after.as_secs()).unwrap_or(i64::MAX), after.subsec_nanos()),
             Err(error) => {
-                let before = error.duration();
-                let seconds = i64::try_from(before.as_secs()).map_or(i64::MIN, |seconds| -seconds);
-                match before.subsec_nanos() {
+                let until = error.duration();
+                let seconds = i64::try_from(until.as_secs()).map_or(i64::MIN, |seconds| -seconds);
+                match until.subsec_nanos() {
                     0 => (seconds, 0),
                     nanos => (seconds.saturating_sub(1), NANOS_PER_SECOND - nanos),
                 }

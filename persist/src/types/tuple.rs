@@ -77,7 +77,7 @@ macro_rules! tuples {
             fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
                 if Self::__FIXED {
                     return checked(head).or_else(|_| {
-                        // One by one they say why.
+                        // Read one by one, the parts give the reason.
                         let mut head = head;
                         Ok(($(input.tail::<$part>(cut(&mut head, $part::__HEAD))?,)+))
                     });

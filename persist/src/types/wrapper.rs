@@ -1,4 +1,4 @@
-//! Thin wrappers, stored as what they hold.
+//! Thin wrappers, stored as their content.
 
 use std::cmp::Reverse;
 use std::num::{Saturating, Wrapping};

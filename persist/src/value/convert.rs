@@ -1,4 +1,4 @@
-//! Rust's own types to values and back.
+//! Converts Rust's own types to values and back.
 
 use super::{HandleValue, Record, Value};
 use crate::ObjectId;
@@ -38,7 +38,7 @@ impl From<ObjectId> for Value {
     }
 }
 
-/// A struct, or an enum if it has a variant.
+/// Converts to an enum if the record has a variant, else to a struct.
 impl From<Record> for Value {
     fn from(record: Record) -> Self {
         if record.variant().is_some() { Self::Enum(record) } else { Self::Struct(record) }
@@ -51,14 +51,14 @@ impl<T: Into<Value>> From<Option<T>> for Value {
     }
 }
 
-/// [`Value::Bytes`] for bytes, else [`Value::Seq`].
+/// Converts to [`Value::Bytes`] for bytes, else to [`Value::Seq`].
 impl<T: Into<Value>> From<Vec<T>> for Value {
     fn from(values: Vec<T>) -> Self {
         values.into_iter().map(Into::into).collect()
     }
 }
 
-/// [`Value::Bytes`] of one or more bytes, else [`Value::Seq`].
+/// Collects to [`Value::Bytes`] if there is at least one element and all are bytes, else to [`Value::Seq`].
 impl FromIterator<Value> for Value {
     fn from_iter<I: IntoIterator<Item = Value>>(values: I) -> Self {
         let values: Vec<Value> = values.into_iter().collect();
@@ -74,25 +74,25 @@ impl FromIterator<Value> for Value {
 }
 
 impl Value {
-    /// The truth value.
+    /// Returns the `bool`; `None` for another kind of value.
     #[must_use]
     pub fn as_bool(&self) -> Option<bool> {
         if let Self::Bool(value) = self { Some(*value) } else { None }
     }
 
-    /// The text.
+    /// Returns the text; `None` for another kind of value.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         if let Self::Text(text) = self { Some(text) } else { None }
     }
 
-    /// An integer of any width that fits.
+    /// Returns an integer of any width, if it fits an `i64`.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         i64::try_from(self.as_i128()?).ok()
     }
 
-    /// An integer of any width that fits.
+    /// Returns an integer of any width, if it fits a `u64`.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         u64::try_from(self.as_i128()?).ok()
@@ -114,7 +114,7 @@ impl Value {
         })
     }
 
-    /// The object that an id leads to: of a save, or of a world.
+    /// Returns the id of the object that a reference or a handle leads to, in a save or in a world.
     ///
     /// ```
     /// use persist::reflect::HandleValue;
@@ -138,7 +138,7 @@ impl Value {
         }
     }
 
-    /// A float, or an integer of at most 32 bits.
+    /// Returns a float, or an integer of at most 32 bits, as an `f64`.
     #[must_use]
     pub fn as_f64(&self) -> Option<f64> {
         Some(match self {
@@ -154,7 +154,7 @@ impl Value {
         })
     }
 
-    /// The elements of a list, set, array or tuple; not of [`Bytes`](Self::Bytes).
+    /// Returns the elements of a list, set, array or tuple; `None` for [`Bytes`](Self::Bytes) and all other kinds.
     #[must_use]
     pub fn as_seq(&self) -> Option<&[Value]> {
         match self {
@@ -163,7 +163,7 @@ impl Value {
         }
     }
 
-    /// The struct or enum.
+    /// Returns the record of a struct or enum.
     #[must_use]
     pub fn as_record(&self) -> Option<&Record> {
         match self {
@@ -172,7 +172,7 @@ impl Value {
         }
     }
 
-    /// The struct or enum, to be changed.
+    /// Returns the record of a struct or enum mutably.
     pub fn as_record_mut(&mut self) -> Option<&mut Record> {
         match self {
             Self::Struct(record) | Self::Enum(record) => Some(record),

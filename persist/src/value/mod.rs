@@ -1,6 +1,6 @@
-//! Data without its type: a tree of values.
+//! Values without their types: a tree of data.
 //!
-//! Nothing in this room knows a schema or bytes; `schema` reads and writes trees.
+//! Nothing in this module depends on a schema or on bytes; `schema` reads and writes trees.
 
 mod convert;
 mod parse;
@@ -16,18 +16,18 @@ pub use tree::{HandleValue, Record, Value};
 
 use crate::{Error, ErrorKind, Limits};
 
-/// Levels of values for each of [`Limits::depth`]: between two boxes, lists or maps of a type there
-/// may be options, tuples, structs and enums, which are levels here.
+/// Levels of a tree for each level of [`Limits::depth`]. Between two boxes, lists or maps of a type there may be
+/// options, tuples, structs and enums, which are levels only here.
 const LEVELS: u32 = 4;
 
-/// How deep the values of a save may nest when they are read or written without their types.
+/// Returns how deep the values of a save may nest when they are read or written without their types.
 ///
-/// The walks over them have stacks of their own, but a tree is dropped by recursion.
+/// The walks over them use stacks of their own, but a tree is dropped by recursion.
 pub(crate) fn levels(limits: &Limits) -> usize {
     limits.depth.saturating_mul(LEVELS) as usize
 }
 
-/// The error for values of a save that nest deeper.
+/// Returns the error for values of a save that nest deeper.
 #[cold]
 pub(crate) fn too_deep(limits: &Limits) -> Error {
     let levels = levels(limits);

@@ -1,4 +1,4 @@
-//! The text of a value back into the value.
+//! Parses the text of a value.
 
 use std::collections::HashSet;
 use std::str::FromStr;
@@ -7,15 +7,14 @@ use super::text::{continues_word, starts_word};
 use super::{HandleValue, Record, Value, levels};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
-/// Reads what [`Display`](std::fmt::Display) writes, in either form.
+/// Parses the text that [`Display`](std::fmt::Display) writes, on one line or on several.
 ///
-/// A number without its type is an `i64`, or the next wider integer that it fits, or an
-/// `f64`.
+/// A number without its type becomes an `i64`, or the next wider integer that it fits, or an `f64`.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidValue`] with the offset in the text, or [`ErrorKind::TooDeep`] for a value
-/// that no save may hold within the default [`Limits::depth`].
+/// Returns [`ErrorKind::InvalidValue`] with the offset in the text, or [`ErrorKind::TooDeep`] for a value that no save
+/// may hold within the default [`Limits::depth`].
 impl FromStr for Value {
     type Err = Error;
 
@@ -30,22 +29,22 @@ impl FromStr for Value {
     }
 }
 
-/// The value that a text begins with, and where it ends.
+/// Parses the value at the beginning of a text, and returns it with its end.
 ///
 /// # Errors
 ///
-/// As those of [`Value::from_str`].
+/// Returns the same errors as [`Value::from_str`].
 pub(crate) fn first_value(text: &str) -> Result<(Value, usize)> {
     let mut parser = Parser { text, at: 0 };
     let value = parser.value()?;
     Ok((value, parser.at))
 }
 
-/// The name in backticks that a text begins with, and where it ends.
+/// Parses the name in backticks at the beginning of a text, and returns it with its end.
 ///
 /// # Errors
 ///
-/// [`ErrorKind::InvalidValue`] if there is none.
+/// Returns [`ErrorKind::InvalidValue`] if there is none.
 pub(crate) fn first_name(text: &str) -> Result<(String, usize)> {
     let mut parser = Parser { text, at: 0 };
     let name = parser.name()?;
@@ -57,14 +56,14 @@ struct Parser<'t> {
     at: usize,
 }
 
-/// A value some of whose parts are parsed.
+/// A value with some parts parsed.
 struct ParseFrame {
     of: OpenValue,
-    /// A map has keys and values in turn.
+    /// The parts so far; for a map, keys and values in turn.
     parts: Vec<Value>,
-    /// True if a comma was last.
+    /// True if the last token was a comma.
     comma: bool,
-    /// Where the first part begins.
+    /// Offset of the first part.
     at: usize,
 }
 
@@ -73,7 +72,7 @@ enum OpenValue {
     Seq,
     Tuple,
     Map,
-    /// With the names of the fields; the last one waits for its value.
+    /// A record, with the names of its fields; the last name waits for its value.
     Record(Record, Vec<String>, HashSet<String>),
 }
 
@@ -87,7 +86,7 @@ impl ParseFrame {
         matches!(self.of, OpenValue::Map) && !self.parts.len().is_multiple_of(2)
     }
 
-    /// Takes what stands before the next part; true if there is none.
+    /// Consumes the text before the next part. Returns true if there is no further part.
     fn ends(&mut self, parser: &mut Parser<'_>) -> Result<bool> {
         let close = match self.of {
             OpenValue::Some if self.parts.is_empty() => return Ok(false),
@@ -124,7 +123,7 @@ impl ParseFrame {
         Ok(())
     }
 
-    /// The value, when all of its parts are there.
+    /// Builds the value after the last part.
     fn whole(self, parser: &Parser<'_>) -> Result<Value> {
         let Self { of, mut parts, comma, at } = self;
         Ok(match of {
@@ -161,18 +160,18 @@ impl<'t> Parser<'t> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    /// Takes one or more characters, if they come next after spaces.
-    fn take(&mut self, wanted: &str) -> bool {
+    /// Consumes this text, if it comes next after spaces.
+    fn take(&mut self, expected: &str) -> bool {
         self.space();
-        let found = self.rest().starts_with(wanted);
+        let found = self.rest().starts_with(expected);
         if found {
-            self.at += wanted.len();
+            self.at += expected.len();
         }
         found
     }
 
-    fn need(&mut self, wanted: &str) -> Result<()> {
-        if self.take(wanted) { Ok(()) } else { Err(self.expected(&format!("`{wanted}`"))) }
+    fn need(&mut self, expected: &str) -> Result<()> {
+        if self.take(expected) { Ok(()) } else { Err(self.expected(&format!("`{expected}`"))) }
     }
 
     #[cold]
@@ -191,10 +190,10 @@ impl<'t> Parser<'t> {
             .at(at as u64)
     }
 
-    /// Takes characters as long as they are wanted.
-    fn take_while(&mut self, wanted: impl Fn(char) -> bool) -> &'t str {
+    /// Consumes characters as long as they match.
+    fn take_while(&mut self, is_match: impl Fn(char) -> bool) -> &'t str {
         let rest = self.rest();
-        let end = rest.find(|c| !wanted(c)).unwrap_or(rest.len());
+        let end = rest.find(|c| !is_match(c)).unwrap_or(rest.len());
         self.at += end;
         &rest[..end]
     }
@@ -203,15 +202,15 @@ impl<'t> Parser<'t> {
         self.take_while(continues_word)
     }
 
-    /// The value that is next.
+    /// Parses the next value.
     ///
-    /// Without recursion: what is open is on a stack of its own.
+    /// Without recursion: open values are on a stack of their own.
     fn value(&mut self) -> Result<Value> {
         let mut open = Vec::new();
         let mut whole = self.begin(&mut open)?;
         loop {
             let Some(last) = open.last_mut() else {
-                // Nothing is open: the first value was one without parts, or has ended.
+                // No value is open: the first value had no parts, or has ended.
                 return whole.ok_or_else(|| self.expected("a value"));
             };
             if let Some(part) = whole.take() {
@@ -225,7 +224,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Takes a value without parts, or opens one whose parts are next.
+    /// Consumes a value without parts, or opens one whose parts come next.
     fn begin(&mut self, open: &mut Vec<ParseFrame>) -> Result<Option<Value>> {
         self.space();
         let begun = match self.peek() {
@@ -240,9 +239,9 @@ impl<'t> Parser<'t> {
         if begun.is_some() {
             return Ok(begun);
         }
-        let most = levels(&Limits::DEFAULT);
-        if open.len() >= most {
-            let message = format!("the value is nested deeper than {most} levels");
+        let max = levels(&Limits::DEFAULT);
+        if open.len() >= max {
+            let message = format!("the value is nested deeper than {max} levels");
             return Err(Error::new(ErrorKind::TooDeep, message).at(self.at as u64));
         }
         let of = if self.take("[") {
@@ -276,7 +275,7 @@ impl<'t> Parser<'t> {
         Ok(None)
     }
 
-    /// Takes the word `some`, unless it is a name in backticks or the beginning of one.
+    /// Consumes the word `some`, unless it is a name in backticks or the beginning of a name.
     fn some(&mut self) -> bool {
         let start = self.at;
         let found = self.word() == "some";
@@ -286,7 +285,7 @@ impl<'t> Parser<'t> {
         found
     }
 
-    /// A name, plain or in backticks.
+    /// Parses a name, plain or in backticks.
     fn name(&mut self) -> Result<String> {
         self.space();
         if self.peek() == Some('`') {
@@ -298,7 +297,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// What begins with a word; of a value with parts nothing is taken.
+    /// Parses a value that begins with a word. Returns `None`, and consumes nothing, for a value with parts.
     fn scalar(&mut self) -> Result<Option<Value>> {
         let start = self.at;
         Ok(Some(match self.word() {
@@ -375,7 +374,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Text between quotes, with Rust's escapes.
+    /// Parses text between quotes, with Rust's escapes.
     fn quoted(&mut self, quote: char) -> Result<String> {
         self.at += quote.len_utf8();
         let mut text = String::new();
@@ -416,7 +415,7 @@ impl<'t> Parser<'t> {
         escaped.ok_or_else(|| self.bad(at, "there is no such escape"))
     }
 
-    /// The bits of a float that is no number, and its type.
+    /// Parses the bits of a NaN, and its type.
     fn nan(&mut self) -> Result<Value> {
         self.need("(")?;
         self.need("0x")?;
@@ -484,7 +483,7 @@ impl<'t> Parser<'t> {
     }
 }
 
-/// The infinity that a word is: `inf`, `inf_f32` or `inf_f64`.
+/// Returns the infinity that a word names: `inf`, `inf_f32` or `inf_f64`.
 fn infinite(word: &str, sign: f32) -> Option<Value> {
     match word {
         "inf_f32" => Some(Value::F32(f32::INFINITY * sign)),

@@ -1,4 +1,4 @@
-//! Values for serde: tagged by their kinds, as its derive does it.
+//! Serializes values with serde, tagged by their kinds as its derive does it.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Record, Value};
 
-/// A [`Record`] as serde sees it.
+/// A [`Record`] as serde reads it.
 #[derive(Deserialize)]
 #[serde(rename = "Record")]
 struct RecordData {
@@ -87,7 +87,7 @@ impl<'de> Deserialize<'de> for OrderedFields<Vec<(String, Value)>> {
     }
 }
 
-/// Floats: in formats for people, those that are not finite as text.
+/// Serializes floats. In formats for people, infinities and NaN are texts.
 macro_rules! float {
     ($name:ident, $ty:ty, $variant:ident, $serialize:ident) => {
         #[allow(

@@ -1,25 +1,25 @@
-//! Values as text that people read and that [`parse`](super::parse) reads.
+//! Writes values as text that people read and that [`parse`](super::parse) parses.
 
 use std::fmt::{self, Formatter, Write};
 
 use super::{HandleValue, PartIter, Record, Value};
 
-/// Columns that a value on one line takes at most, where there are several lines.
+/// Largest number of columns of a value on one line, where the text has several lines.
 const COLUMNS: usize = 96;
 
-/// The least columns, however deep a value is nested.
-const LEAST_COLUMNS: usize = 40;
+/// Number of columns that a value gets at least, however deep it is nested.
+const MIN_COLUMNS: usize = 40;
 
 const INDENT: usize = 4;
 
-/// Words that are no names of classes.
+/// Words that cannot be names of classes without backticks.
 const WORDS: [&str; 9] =
     ["true", "false", "none", "some", "inf", "inf_f32", "inf_f64", "nan", "handle"];
 
-/// Looks like Rust; `{:#}` puts what does not fit on a line on several.
+/// Writes the value like Rust code; `{:#}` splits a value that does not fit on a line.
 ///
-/// Nothing is lost: `parse` gives the same value back. A precision is the number of levels that are shown, as in
-/// `{:.2}`; `..` stands for what lies deeper, and does not parse.
+/// Nothing is lost: `parse` returns the same value. A precision limits the number of levels, as in `{:.2}`; `..`
+/// replaces deeper values, and such a text does not parse.
 ///
 /// ```
 /// use persist::{Record, Value};
@@ -42,7 +42,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// The text of the value; `{:#?}` is on several lines.
+/// Writes the text of the value; `{:#?}` is on several lines.
 impl fmt::Debug for Value {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -51,13 +51,13 @@ impl fmt::Debug for Value {
 
 struct Printer<'o> {
     out: &'o mut dyn Write,
-    /// Columns before a line; `None` if all is on one.
+    /// Indentation in columns; `None` if all is on one line.
     indent: Option<usize>,
-    /// Levels that are shown; `None` if all are.
+    /// Number of levels that are shown; `None` for all.
     levels: Option<usize>,
 }
 
-/// What is put on a line, as long as it fits.
+/// The text of a line, up to a number of bytes.
 struct Line {
     text: String,
     room: usize,
@@ -71,12 +71,12 @@ impl Write for Line {
     }
 }
 
-/// A value some of whose parts are printed.
+/// A value with some parts printed.
 struct PrintFrame<'v> {
     value: &'v Value,
     parts: PartIter<'v>,
     printed: usize,
-    /// Of its parts.
+    /// Level of its parts.
     level: usize,
 }
 
@@ -87,7 +87,7 @@ impl Printer<'_> {
         while let Some(last) = open.last_mut() {
             match last.parts.next() {
                 Some(part) => {
-                    self.before_part(last.value, last.printed)?;
+                    self.separator(last.value, last.printed)?;
                     last.printed += 1;
                     let level = last.level;
                     self.begin(part, level, &mut open)?;
@@ -115,7 +115,7 @@ impl Printer<'_> {
             value => value.may_have_parts(),
         };
         if let Some(indent) = self.indent.filter(|_| is_open) {
-            let room = COLUMNS.saturating_sub(indent).max(LEAST_COLUMNS);
+            let room = COLUMNS.saturating_sub(indent).max(MIN_COLUMNS);
             let mut line = Line { text: String::new(), room };
             let levels = self.levels;
             if (Printer { out: &mut line, indent: None, levels }).value(value, level).is_ok() {
@@ -147,7 +147,7 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// Prints a value whose parts lie too deep.
+    /// Prints a value whose parts lie below the last level that is shown.
     fn cut(&mut self, value: &Value) -> fmt::Result {
         let cut = match value {
             Value::Seq(_) => "[..]",
@@ -168,8 +168,8 @@ impl Printer<'_> {
         write_name(variant, NameOf::Variant, self.out)
     }
 
-    /// Prints what stands before a part.
-    fn before_part(&mut self, value: &Value, part: usize) -> fmt::Result {
+    /// Prints the text before a part: a comma, a new line, a name.
+    fn separator(&mut self, value: &Value, part: usize) -> fmt::Result {
         match value {
             Value::Option(_) => Ok(()),
             Value::Map(_) if part % 2 == 1 => self.out.write_str(": "),
@@ -184,7 +184,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Prints what follows the last part.
+    /// Prints the text after the last part.
     fn end(&mut self, value: &Value) -> fmt::Result {
         match value {
             Value::Seq(values) => self.close(!values.is_empty(), "", "]"),
@@ -198,13 +198,13 @@ impl Printer<'_> {
         }
     }
 
-    /// Begins parts.
+    /// Begins the parts of a value.
     fn open(&mut self, bracket: &str) -> fmt::Result {
         self.indent = self.indent.map(|indent| indent + INDENT);
         self.out.write_str(bracket)
     }
 
-    /// Goes to the next part; `space` stands before the first one on a line.
+    /// Begins the next part. `space` is printed before the first one on a line.
     fn next(&mut self, i: usize, space: &str) -> fmt::Result {
         match (self.indent, i) {
             (Some(indent), 0) => write!(self.out, "\n{:indent$}", ""),
@@ -214,7 +214,7 @@ impl Printer<'_> {
         }
     }
 
-    /// Ends parts; `some` says whether there are any.
+    /// Ends the parts of a value; `some` is true if there are any.
     fn close(&mut self, some: bool, space: &str, bracket: &str) -> fmt::Result {
         self.indent = self.indent.map(|indent| indent - INDENT);
         match self.indent {
@@ -248,7 +248,7 @@ fn write_scalar(value: &Value, out: &mut dyn Write) -> fmt::Result {
         }
         Value::F32(number) if number.is_infinite() => write!(out, "{number}_f32"),
         Value::F64(number) if number.is_infinite() => write!(out, "{number}_f64"),
-        // The shortest that is read as the same number.
+        // `Debug` prints the shortest text that parses to the same number.
         Value::F32(number) => write!(out, "{number:?}f32"),
         Value::F64(number) => write!(out, "{number:?}f64"),
         Value::Text(text) => write!(out, "{text:?}"),
@@ -269,7 +269,7 @@ fn write_scalar(value: &Value, out: &mut dyn Write) -> fmt::Result {
     }
 }
 
-/// What a name is of, on which it depends whether it can stand without quotes.
+/// The item that a name belongs to, on which it depends whether the name needs backticks.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum NameOf {
     Class,
@@ -277,7 +277,7 @@ pub(crate) enum NameOf {
     Field,
 }
 
-/// Writes a name: one that is no word in backticks, as `` `Slot<Sword>` ``.
+/// Writes a name. A name that is not a plain word is put into backticks, as in `` `Slot<Sword>` ``.
 pub(crate) fn write_name(name: &str, of: NameOf, out: &mut dyn Write) -> fmt::Result {
     if is_plain(name, of) {
         return out.write_str(name);

@@ -1,4 +1,4 @@
-//! Values and the records in them.
+//! Values, and the records in them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -8,12 +8,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::ObjectId;
 
-/// A value without its type, as a save describes it.
+/// Holds a value without its type, as a save describes it.
 ///
-/// Two are equal if their bytes in a save would be: floats are compared bit by bit.
+/// Two values are equal if their bytes in a save would be equal: floats are compared bit by bit.
 ///
-/// Values that a save or a text holds nest no deeper than four times [`Limits::depth`](crate::Limits::depth). To drop a
-/// value, or to give it to serde, takes stack for each level; to read, write, clone, compare and show it does not.
+/// ```
+/// use persist::Value;
+///
+/// let list = Value::from(vec![Value::from("sword"), Value::from(3_u32)]);
+/// assert_eq!(list.as_seq().map(<[Value]>::len), Some(2));
+/// assert_eq!(list.to_string(), r#"["sword", 3u32]"#);
+/// assert_eq!(list.to_string().parse::<Value>()?, list);
+/// # Ok::<(), persist::Error>(())
+/// ```
+///
+/// Values from a save or a text nest at most four times as deep as [`Limits::depth`](crate::Limits::depth). Dropping a
+/// value, and serializing it with serde, takes stack for each level. Reading, writing, cloning, comparing and showing
+/// it does not.
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Value {
@@ -29,7 +40,7 @@ pub enum Value {
     U16(u16),
     /// `u32`.
     U32(u32),
-    /// `u64`; `usize` too.
+    /// `u64`, also for a `usize`.
     U64(u64),
     /// `u128`.
     U128(u128),
@@ -39,7 +50,7 @@ pub enum Value {
     I16(i16),
     /// `i32`.
     I32(i32),
-    /// `i64`; `isize` too.
+    /// `i64`, also for an `isize`.
     I64(i64),
     /// `i128`.
     I128(i128),
@@ -63,26 +74,26 @@ pub enum Value {
     Struct(Record),
     /// An enum, at one of its variants.
     Enum(Record),
-    /// A pointer to an object of the save; a weak one may lead to none.
+    /// A pointer to an object of the save; `None` for a weak pointer without a target.
     Ref(Option<ObjectId>),
     /// A handle into an arena.
     Handle(HandleValue),
 }
 
-/// A [`Handle`](crate::Handle) without its arena.
+/// Holds the state of a [`Handle`](crate::Handle) without its arena.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum HandleValue {
-    /// It leads nowhere.
+    /// The handle leads nowhere.
     Null,
-    /// It leads to what has a key of these bits.
+    /// The handle leads to the object whose key has these bits.
     Live(u64),
-    /// It has lost its target, and keeps the bits of its key.
+    /// The handle has lost its target, and keeps the bits of its key.
     Dead(u64),
 }
 
 impl Value {
-    /// True unless it is of a kind that no others lie in.
+    /// True if the kind of the value allows parts.
     pub(crate) fn may_have_parts(&self) -> bool {
         matches!(
             self,
@@ -95,7 +106,7 @@ impl Value {
         )
     }
 
-    /// The values right inside of this one; of a map each key, then its value.
+    /// Iterates over the direct parts of this value; for a map over each key and then its value.
     pub(crate) fn parts(&self) -> PartIter<'_> {
         match self {
             Self::Option(value) => Box::new(value.iter().map(|value| &**value)),
@@ -108,7 +119,7 @@ impl Value {
         }
     }
 
-    /// Like [`parts`](Self::parts), to be changed.
+    /// Like [`parts`](Self::parts), mutably.
     pub(crate) fn parts_mut(&mut self) -> PartIterMut<'_> {
         match self {
             Self::Option(value) => Box::new(value.iter_mut().map(|value| &mut **value)),
@@ -123,11 +134,11 @@ impl Value {
         }
     }
 
-    /// Shows this value and all inside of it, to be changed.
-    pub(crate) fn each_mut(&mut self, meet: &mut dyn FnMut(&mut Self)) {
+    /// Passes this value and all values inside of it to `visit`, mutably.
+    pub(crate) fn each_mut(&mut self, visit: &mut dyn FnMut(&mut Self)) {
         let (mut next, mut open) = (Some(self), Vec::new());
         while let Some(value) = next {
-            meet(value);
+            visit(value);
             if value.may_have_parts() {
                 open.push(value.parts_mut());
             }
@@ -135,7 +146,7 @@ impl Value {
         }
     }
 
-    /// A copy whose parts are units.
+    /// Copies the value, with units for its parts.
     fn copy_of_head(&self) -> Self {
         macro_rules! copied {
             ($($scalar:ident)*) => {
@@ -158,7 +169,7 @@ impl Value {
         copied!(Bool Char U8 U16 U32 U64 U128 I8 I16 I32 I64 I128 F32 F64 Ref Handle)
     }
 
-    /// True if the values are equal, or would be if their parts were.
+    /// True if the values are equal apart from their parts.
     fn has_head_of(&self, other: &Self) -> bool {
         macro_rules! compared {
             ($($scalar:ident)*) => {
@@ -183,7 +194,7 @@ impl Value {
     }
 }
 
-/// Without recursion, so that a deep value takes no more stack than a flat one.
+/// Clones without recursion, so that a deep value takes no more stack than a flat one.
 impl Clone for Value {
     fn clone(&self) -> Self {
         let mut copy = Self::Unit;
@@ -196,13 +207,13 @@ impl Clone for Value {
             }
             pair = next_part(&mut open);
         }
-        // It borrows the copy.
+        // The iterators borrow the copy.
         drop(open);
         copy
     }
 }
 
-/// Without recursion, as [`Clone`].
+/// Compares without recursion, like [`Clone`].
 impl PartialEq for Value {
     fn eq(&self, other: &Self) -> bool {
         let mut open = Vec::new();
@@ -222,9 +233,9 @@ impl PartialEq for Value {
 
 impl Eq for Value {}
 
-/// The fields of a struct, or of an enum at one of its variants, as values by name.
+/// Holds the fields of a struct, or of an enum at one of its variants, as values by name.
 ///
-/// A migration gets one to change: it may rename, merge, split and delete fields.
+/// A migration gets a record and changes it: it may rename, merge, split and delete fields.
 ///
 /// # Example
 ///
@@ -252,13 +263,13 @@ impl Eq for Value {}
 /// ```
 #[derive(Clone, Debug)]
 pub struct Record {
-    // Shared: a save has a name once and values that bear it by the million.
+    // Shared, because a save has each name once and millions of values with it.
     pub(crate) class: Arc<str>,
     pub(crate) variant: Option<Arc<str>>,
     pub(crate) fields: Vec<Field>,
-    /// Index of the class in the save that it was read from.
+    /// Index of the class in the save from which the record was read.
     pub(crate) origin: Option<usize>,
-    /// The version of the class of one that a migration has made; 0 if it does not say.
+    /// The version of its class, for a record that a migration created; 0 if it is not set.
     pub(crate) version: u32,
 }
 
@@ -266,26 +277,26 @@ pub struct Record {
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) name: Arc<str>,
-    /// The number that the save has for it, as long as no migration has changed it.
+    /// Number of the field in the save, as long as no migration has changed the field.
     pub(crate) number: Option<u32>,
     pub(crate) value: Value,
     pub(crate) origin: Origin,
-    /// The version to which the migration came that made it or gave it its name; 0 before that has ended.
+    /// The version of the migration that created the field or gave it its name; 0 until that migration has ended.
     pub(crate) since: u32,
-    /// Its place among the fields that were read, as long as it is as it was.
+    /// Index among the fields that were read, as long as the field is unchanged.
     pub(crate) place: Option<usize>,
-    /// Whether a migration has looked at it.
+    /// True if a migration has read it.
     pub(crate) seen: Seen,
 }
 
 impl Field {
-    /// Notes that it is no longer as it was read.
+    /// Notes that the field differs from the one that was read.
     fn change(&mut self) {
         (self.number, self.origin, self.since, self.place) = (None, Origin::Made, 0, None);
     }
 }
 
-/// A mark that can be set through a shared reference, by any thread.
+/// A flag that any thread can set through a shared reference.
 #[derive(Debug, Default)]
 pub(crate) struct Seen(AtomicBool);
 
@@ -294,7 +305,7 @@ impl Seen {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// Takes the mark away; true if there was one.
+    /// Clears the flag; returns true if it was set.
     pub(crate) fn take(&self) -> bool {
         self.0.swap(false, Ordering::Relaxed)
     }
@@ -306,38 +317,39 @@ impl Clone for Seen {
     }
 }
 
-/// Where a field of a record comes from.
+/// Says where a field of a record comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The program that wrote the save had it.
+    /// The program that wrote the save had the field.
     #[default]
     Written,
-    /// That program did not have it, and kept it.
+    /// That program lacked the field, and kept it as unknown content.
     Kept,
-    /// That program kept it of another variant; it is no field of this one.
+    /// That program kept the field as unknown content of another variant; it does not belong to this one.
     OtherVariant,
-    /// A migration made it, or gave it its name.
+    /// A migration created the field, or gave it its name.
     Made,
-    /// The program that wrote the save did not find it in an older one, and still had what it made up then.
+    /// The program that wrote the save did not find the field in an older one, and still had the value that it made up
+    /// then.
     MadeUp,
 }
 
 impl Record {
-    /// A struct of this class without fields.
+    /// Creates a struct of this class without fields.
     #[must_use]
     pub fn new(class: impl Into<Arc<str>>) -> Self {
         Self { class: class.into(), variant: None, fields: Vec::new(), origin: None, version: 0 }
     }
 
-    /// A variant of an enum without fields.
+    /// Creates a variant of an enum without fields.
     #[must_use]
     pub fn of_variant(class: impl Into<Arc<str>>, variant: impl Into<Arc<str>>) -> Self {
         Self { variant: Some(variant.into()), ..Self::new(class) }
     }
 
-    /// Sets the version of its class that the record has, for one that a [`migrate`](derive@crate::Persist) creates. The
-    /// steps of that class migrate it from there. A load is an error if the class has several versions and none is set, or
-    /// if it does not have this one.
+    /// Sets the version of the record's class, for a record that a [`migrate`](derive@crate::Persist) function creates.
+    /// The steps of that class migrate the record from there. A load fails if the class has several versions and none
+    /// is set, or if it does not have this one.
     ///
     /// ```
     /// use persist::Record;
@@ -351,24 +363,24 @@ impl Record {
         self
     }
 
-    /// Name of the class.
+    /// Returns the name of the class.
     #[must_use]
     pub fn class(&self) -> &str {
         &self.class
     }
 
-    /// Name of the variant; `None` for a struct.
+    /// Returns the name of the variant; `None` for a struct.
     #[must_use]
     pub fn variant(&self) -> Option<&str> {
         self.variant.as_deref()
     }
 
-    /// Makes it another variant of its enum; the fields stay.
+    /// Changes the variant of an enum; the fields stay.
     pub fn set_variant(&mut self, variant: impl Into<Arc<str>>) {
         self.variant = Some(variant.into());
     }
 
-    /// The field of this name.
+    /// Returns the field of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
         let field = self.fields.iter().find(|field| &*field.name == name)?;
@@ -376,14 +388,14 @@ impl Record {
         Some(&field.value)
     }
 
-    /// The field of this name, to be changed.
+    /// Returns the field of this name mutably.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
         let field = self.fields.iter_mut().find(|field| &*field.name == name)?;
         field.change();
         Some(&mut field.value)
     }
 
-    /// Sets the field of this name, a new one at the end; returns what it was.
+    /// Sets the field of this name, or appends it; returns its old value.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) -> Option<Value> {
         let value = value.into();
         if let Some(field) = self.get_mut(name) {
@@ -393,7 +405,7 @@ impl Record {
         None
     }
 
-    /// Adds a field whose name no other has.
+    /// Appends a field whose name no other field has.
     pub(crate) fn push(&mut self, name: impl Into<Arc<str>>, value: Value) {
         self.fields.push(Field {
             name: name.into(),
@@ -406,20 +418,20 @@ impl Record {
         });
     }
 
-    /// Takes the field of this name out.
+    /// Removes the field of this name and returns its value.
     pub fn take(&mut self, name: &str) -> Option<Value> {
         let place = self.fields.iter().position(|field| &*field.name == name)?;
         Some(self.fields.remove(place).value)
     }
 
-    /// Renames a field, over one that has the new name; false if there is none.
+    /// Renames a field, and replaces a field that has the new name. Returns false if there is no field of the old name.
     pub fn rename(&mut self, name: &str, new: &str) -> bool {
         let Some(place) = self.fields.iter().position(|field| &*field.name == name) else {
             return false;
         };
         if name != new {
             self.fields[place].name = new.into();
-            // Its new name says what it is.
+            // The new name identifies the field from now on.
             let field = &mut self.fields[place];
             (field.number, field.origin, field.since) = (None, Origin::Made, 0);
             let mut at = 0;
@@ -431,7 +443,7 @@ impl Record {
         true
     }
 
-    /// Names and values, in order.
+    /// Iterates over names and values, in order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Value)> {
         self.fields.iter().map(|field| {
             field.seen.mark();
@@ -439,7 +451,7 @@ impl Record {
         })
     }
 
-    /// Names and values, in order, the values to be changed.
+    /// Iterates over names and mutable values, in order.
     pub fn fields_mut(&mut self) -> impl Iterator<Item = (&str, &mut Value)> {
         self.fields.iter_mut().map(|field| {
             field.change();
@@ -447,7 +459,7 @@ impl Record {
         })
     }
 
-    /// How many fields there are.
+    /// Returns the number of fields.
     #[must_use]
     pub fn len(&self) -> usize {
         self.fields.len()
@@ -460,7 +472,7 @@ impl Record {
     }
 }
 
-/// Sets fields, as [`Record::set`] does, in time that is proportional to their number.
+/// Sets fields like [`Record::set`], in time proportional to their number.
 impl<N: Into<Arc<str>>, V: Into<Value>> Extend<(N, V)> for Record {
     fn extend<I: IntoIterator<Item = (N, V)>>(&mut self, fields: I) {
         let known = self.fields.iter().enumerate().rev();
@@ -484,7 +496,7 @@ impl<N: Into<Arc<str>>, V: Into<Value>> Extend<(N, V)> for Record {
 }
 
 impl Record {
-    /// A copy whose values are units.
+    /// Copies the record, with units for its values.
     fn copy_of_head(&self) -> Self {
         let unit = |field: &Field| Field {
             name: field.name.clone(),
@@ -501,7 +513,7 @@ impl Record {
         }
     }
 
-    /// True if the records are equal but for their values.
+    /// True if the records are equal apart from their values.
     fn has_head_of(&self, other: &Self) -> bool {
         self.class == other.class
             && self.variant == other.variant
@@ -510,7 +522,7 @@ impl Record {
     }
 }
 
-/// By class, variant, and names and values in order.
+/// Compares class, variant, and names and values in order.
 impl PartialEq for Record {
     fn eq(&self, other: &Self) -> bool {
         self.has_head_of(other)
@@ -520,11 +532,11 @@ impl PartialEq for Record {
 
 impl Eq for Record {}
 
-// Walks over a whole tree keep a stack of these, so that no value is too deep for the stack of the thread.
+// Walks over a whole tree keep a stack of these iterators, so that no value is too deep for the stack of the thread.
 pub(crate) type PartIter<'v> = Box<dyn Iterator<Item = &'v Value> + 'v>;
 pub(crate) type PartIterMut<'v> = Box<dyn Iterator<Item = &'v mut Value> + 'v>;
 
-/// The next part of the innermost value that has one; those that have none any more are closed.
+/// Returns the next part of the innermost value that has one. Values without further parts are closed.
 pub(crate) fn next_part<I: Iterator>(open: &mut Vec<I>) -> Option<I::Item> {
     loop {
         let part = open.last_mut()?.next();

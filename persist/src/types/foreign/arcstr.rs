@@ -1,4 +1,4 @@
-//! `arcstr`: each value is a text of its own after a load; those that were shared no longer are.
+//! `arcstr`: each value is a text of its own after a load, also if several shared one before.
 
 use arcstr::ArcStr;
 

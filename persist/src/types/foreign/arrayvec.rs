@@ -1,4 +1,4 @@
-//! `arrayvec`: a list or a text that has more than there is room for is refused.
+//! `arrayvec`: a list or a text that exceeds the capacity is refused.
 
 use arrayvec::{ArrayString, ArrayVec};
 

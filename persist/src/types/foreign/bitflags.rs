@@ -1,12 +1,12 @@
-//! `bitflags`, of either version: the types are the program's own, which say by a macro how they are stored.
+//! `bitflags`, version 1 or 2: a macro implements `Persist` for the program's own flag types.
 
 use std::fmt::LowerHex;
 
-/// Implements [`Persist`](crate::Persist) for flags that were made with `bitflags` 1 or 2, given with their integer.
+/// Implements [`Persist`](crate::Persist) for flags that were defined with `bitflags` 1 or 2, given with their integer
+/// type.
 ///
-/// They are stored as that integer. A bit that is no flag of the program is an error of the load, since what it stood
-/// for would be lost. `unknown = truncate` drops such bits instead, and `unknown = retain` keeps them, which
-/// `bitflags` 2 can.
+/// Flags are stored as that integer. An unknown bit is an error of the load, because its meaning would be lost.
+/// `unknown = truncate` drops unknown bits instead, and `unknown = retain` keeps them, which `bitflags` 2 supports.
 ///
 /// ```
 /// # mod bitflags_of_this_example { // stands for `bitflags::bitflags!`
@@ -56,7 +56,7 @@ macro_rules! bitflags {
     };
 }
 
-/// Says which bits are no flags.
+/// Returns the message about unknown bits.
 #[cold]
 #[must_use]
 pub fn unknown_bits(unknown: &dyn LowerHex, flags: &str) -> String {

@@ -1,4 +1,4 @@
-//! What points in time, dates and durations of other crates are stored as.
+//! The stored forms of points in time, dates and durations of other crates.
 
 use std::time::SystemTime;
 
@@ -16,12 +16,12 @@ pub(super) const NANOS_PER_SECOND: u32 = crate::types::time::NANOS_PER_SECOND;
 #[derive(Clone, Copy)]
 pub struct Instant {
     pub seconds: i64,
-    /// Above them.
+    /// Nanoseconds above the whole seconds.
     pub nanoseconds: u32,
 }
 
 impl Instant {
-    /// From nanoseconds since 1970; `None` if those are of no 64-bit second.
+    /// Converts from nanoseconds since 1970; `None` if the seconds exceed 64 bits.
     #[cfg(any(feature = "jiff-0_2", feature = "time-0_3"))]
     pub(super) fn from_nanoseconds(all: i128) -> Option<Self> {
         let (seconds, above) =
@@ -65,34 +65,34 @@ impl Persist for Instant {
     }
 }
 
-/// A point in time, and how much later the clock was there than in UTC.
+/// A point in time, and the offset of the local clock from UTC.
 #[cfg(any(feature = "chrono-0_4", feature = "time-0_3"))]
 #[derive(Clone, Copy, Persist)]
 #[persist(crate = crate)]
 pub struct OffsetDateTime {
     pub instant: Instant,
-    /// In seconds.
+    /// Offset in seconds.
     pub offset: i32,
 }
 
-/// A point in time, and where.
+/// A point in time, and its time zone.
 #[cfg(feature = "jiff-0_2")]
 #[derive(Persist)]
 #[persist(crate = crate)]
 pub(super) struct ZonedDateTime {
     pub(super) instant: Instant,
-    /// A name of the IANA database, or else an offset such as `+02:00` or a POSIX time zone.
+    /// Name in the IANA database, or an offset such as `+02:00`, or a POSIX time zone.
     pub(super) zone: String,
 }
 
-/// A day of the Gregorian calendar, also before that was used.
+/// A day of the Gregorian calendar, also before the calendar was introduced.
 #[derive(Clone, Copy, Persist)]
 #[persist(crate = crate)]
 pub struct CivilDate {
     pub year: i32,
-    /// From 1.
+    /// Counted from 1.
     pub month: u8,
-    /// From 1.
+    /// Counted from 1.
     pub day: u8,
 }
 
@@ -103,11 +103,11 @@ pub struct CivilTime {
     pub hour: u8,
     pub minute: u8,
     pub second: u8,
-    /// In a leap second, a thousand million more.
+    /// Nanoseconds; in a leap second, a thousand million more.
     pub nanosecond: u32,
 }
 
-/// A day and a time of day, wherever.
+/// A day and a time of day, without a time zone.
 #[derive(Clone, Copy, Persist)]
 #[persist(crate = crate)]
 pub struct CivilDateTime {
@@ -115,7 +115,7 @@ pub struct CivilDateTime {
     pub time: CivilTime,
 }
 
-/// A duration that may be negative: its parts have the same sign.
+/// A duration that may be negative. Its parts have the same sign.
 #[derive(Clone, Copy, Persist)]
 #[persist(crate = crate)]
 pub struct SignedDuration {
@@ -124,7 +124,7 @@ pub struct SignedDuration {
 }
 
 impl SignedDuration {
-    /// Itself, if its parts belong together.
+    /// Returns the duration, if its parts have the same sign.
     pub(super) fn checked(self) -> Result<Self, String> {
         let Self { seconds, nanoseconds } = self;
         let one_sign = seconds.signum() * i64::from(nanoseconds.signum()) >= 0;

@@ -1,5 +1,5 @@
-//! `chrono`: points in time are of the class of `SystemTime`, which has no leap seconds: one is stored as the second
-//! after it. Times of day keep theirs.
+//! `chrono`: points in time have the class of `SystemTime`, which has no leap seconds. A leap second is stored as the
+//! second after it. Times of day keep leap seconds.
 
 use chrono::Datelike;
 use chrono::{
@@ -34,7 +34,7 @@ stored_as! {
             nanoseconds: delta.subsec_nanos(),
         }
         => ?time_delta;
-    // The numbers of ISO 8601, from Monday and January, which are 1.
+    // The numbers of ISO 8601: Monday and January are 1.
     Weekday as u8 = Weekday::Mon, |day| *day as u8 + 1 => ?|day| {
         let day = day.checked_sub(1).and_then(|day| Weekday::try_from(day).ok());
         day.ok_or("a weekday is 1 to 7")
@@ -88,7 +88,7 @@ fn time(CivilTime { hour, minute, second, nanosecond }: CivilTime) -> Result<Nai
 
 fn time_delta(stored: SignedDuration) -> Result<TimeDelta, String> {
     let SignedDuration { seconds, nanoseconds } = stored.checked()?;
-    // It has the nanoseconds above the whole seconds.
+    // The nanoseconds are those above the whole seconds.
     let delta = match u32::try_from(nanoseconds) {
         Ok(above) => TimeDelta::new(seconds, above),
         Err(_) => seconds.checked_sub(1).and_then(|seconds| {

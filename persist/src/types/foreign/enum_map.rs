@@ -1,5 +1,5 @@
-//! `enum-map`: a map from the keys to their values, so that keys may be renamed, reordered, added and removed. A key
-//! that a save does not have gets the default value.
+//! `enum-map`: stored as a map, so that keys may be renamed, reordered, added and removed. Keys missing from the save
+//! get the default value.
 
 use enum_map::{EnumArray, EnumMap};
 
@@ -77,7 +77,8 @@ fn decode<C: Adapter<K> + Adapter<V>, K: Persist + EnumArray<V>, V: Persist + De
     Ok(map)
 }
 
-/// Pointers of a default value would be connected to the targets of the loaded ones, since they are visited with them.
+/// Refuses a default value with pointers: they would be connected to the targets of the loaded values, since all are
+/// visited together.
 fn check_default<V: Persist + Default>(input: &mut Decoder<'_>) -> Result<(), Fail> {
     let value = V::default();
     let env = input.env();

@@ -1,4 +1,4 @@
-//! `fastrand`: the state of the generator, which continues where it was.
+//! `fastrand`: stored as the state of the generator, which continues where it was.
 
 use fastrand::Rng;
 

@@ -1,5 +1,5 @@
-//! `fixed`: the bits, as a class that is called as the crate calls the type for short, such as `I16F16`. With another
-//! number of fractional bits they would be another number, so they are another class.
+//! `fixed`: stored as the bits, in a class with the crate's short name of the type, such as `I16F16`. With another
+//! number of fractional bits they would be another number, so each such type is a class of its own.
 
 use std::any::Any;
 use std::marker::PhantomData;
@@ -17,7 +17,7 @@ use crate::reflect::class::Body;
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
 use crate::types::number::fixed_items;
 
-/// The short name of a type of `fixed`.
+/// Writes the short name of a type of `fixed`.
 struct Name<T>(PhantomData<T>);
 
 const fn name(signed: bool, integer: u32, fraction: u32) -> ([u8; 8], usize) {

@@ -1,10 +1,10 @@
-//! `fixedbitset`: how many bits there are, and then 64 of them in each word, the first in its lowest bit.
+//! `fixedbitset`: stored as the number of bits, then words of 64 bits, the first bit in the lowest place.
 
 use fixedbitset_0_5::FixedBitSet;
 
 use super::stored_as;
 
-/// Blocks of the crate in a word: they are as wide as a pointer.
+/// Number of the crate's blocks in a word; a block is as wide as a pointer.
 const BLOCKS: usize = 64 / usize::BITS as usize;
 
 fn words(set: &FixedBitSet) -> Vec<u64> {

@@ -1,6 +1,6 @@
 //! `glam`: a vector is an array of its parts, a quaternion `[x, y, z, w]`, a matrix an array of its columns. An affine
-//! map is an array of columns too; the last one is the translation. What has no padding is copied as a block, and may
-//! stand in `pod` structs.
+//! map is an array of columns too; the last one is the translation. Types without padding are copied as a block, and
+//! may be fields of `pod` structs.
 
 use super::{block_as, stored_as};
 
@@ -23,7 +23,7 @@ macro_rules! matrices {
     };
 }
 
-/// Like `vectors`, with padding in memory, or with other bytes than those of the memory.
+/// Like `vectors`, for types with padding in memory, or with other bytes than their memory.
 macro_rules! apart {
     ($glam:ident: $($name:ident [$part:ident; $len:literal])*) => {
         stored_as! {$(
@@ -33,7 +33,7 @@ macro_rules! apart {
     };
 }
 
-/// Like `matrices`, with padding in memory.
+/// Like `matrices`, for types with padding in memory.
 macro_rules! matrices_apart {
     ($glam:ident: $($name:ident [$part:ident; $rows:literal; $columns:literal])*) => {
         stored_as! {$(
@@ -44,7 +44,7 @@ macro_rules! matrices_apart {
     };
 }
 
-/// The types of one version, with those that older versions have not.
+/// Implements the types of one version, with those that older versions lack.
 macro_rules! glam {
     ($glam:ident $($more:ident)*) => {
         vectors! { $glam:

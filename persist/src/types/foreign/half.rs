@@ -1,4 +1,5 @@
-//! `half`: an `f32`, which has every value of both types, so that a field may become wider. Back, it is rounded.
+//! `half`: stored as an `f32`, which has every value of both types, so that a field may become wider. A load of an
+//! `f32` as a `half` type rounds, and refuses a number that is too large.
 
 use half::{bf16, f16};
 

@@ -1,4 +1,4 @@
-//! `hashbrown`: as the standard library's hashed maps and sets.
+//! `hashbrown`: stored like the standard library's hashed maps and sets.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -57,7 +57,7 @@ macro_rules! maps_and_sets {
 #[cfg(feature = "hashbrown-0_15")]
 maps_and_sets!(hashbrown_0_15);
 
-// The library has this one anyway.
+// The library depends on this version anyway.
 #[cfg(feature = "hashbrown-0_16")]
 maps_and_sets!(hashbrown);
 

@@ -1,4 +1,4 @@
-//! `indexmap`: as maps and sets, in the order that they have.
+//! `indexmap`: stored as maps and sets, in the order of their entries.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -14,7 +14,7 @@ use crate::reflect::{Kind, TypeCode};
 use crate::types::sequence::{visit_each, visit_each_shared};
 use crate::types::{compact_items, counted_items, map, set};
 
-/// Keys that differ only in what is not saved are not found when they are saved, but refused by the load.
+/// A save does not detect keys that differ only in fields that are not saved; the load refuses them.
 #[diagnostic::do_not_recommend]
 impl<K, V, S> Persist for IndexMap<K, V, S>
 where
@@ -57,7 +57,7 @@ where
     }
 }
 
-/// Reads what follows the head of a map, in the order in which it is stored.
+/// Reads the entries of a map after its head, in stored order.
 fn decode<C, K, V, S>(head: &[u8], input: &mut Decoder<'_>) -> Result<IndexMap<K, V, S>, Fail>
 where
     C: Adapter<K> + Adapter<V>,
@@ -65,7 +65,7 @@ where
     V: Persist,
     S: BuildHasher + Default,
 {
-    let count = input.elements_with::<map::MapEntry<K, V>>(head[0], map::least::<C, K, V>())?;
+    let count = input.elements_with::<map::MapEntry<K, V>>(head[0], map::min_size::<C, K, V>())?;
     let mut map = IndexMap::with_hasher(S::default());
     map.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
     input.nested_in::<map::MapEntry<K, V>, _>(|input| {
@@ -89,7 +89,7 @@ where
     type As = Self;
 }
 
-/// Elements that differ only in what is not saved are not found when they are saved, but refused by the load.
+/// A save does not detect elements that differ only in fields that are not saved; the load refuses them.
 #[diagnostic::do_not_recommend]
 impl<T, S> Persist for IndexSet<T, S>
 where

@@ -1,14 +1,15 @@
-//! The integers of a random generator that shows its state through serde alone.
+//! Reads the state of random generators that show it through serde alone, as integers.
 
 use serde::de::value::{Error, MapDeserializer};
 use serde::de::{DeserializeOwned, IntoDeserializer};
 use serde::ser::{Error as _, Impossible, Serialize, SerializeStruct, SerializeTuple, Serializer};
 
-/// The integers in a field of a generator: one, or those of an array.
+/// Returns the integers in a field of a generator: one, or those of an array.
 ///
 /// # Panics
 ///
-/// Panics if they are not there. The version of the crate is known, and a test holds each generator against its bytes.
+/// Panics if the integers are missing. The version of the crate is fixed, and a test compares each generator with its
+/// bytes.
 pub(super) fn field<W: TryFrom<u128>, const N: usize>(
     generator: &impl Serialize,
     name: &str,
@@ -22,7 +23,7 @@ pub(super) fn field<W: TryFrom<u128>, const N: usize>(
     }
 }
 
-/// A generator whose fields these are.
+/// Builds a generator with these fields.
 pub(super) fn generator<'de, T: DeserializeOwned>(
     fields: impl IntoIterator<Item = (&'static str, impl IntoDeserializer<'de, Error>)>,
 ) -> Result<T, Error> {
@@ -33,13 +34,13 @@ fn other<T>() -> Result<T, Error> {
     Err(Error::custom("the generator is no struct of integers"))
 }
 
-/// Takes the integers of one field out of a struct.
+/// Collects the integers of one field of a struct.
 struct Fields<'a> {
     name: &'a str,
     integers: &'a mut Vec<u128>,
 }
 
-/// Takes integers, alone or in an array.
+/// Collects integers, alone or in an array.
 struct Integers<'a>(&'a mut Vec<u128>);
 
 impl SerializeStruct for Fields<'_> {
@@ -71,7 +72,7 @@ impl SerializeTuple for Integers<'_> {
     }
 }
 
-/// The methods of a serializer that refuses what a generator has not.
+/// Expands to the methods of a serializer for types that no generator has; they return an error.
 macro_rules! refused {
     ($($method:ident($($ty:ty),*))*) => {$(
         fn $method(self, $(_: $ty),*) -> Result<(), Error> {

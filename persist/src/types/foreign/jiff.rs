@@ -1,5 +1,5 @@
-//! `jiff`: points in time are of the class of `SystemTime`; a `Zoned` has the name of its time zone beside that, whose
-//! rules are those of the machine that loads.
+//! `jiff`: points in time have the class of `SystemTime`. A `Zoned` also has the name of its time zone; the rules of
+//! the zone are those of the machine that loads.
 
 use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::fmt::temporal::{DateTimeParser, DateTimePrinter};
@@ -29,7 +29,7 @@ stored_as! {
             stored.checked().map(|stored| SignedDuration::new(stored.seconds, stored.nanoseconds))
         };
     Span as CalendarSpan = Span::new(), CalendarSpan::of => ?CalendarSpan::span;
-    // The number of ISO 8601, from Monday, which is 1.
+    // The number of ISO 8601: Monday is 1.
     Weekday as u8 = Weekday::Monday, |day| day.to_monday_one_offset().unsigned_abs()
         => ?|day| i8::try_from(day)
             .ok()
@@ -42,7 +42,7 @@ fn epoch() -> Date {
 }
 
 fn instant(time: Timestamp) -> Instant {
-    // The crate has years up to 9999.
+    // The crate supports years up to 9999.
     Instant::from_nanoseconds(time.as_nanosecond())
         .unwrap_or(Instant { seconds: 0, nanoseconds: 0 })
 }
@@ -86,7 +86,7 @@ fn time(CivilTime { hour, minute, second, nanosecond }: CivilTime) -> Result<Tim
         .ok_or_else(|| format!("{hour}:{minute}:{second} and {nanosecond} ns is no time of day"))
 }
 
-/// Each unit by itself, since a month has no length; all have one sign.
+/// Stores each unit by itself, since a month has no fixed length. All units have the same sign.
 #[derive(Persist)]
 #[persist(crate = crate)]
 pub struct CalendarSpan {
@@ -149,7 +149,7 @@ impl CalendarSpan {
     }
 }
 
-/// A time zone without a name, which only the system's own can be, refuses to be saved.
+/// Refuses to save a time zone without a name, which only the system's own zone can be.
 #[diagnostic::do_not_recommend]
 impl Persist for Zoned {
     const __MIN: usize = ZonedDateTime::__MIN;

@@ -1,11 +1,11 @@
-//! Lists of other crates: a count, then the elements, as of a `Vec`.
+//! Lists of other crates: a count, then the elements, like a `Vec`.
 
 use crate::codec::persist::Inline;
 use crate::codec::{Decoder, Fail, Persist, count, extend_fixed};
 use crate::{Error, ErrorKind};
 
 /// Implements `Persist` for a list of another crate whose elements lie in a slice, by the crate's functions `clear`,
-/// `truncate` and `extend`. `room` is how many elements it can have, if it does not grow, and how it is called then.
+/// `truncate` and `extend`. `room` is the capacity of a list that does not grow, and the name of such a list in errors.
 macro_rules! slice_list {
     (
         {$($generics:tt)*} $list:ty, $item:ty, $with_capacity:expr
@@ -101,7 +101,7 @@ macro_rules! slice_list {
 }
 pub(super) use slice_list;
 
-/// Reads elements, one level further in if they may hold what is nested.
+/// Reads elements, one level of nesting further in if they can hold nested values.
 pub(super) fn nested<T: Persist>(
     input: &mut Decoder<'_>,
     elements: impl FnOnce(&mut Decoder<'_>) -> Result<(), Fail>,
@@ -109,7 +109,7 @@ pub(super) fn nested<T: Persist>(
     if T::__LEAF { elements(input) } else { input.nested_in::<T, _>(elements) }
 }
 
-/// How many elements or bytes a type can have, which does not grow.
+/// The capacity of a type that does not grow, in elements or bytes.
 #[allow(dead_code, reason = "most lists grow")]
 pub(super) struct Room {
     of: &'static str,
@@ -119,20 +119,20 @@ pub(super) struct Room {
 
 #[allow(dead_code, reason = "most lists grow")]
 impl Room {
-    /// Of elements or bytes.
+    /// Creates a capacity in elements or bytes.
     pub(super) fn new(of: &'static str, name: &'static str, capacity: usize) -> Self {
         Self { of, name, capacity }
     }
 
-    /// Checks that the count which begins with `head` is no more than there is room for, before anything is read.
+    /// Checks that the count which begins with `head` fits the capacity, before an element is read.
     #[inline]
     pub(super) fn check(&self, head: u8, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        let before = input.rest();
+        let start = input.rest();
         let count = count::decode_tail(head, input)?;
         if count > self.capacity as u64 {
             return Err(self.refuse(count, input));
         }
-        input.go_back(before);
+        input.go_back(start);
         Ok(())
     }
 
@@ -146,7 +146,7 @@ impl Room {
     }
 }
 
-/// Reads `count` items to the end of a list that need not be a `Vec`; the bytes that are left have been found enough.
+/// Reads `count` items to the end of a list of any type. The caller has checked that enough bytes are left.
 #[inline]
 pub(super) fn extend<T: Persist>(
     items: &mut impl Extend<T>,

@@ -1,7 +1,7 @@
 //! `mint`: vectors, points and angles are arrays of their parts, a quaternion `[x, y, z, w]`, and a matrix an array of
-//! its columns, in whichever order it lies in memory.
+//! its columns, whatever its order in memory.
 //!
-//! The basis of Euler angles is in their type alone.
+//! The basis of Euler angles is part of their type alone.
 
 use mint_0_5::*;
 

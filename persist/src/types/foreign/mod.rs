@@ -1,8 +1,8 @@
-//! Types of other crates as persistent values: one file a crate, each with a feature of its own.
+//! Implements `Persist` for types of other crates: one file for each crate, each with its own feature.
 //!
-//! Their bytes are ours: those of a plain type such as `[f32; 3]`, and never what the crate has in memory or makes of
-//! its values through serde. So a new version of the crate cannot change a save. The kind is that of the plain type
-//! too: one crate can replace another. Values are built by what the crate checks its values with.
+//! This library defines their bytes: those of a plain type such as `[f32; 3]`, and never the crate's memory or its
+//! serde form. So a new version of the crate cannot change a save. The kind is that of the plain type too, so one crate
+//! can replace another. Values are built by the crate's own checked constructors.
 
 #[cfg(any(feature = "chrono-0_4", feature = "jiff-0_2", feature = "time-0_3"))]
 mod calendar;
@@ -111,49 +111,49 @@ use crate::codec::{Decoder, Fail, Persist, TypeSet};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind};
 
-/// A type that is stored as another one, from which it is made again.
+/// A type that is stored as another one, and restored from it.
 ///
-/// What such a value holds is out of reach of a visit, so it must be plain data. A collection has an `impl Persist`
-/// of its own instead.
+/// No visit reaches the content of such a value, so it must be plain data. A collection has an `impl Persist` of its
+/// own instead.
 pub trait StoredAs: Sized + 'static {
-    /// What the bytes are.
+    /// The type whose bytes are stored.
     type Stored: Persist;
 
-    /// What the bytes mean.
+    /// Returns the kind of the stored type.
     fn kind() -> Kind {
         Self::Stored::persist_kind()
     }
 
-    /// What the bytes of its compact form mean.
+    /// Returns the kind of the compact form.
     fn compact_kind() -> Kind {
         Self::Stored::__compact_kind()
     }
 
-    /// A value to be filled, or to stand where a bad one was.
+    /// Returns a value to be filled, or to replace an invalid one.
     fn empty() -> Self;
 
-    /// What is written.
+    /// Converts the value to the stored type.
     fn store(&self) -> Self::Stored;
 
-    /// What was read, as a value; an error is a sentence that says why it is none.
+    /// Converts the stored value back. An error is a sentence with the reason.
     #[expect(clippy::missing_errors_doc, reason = "the type says when there is none")]
     fn restore(stored: Self::Stored) -> Result<Self, impl Display>;
 }
 
-/// Says why what was read is no value.
+/// Records why a stored value is invalid.
 #[cold]
 pub fn refuse(why: &dyn Display, input: &mut Decoder<'_>) -> Fail {
     input.refuse(Error::new(ErrorKind::InvalidValue, why.to_string()))
 }
 
-/// Enters the types of what a type is stored as, which no visit reaches.
+/// Adds the stored type of another type, and notes that no visit reaches its values.
 pub fn reach_stored<T: Persist>(types: &mut TypeSet) {
     T::__reach(types);
     types.unvisited("stored in a type of another crate", T::persist_kind, T::persist_name);
 }
 
-/// Implements `Persist` through another type, by a line for each type: what it is stored as, the empty value, and the
-/// functions that make the one of the other. With a `?` the way back may fail, with a sentence that says why.
+/// Implements `Persist` through another type, in one line for each type: the stored type, the empty value, and the
+/// functions that convert between the two. With a `?` the conversion back may fail, with a sentence as its error.
 ///
 /// ```ignore
 /// stored_as! {
@@ -221,7 +221,7 @@ macro_rules! __stored_as {
     };
 }
 
-/// Implements `Persist` for a type that is [`StoredAs`] another, with more items of the trait if need be.
+/// Implements `Persist` for a type that is [`StoredAs`] another, with additional items of the trait if needed.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __persist_through {
@@ -347,8 +347,8 @@ macro_rules! __persist_through {
     };
 }
 
-/// Like [`__stored_as`], for types whose memory is an array of the numbers that are stored, which bytemuck vouches for.
-/// They are copied as blocks.
+/// Like [`__stored_as`], for types whose memory is an array of the stored numbers, as bytemuck guarantees. They are
+/// copied as blocks.
 #[allow(unused_macros, reason = "not every feature has such types")]
 macro_rules! block_as {
     ($($ty:ty as $stored:ty = $empty:expr, $store:expr => $restore:expr;)*) => {$(

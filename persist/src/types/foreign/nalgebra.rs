@@ -1,13 +1,14 @@
 //! `nalgebra`: vectors, points and translations are arrays of their parts, quaternions `[x, y, z, w]`, complex numbers
-//! `[re, im]`, and matrices arrays of their columns. An isometry is its translation and its rotation. Vectors and matrices
-//! whose size is known at run time are lists, matrices after their numbers of rows and columns.
+//! `[re, im]`, and matrices arrays of their columns. An isometry is its translation and its rotation. Vectors and
+//! matrices whose size is known at run time are lists; a matrix also has its numbers of rows and columns first.
 //!
-//! What must have the norm 1 is refused if that is one percent off, which no rounding adds up to.
+//! A value that must have the norm 1 is refused if the norm is off by one percent, which no sum of rounding errors
+//! reaches.
 
 use crate::codec::{Decoder, Fail};
 use crate::{Error, ErrorKind};
 
-/// How far from 1 the square of a norm may be, and from 0 what must be none.
+/// Largest deviation from 1 of the square of a norm, and from 0 of a number that must be 0.
 const TOLERANCE: f64 = 0.02;
 
 fn no_unit(what: &str) -> String {
@@ -42,7 +43,7 @@ macro_rules! nalgebra {
                 (number - other).abs() <= convert(TOLERANCE)
             }
 
-            /// The kind of a matrix; of one that is a single row or column, that of a vector.
+            /// Returns the kind of a matrix; for a single row or column that of a vector.
             fn kind<const R: usize, const C: usize>(
                 part: fn() -> Kind,
                 column: fn() -> Kind,

@@ -1,4 +1,4 @@
-//! `ordered-float`: the float.
+//! `ordered-float`: stored as the float.
 
 use ordered_float::{NotNan, OrderedFloat};
 

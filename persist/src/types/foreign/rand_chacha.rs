@@ -1,4 +1,4 @@
-//! `rand_chacha`: seed, stream and the position in words. The generators continue where they were.
+//! `rand_chacha`: stored as seed, stream and the position in words. The generators continue where they were.
 
 macro_rules! chacha {
     ($feature:literal $version:ident: $($name:ident)*) => {
@@ -11,7 +11,7 @@ macro_rules! chacha {
                 $name as ([u8; 32], u64, u128)
                     = Self::from_seed([0; 32]), |it| (it.get_seed(), it.get_stream(), it.get_word_pos())
                     =>? |(seed, stream, position)| {
-                        // A counter of 64 bits of blocks of 16 words.
+                        // The counter of blocks of 16 words has 64 bits.
                         if position >> 68 != 0 {
                             return Err("a ChaCha stream has 2^68 words; the position is beyond");
                         }

@@ -1,4 +1,4 @@
-//! `rand_pcg`: the state and the increment of a generator, or its state alone. It continues where it was.
+//! `rand_pcg`: stored as the state and the increment of a generator, or its state alone. It continues where it was.
 
 macro_rules! pcg {
     ($feature:literal $version:ident: $($name:ident $integer:ident)*) => {

@@ -1,4 +1,4 @@
-//! `rand_xoshiro`: the words of a generator's state. It continues where it was.
+//! `rand_xoshiro`: stored as the words of a generator's state. It continues where it was.
 
 use serde::Serialize;
 use serde::de::value::{Error, SeqDeserializer};
@@ -12,7 +12,7 @@ trait Word: Copy + PartialEq + Default + TryFrom<u128> + IntoDeserializer<'stati
 impl Word for u32 {}
 impl Word for u64 {}
 
-/// A state of zeros alone never changes again.
+/// Refuses a state of zeros alone, which never changes.
 fn checked<W: Word, const N: usize>(words: [W; N]) -> Result<[W; N], String> {
     if words == [W::default(); N] {
         return Err(String::from("the state of a xoshiro generator is all zeros, which none has"));
@@ -20,7 +20,7 @@ fn checked<W: Word, const N: usize>(words: [W; N]) -> Result<[W; N], String> {
     Ok(words)
 }
 
-/// The words of generators that have them in two fields.
+/// Returns the words of a generator that has them in two fields.
 fn pair<W: Word>(it: &impl Serialize) -> [W; 2] {
     let ([first], [second]) = (field(it, "s0"), field(it, "s1"));
     [first, second]
@@ -31,7 +31,7 @@ fn from_pair<W: Word, G: DeserializeOwned>(words: [W; 2]) -> Result<G, String> {
     generator([("s0", first), ("s1", second)]).map_err(|error| error.to_string())
 }
 
-/// The words of generators that have them in an array.
+/// Returns the words of a generator that has them in an array.
 fn array<W: Word, const N: usize>(it: &impl Serialize) -> [W; N] {
     field(it, "s")
 }

@@ -1,4 +1,4 @@
-//! `rgb`: red, green, blue and alpha, whatever their order in memory.
+//! `rgb`: stored as red, green, blue and alpha, whatever their order in memory.
 
 use rgb_0_8::{Bgr, Bgra, Rgb, Rgba};
 

@@ -1,7 +1,7 @@
-//! `slotmap`: a key is the number that the crate makes of it for foreign code, its version above its slot.
+//! `slotmap`: a key is stored as its FFI number, with the version above the slot.
 //!
-//! A map that gives keys out, such as `SlotMap`, is not here: it does not show the versions of its empty slots, without
-//! which a load would give keys of removed objects out again.
+//! Maps that create keys, such as `SlotMap`, are not supported: they hide the versions of their empty slots. Without
+//! these, a load could issue keys of removed objects again.
 
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
@@ -25,14 +25,14 @@ stored_as! {
         => ?|bits| key_data(bits).map(DefaultKey::from);
 }
 
-/// The key that has this number.
+/// Returns the key with this number.
 fn key_data(bits: u64) -> Result<KeyData, String> {
     let key = KeyData::from_ffi(bits);
-    // An even version becomes an odd one.
+    // The crate turns an even version into an odd one, which changes the number.
     if key.as_ffi() == bits { Ok(key) } else { Err(format!("{bits:#x} is the number of no key")) }
 }
 
-/// A key of a secondary map: there is one of each slot.
+/// A key of a secondary map. Two keys with the same slot are equal.
 #[derive(Clone, Copy)]
 struct SlotKey(KeyData);
 
@@ -71,20 +71,20 @@ stored_as! {
         };
 }
 
-/// How often the slots without a value count, up to the last that has one: as elements without bytes do.
+/// Returns as how many elements without bytes the slots without a value count, up to the last slot that has one.
 fn empty_slots<V>(last: Option<SlotKey>, values: usize) -> usize {
     let slots = last.map_or(0, |key| key.slot() as usize + 1);
     slots.saturating_sub(values).saturating_mul(1 + size_of::<V>() / 64)
 }
 
-/// The entries of a map in the order of their slots.
+/// Returns the entries of a map in the order of their slots.
 fn in_order<K: Key, V>(entries: impl Iterator<Item = (K, V)>) -> Vec<(SlotKey, V)> {
     let mut entries: Vec<_> = entries.map(|(key, value)| (SlotKey(key.data()), value)).collect();
     entries.sort_unstable_by_key(|(key, _)| *key);
     entries
 }
 
-/// Stored in the order of the slots.
+/// Implements `Persist` for a secondary map, in the order of the slots.
 macro_rules! secondary_maps {
     ($({$($hasher:ident: $bound:path)?} $map:ident, $by_slot:ident;)*) => {$(
         #[diagnostic::do_not_recommend]
@@ -165,7 +165,7 @@ macro_rules! secondary_maps {
     )*};
 }
 
-/// What both maps do, with compact numbers and without.
+/// The operations that both maps share, with and without compact numbers.
 trait Secondary<V: 'static>: Sized {
     fn encode<C: Adapter<SlotKey> + Adapter<V>>(&self, out: &mut Encoder<'_>) -> Result<(), Stop>;
 

@@ -1,4 +1,4 @@
-//! Texts of other crates: a length and UTF-8, as of a `String`.
+//! Texts of other crates: a length and UTF-8, like a `String`.
 
 use crate::codec::{Decoder, Fail};
 use crate::types::text::decode_len;
@@ -33,7 +33,7 @@ macro_rules! foreign_texts {
 #[allow(unused_imports, reason = "`arrayvec` alone does without")]
 pub(super) use foreign_texts;
 
-/// Reads a text that is copied elsewhere.
+/// Reads a text, for the caller to copy.
 pub(super) fn decode_str<'a>(head: u8, input: &mut Decoder<'a>) -> Result<&'a str, Fail> {
     let len = decode_len(&[head], input)?;
     std::str::from_utf8(input.take(len)?).map_err(|_| Fail::Text)

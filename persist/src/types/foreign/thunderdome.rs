@@ -1,7 +1,7 @@
-//! `thunderdome`: an index is the number that the crate makes of it, its generation above its slot.
+//! `thunderdome`: an index is stored as its number, with the generation above the slot.
 //!
-//! `Arena` is not here: it does not show the generations of its empty slots, without which a load would give indices of
-//! removed objects out again.
+//! `Arena` is not supported: it hides the generations of its empty slots. Without these, a load could issue indices of
+//! removed objects again.
 
 use thunderdome::Index;
 

@@ -1,4 +1,4 @@
-//! `time`: points in time are of the class of `SystemTime`.
+//! `time`: points in time have the class of `SystemTime`.
 
 use time::{
     Date, Duration, Month, OffsetDateTime, PrimitiveDateTime, Time, UtcDateTime, UtcOffset, Weekday,
@@ -34,7 +34,7 @@ stored_as! {
         => ?|stored| {
             stored.checked().map(|stored| Duration::new(stored.seconds, stored.nanoseconds))
         };
-    // The numbers of ISO 8601, from Monday and January, which are 1.
+    // The numbers of ISO 8601: Monday and January are 1.
     Weekday as u8 = Weekday::Monday, |day| day.number_from_monday()
         => ?|day| match day {
             1..=7 => Ok(Weekday::Monday.nth_next(day - 1)),
@@ -45,7 +45,7 @@ stored_as! {
 }
 
 fn instant(nanoseconds: i128) -> Instant {
-    // The crate has a few hundred thousand years at most.
+    // The crate supports a few hundred thousand years at most.
     Instant::from_nanoseconds(nanoseconds).unwrap_or(Instant { seconds: 0, nanoseconds: 0 })
 }
 

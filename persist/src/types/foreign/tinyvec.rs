@@ -1,4 +1,4 @@
-//! `tinyvec`: an `ArrayVec` that has more elements than there is room for is refused.
+//! `tinyvec`: an `ArrayVec` with more elements than its capacity is refused.
 
 use tinyvec::{Array, ArrayVec, TinyVec};
 

@@ -1,4 +1,4 @@
-//! `uuid`: the 16 bytes in the order in which they are written.
+//! `uuid`: stored as the 16 bytes in the order in which they are written.
 
 use uuid::Uuid;
 

@@ -1,4 +1,4 @@
-//! How [`Unknown`] is stored: as it was, but for the ids of objects and the numbers of classes.
+//! Saves and loads [`Unknown`]: its bytes stay as they were, except for the ids of objects and the numbers of classes.
 
 use super::count;
 use super::decoder::Decoder;
@@ -16,11 +16,11 @@ impl UnknownPiece {
     /// Writes the number of the class in the save that is being written.
     pub(crate) fn encode_class(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let class = &self.class;
-        let number = out.ask(|links| links.foreign_class(&class.schema, class.index))?;
+        let number = out.ask(|links| links.unknown_class(&class.schema, class.index))?;
         count::encode(number, out)
     }
 
-    /// Writes what two of them are compared by.
+    /// Writes the bytes by which two pieces are compared.
     fn encode_order(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let (name, bytes) = self.content();
         [name.as_bytes(), bytes].into_iter().try_for_each(|part| {
@@ -29,7 +29,7 @@ impl UnknownPiece {
         })
     }
 
-    /// Writes the value as it was, but for ids and numbers.
+    /// Writes the value as it was, except for ids and numbers.
     pub(crate) fn encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.within(Within::Cell, |out| self.encode_parts(out))
     }
@@ -42,7 +42,7 @@ impl UnknownPiece {
             let number = match &part.content {
                 ForeignPartKind::Reference { weak, target } => link(target.as_ref(), *weak, out)?,
                 ForeignPartKind::Class(index) => {
-                    out.ask(|links| links.foreign_class(&self.class.schema, *index))?
+                    out.ask(|links| links.unknown_class(&self.class.schema, *index))?
                 }
             };
             count::encode(number, out)?;
@@ -61,7 +61,7 @@ fn link(target: Option<&KeptTarget>, weak: bool, out: &mut Encoder<'_>) -> Resul
     out.link(target.address(), weak, false, &target)
 }
 
-/// A count of pieces, each the number of its class and its value.
+/// Stored as a count of pieces; each is the number of its class and its value.
 #[diagnostic::do_not_recommend]
 impl Persist for Unknown {
     fn persist_kind() -> Kind {
@@ -90,7 +90,7 @@ impl Persist for Unknown {
 
     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let count = input.count()?;
-        // Each has a class number at least.
+        // Each piece takes at least one byte, for its class number.
         if count > input.rest().len() {
             return Err(Fail::Count);
         }
@@ -98,11 +98,11 @@ impl Persist for Unknown {
         for _ in 0..count {
             let number = count::decode(input)?;
             let rest = input.rest();
-            match input.links().foreign(number, rest, true) {
-                Ok((length, kept)) => {
+            match input.links().unknown(number, rest, true) {
+                Ok((length, unknown)) => {
                     input.take(length)?;
-                    if let Some(mut kept) = kept {
-                        pieces.append(&mut kept.pieces);
+                    if let Some(mut unknown) = unknown {
+                        pieces.append(&mut unknown.pieces);
                     }
                 }
                 Err(error) => return Err(input.refuse(error)),
@@ -115,7 +115,7 @@ impl Persist for Unknown {
         if visitor.leaves_cells() { Ok(()) } else { self.__visit_shared(visitor) }
     }
 
-    /// Which of its references lay in cells the save does not say; here all do.
+    /// Visits all references. The save does not say which of them lay in cells, so all count as in cells.
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         let mut dropped = Vec::new();
         for piece in &self.pieces {
