@@ -60,8 +60,9 @@ macro_rules! chain {
         }
         let first = First { money: $value };
         let at_once = load::<First, Third>(&first).map(|it| format!("{:?}", it.money));
-        let second = load::<First, Second>(&first).unwrap();
-        let stepwise = load::<Second, Third>(&second).map(|it| format!("{:?}", it.money));
+        let second = load::<First, Second>(&first);
+        let stepwise = second.and_then(|second| load::<Second, Third>(&second));
+        let stepwise = stepwise.map(|it| format!("{:?}", it.money));
         (at_once, stepwise)
     }};
 }

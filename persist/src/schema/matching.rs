@@ -317,6 +317,18 @@ impl Matched {
             })
     }
 
+    /// True if the bare values behind the pointers in two kinds are of the same kinds.
+    fn has_same_values(&self, old: &KindSchema, new: &KindSchema, program: &Program) -> bool {
+        old.is_like(
+            new,
+            false,
+            &mut |a, b| match (&self.stored[a].form, &program.classes[b].form) {
+                (Form::Value(old), Form::Value(new)) => self.is_compatible(old, new),
+                _ => true,
+            },
+        )
+    }
+
     /// True if a class has the bytes of the program's, but for the classes inside.
     fn is_same(&self, stored: &ClassSchema, program: &Program, target: Option<usize>) -> bool {
         let Some(target) = target else { return false };
@@ -337,9 +349,19 @@ impl Matched {
         let sides = program.sides(stored, target);
         let is_same = |(i, side): (usize, &Sides<'_>)| {
             let Some(new) = side.new.filter(|new| new.variant == i) else { return false };
+            let pairing = pair(side.old, new.records);
+            // A field that names its kinds also asks for the bare values behind its pointers.
+            let mut named = pairing.sources.iter().zip(new.records).zip(new.fields);
+            let is_taken = named.all(|((source, record), new)| match source {
+                Some(source) if record.names_its_kinds() => {
+                    self.has_same_values(&side.old[*source].kind, &new.kind, program)
+                }
+                _ => true,
+            });
             side.old.len() == new.fields.len()
-                && pair(side.old, new.records).is_in_order()
+                && pairing.is_in_order()
                 && side.kinds().all(|(a, b)| self.is_compatible(a, b))
+                && is_taken
         };
         let count = if let Form::Enum(variants) = compiled { variants.len() } else { 1 };
         sides.len() == count && sides.iter().enumerate().all(is_same)

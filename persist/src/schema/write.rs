@@ -273,7 +273,7 @@ impl<'r> ValueWriter<'r> {
             Value::Map(_) => {
                 let key = if is_map { first } else { part.first() };
                 if !is_map && !is_pair(&part.kind) && len > 0 {
-                    let error = self.expected("a key with its value", &part.kind);
+                    let error = self.mismatch_of("a key with its value", &part.kind);
                     return Err(error.in_element(0));
                 }
                 frame = WalkFrame::entries(key, len as u64);
@@ -355,7 +355,7 @@ impl<'r> ValueWriter<'r> {
                 self.target.check_rest(class, variant, 0, &record)?;
                 return Ok(None);
             }
-            _ => return Err(self.expected(&shown(value), &KindSchema::Class(class))),
+            _ => return Err(self.mismatch_of(&shown(value), &KindSchema::Class(class))),
         };
         let frame = WalkFrame::fields(stored, class, variant);
         Ok(Some(WriteFrame::new(
@@ -462,11 +462,11 @@ impl<'r> ValueWriter<'r> {
 
     #[cold]
     fn mismatch(&self, kind: &KindSchema, value: &Value) -> Error {
-        self.expected(&shown(value), kind)
+        self.mismatch_of(&shown(value), kind)
     }
 
     #[cold]
-    fn expected(&self, what: &str, kind: &KindSchema) -> Error {
+    fn mismatch_of(&self, what: &str, kind: &KindSchema) -> Error {
         let kind = kind.display(self.stored);
         Error::new(ErrorKind::KindMismatch, format!("the value is {what}, {kind} is wanted"))
     }

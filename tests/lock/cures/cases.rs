@@ -279,6 +279,16 @@ pub(super) const CASES: &[Case] = &[
     case("newtype_went", &[Printed]),
     case("newtype_converted", &[Printed]),
     case("newtype_went_beside_migrate", &[ByHand("let touch look at it", "looked")]),
+    case(
+        "own_kind_again",
+        &[
+            Printed,
+            ByHand(
+                "give the class a `version` and the field a `convert(1 = function)`",
+                "converted",
+            ),
+        ],
+    ),
     case("step_dropped", &[Printed]),
     case(
         "step_again",

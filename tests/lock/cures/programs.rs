@@ -501,6 +501,33 @@ sources! {
             }
         }
     }
+    own_kind_again {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub gold: u64 }
+        }
+        between {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { #[persist(convert = narrow)] pub gold: u32 }
+            fn narrow(cents: u64) -> u32 { u32::try_from(cents).unwrap_or(u32::MAX) }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { #[persist(convert = from_cents)] pub gold: u64 }
+            fn from_cents(cents: u32) -> u64 { u64::from(cents / 100) }
+        }
+        converted {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2)]
+            pub struct Hero { #[persist(convert(1 = from_wide_cents, from_cents))] pub gold: u64 }
+            fn from_cents(cents: u32) -> u64 { u64::from(cents / 100) }
+            fn from_wide_cents(cents: u64) -> u64 { cents / 100 }
+        }
+    }
     step_dropped {
         before {
             register |registry| { registry.register::<Hero>()?; }
