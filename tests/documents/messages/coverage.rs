@@ -166,7 +166,6 @@ const WITHOUT_CURE: &[(&str, &str)] = &[
     ("is `removed`; values of it become", ACCEPTED),
     ("the field is `removed`; its old values", ACCEPTED),
     ("what `migrate` makes", ACCEPTED),
-    (", by its `convert`", ACCEPTED),
     ("the field went; `migrate` looks at it", ACCEPTED),
     ("the field went; `migrate` takes it", ACCEPTED),
     (

@@ -349,6 +349,14 @@ sources! {
             }
         }
     }
+    own_kind_again {
+        printed {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { #[persist(convert(from_cents, as u64))] pub gold: u64 }
+            fn from_cents(cents: u32) -> u64 { u64::from(cents / 100) }
+        }
+    }
     step_dropped {
         printed {
             register |registry| { registry.register::<Hero>()?; }

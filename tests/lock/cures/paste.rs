@@ -123,7 +123,7 @@ impl Source {
                 // A number, or a `convert` with one more part, takes the place of the one that is there.
                 let last = self.text[..before].rfind("#[persist(").unwrap_or(before);
                 let is_one = |text: &str| {
-                    ["#[persist(id = ", "#[persist(convert("]
+                    ["#[persist(id = ", "#[persist(convert"]
                         .iter()
                         .position(|it| text.starts_with(it))
                 };

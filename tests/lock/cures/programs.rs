@@ -510,8 +510,7 @@ sources! {
         between {
             register |registry| { registry.register::<Hero>()?; }
             #[derive(Persist)]
-            pub struct Hero { #[persist(convert = narrow)] pub gold: u32 }
-            fn narrow(cents: u64) -> u32 { u32::try_from(cents).unwrap_or(u32::MAX) }
+            pub struct Hero { pub gold: u32 }
         }
         after {
             register |registry| { registry.register::<Hero>()?; }

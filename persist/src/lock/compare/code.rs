@@ -128,7 +128,7 @@ impl<'h> FieldHistory<'h> {
             )));
         }
         if let Some((name, other, function)) = self.own_kind_again(&kind) {
-            return Some(self.ask_by_migrate(format!(
+            return Some(self.ask(format!(
                 "it was {other} in {name}, and {function} makes {kind} of those: if values of {kind} from before meant something else, give the class a `version` and the field a `convert({version} = function)`; if they mean the same, say so"
             )));
         }
