@@ -62,8 +62,8 @@ impl FieldSide<'_> {
 }
 
 /// The attributes of several parts, each in its place.
-fn joined(parts: Vec<String>) -> String {
-    match &parts[..] {
+fn joined(parts: impl Iterator<Item = String>) -> String {
+    match &parts.collect::<Vec<_>>()[..] {
         [only] => only.clone(),
         all if all.iter().all(|part| part == "_") => String::from("_"),
         all => format!("({})", all.join(", ")),
@@ -121,8 +121,8 @@ impl<'n> Newtypes<'n> {
         let of = |kind: &KindSchema| self.attributes(kind, shared, levels);
         match kind {
             K::Option(part) | K::List(part) | K::Set(part) | K::Array(part, _) => of(part),
-            K::Map(parts) => joined(parts.iter().map(of).collect()),
-            K::Tuple(parts) => joined(parts.iter().map(of).collect()),
+            K::Map(parts) => joined(parts.iter().map(of)),
+            K::Tuple(parts) => joined(parts.iter().map(of)),
             K::Class(class) | K::Reference { class, .. } => {
                 if let Some(name) = shared(*class) {
                     return name;
@@ -135,7 +135,7 @@ impl<'n> Newtypes<'n> {
                     let own = self.of_field(*class, field).and_then(FieldCode::module);
                     own.unwrap_or_else(|| of(&part.kind))
                 });
-                joined(parts.collect())
+                joined(parts)
             }
             _ => String::from("_"),
         }

@@ -7,7 +7,7 @@
 //! 3. A value that the writing program stored itself wins over one that it kept for another program, unless it had made
 //!    the value up.
 //! 4. A kept value wins over one that a migration made. Among the others, the field that a migration renamed comes
-//! first;    it has no number.
+//!    first; it has no number.
 //!
 //! A stored field is superseded if its field has another source: the next save would store that field beside it.
 
