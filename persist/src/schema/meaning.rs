@@ -7,7 +7,7 @@
 
 use super::number::Width;
 use super::plan::Plans;
-use super::{FieldPlace, KindSchema};
+use super::{FieldPlace, Form, KindSchema};
 use crate::reflect::{FieldRecord, Integer, OldKind};
 use crate::value::Value;
 
@@ -95,6 +95,11 @@ fn is_same_within(plans: &Plans<'_>, stored: &KindSchema, kind: &KindSchema, lev
         let is_std = plans.program.targets[target].is_none_or(|target| target.class.is_std());
         // A class of the standard library, and a bare value behind a pointer, are what is in them.
         if is_std {
+            let base = |name: &str| name.split('<').next().map(str::to_owned);
+            let is_bare = matches!((&old.form, &new.form), (Form::Value(_), Form::Value(_)));
+            if !is_bare && base(&old.name) != base(&new.name) {
+                return false;
+            }
             let mut kinds = old.kinds().zip(new.kinds());
             return old.kinds().count() == new.kinds().count()
                 && kinds.all(|(old, new)| is_same_within(plans, old, new, levels));
