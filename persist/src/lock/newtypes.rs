@@ -39,7 +39,7 @@ pub(super) fn modules(
     let (olds, news) = (then.of.within(then.kind), now.of.within(now.kind));
     let name = |old: usize, new: usize| {
         let has_code = then.of.has_attributes(old) || now.of.has_attributes(new);
-        if has_code { format!("`{}`", now.of.classes[new].name) } else { String::from("_") }
+        if has_code { now.of.classes[new].name.clone() } else { String::from("_") }
     };
     let of_old = |old: usize| {
         let new = news.iter().find(|new| is_one(old, **new))?;
