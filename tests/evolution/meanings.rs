@@ -456,6 +456,7 @@ fn a_type_that_is_stored_via_another_takes_no_narrower_number_wherever_it_stands
     let second = || Rc::new(RefCell::new(via::Seconds(1)));
     for message in [
         refused::<Rc<via::Seconds>, Rc<via::Millis>>(Rc::new(via::Seconds(1))),
+        refused::<Rc<[via::Seconds]>, Rc<[via::Millis]>>(Rc::new([via::Seconds(1)])),
         refused::<Vec<Rc<RefCell<via::Seconds>>>, Vec<Rc<RefCell<via::Millis>>>>(vec![second()]),
     ] {
         assert!(message.contains("restored by a function"), "{message}");

@@ -205,3 +205,69 @@ fn the_copy_of_a_journal_that_is_kept_grows_with_it() -> Result<()> {
     assert_eq!(x(&session, ada), 13);
     Ok(())
 }
+
+mod sheets {
+    use super::*;
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Sheet")]
+    pub(super) struct Sheet {
+        pub(super) title: String,
+        pub(super) note: String,
+        pub(super) paper: Paper,
+    }
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Paper")]
+    pub(super) struct Paper {
+        pub(super) width: u32,
+        pub(super) color: u32,
+    }
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Sheet")]
+    pub(super) struct Less {
+        pub(super) title: String,
+        pub(super) paper: LessPaper,
+    }
+
+    #[derive(Persist, Default)]
+    #[persist(class = "Paper")]
+    pub(super) struct LessPaper {
+        pub(super) width: u32,
+    }
+}
+
+/// What a step of a document holds and the document has no room for, was once dropped without a word.
+#[test]
+fn fields_of_a_document_that_are_gone_are_named_and_the_journal_is_kept() -> Result<()> {
+    let disk = Disk::default();
+    let options = Session::<sheets::Sheet>::with(saves(&disk)?, History::new(None));
+    let (mut session, _) = options.open(SAVE, JOURNAL)?;
+    session.edit("Title", |sheet| {
+        sheet.title.push_str("Map");
+        Ok(())
+    })?;
+    session.edit("Note", |sheet| {
+        sheet.note.push_str("torn");
+        Ok(())
+    })?;
+    session.edit("Color", |sheet| {
+        sheet.paper.color = 3;
+        Ok(())
+    })?;
+    session.edit("Width", |sheet| {
+        sheet.paper.width = 5;
+        Ok(())
+    })?;
+    drop(session);
+    let options = Session::<sheets::Less>::with(saves(&disk)?, History::new(None));
+    let (session, recovered) = options.open(SAVE, JOURNAL)?;
+    assert!(recovered.stopped.is_none(), "{recovered}");
+    let rows: Vec<_> = recovered.skipped.iter().map(ToString::to_string).collect();
+    assert_eq!(rows.len(), 2, "{rows:?}");
+    insta::assert_snapshot!(recovered);
+    assert_eq!(recovered.kept.len(), 1, "the fields are in the copy");
+    assert_eq!((&*session.target().title, session.target().paper.width), ("Map", 5));
+    Ok(())
+}

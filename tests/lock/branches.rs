@@ -42,6 +42,15 @@ heroes! {
     GoldAsIs { name: String, #[persist(default)] money: u64 }
     #[persist(removed = "mana")]
     WithoutMana { name: String }
+    WideCents { name: String, #[persist(default)] money: u64 }
+    RenamedMoney { name: String, #[persist(default, alias = "money")] cents: u64 }
+    #[persist(version = 2)]
+    GoldOfVersion { name: String, #[persist(default, convert(1 = wide_to_gold))] money: u64 }
+    #[persist(version = 2)]
+    GoldOfBoth {
+        name: String,
+        #[persist(default, alias = "cents", convert(1 = wide_to_gold))] money: u64,
+    }
     #[persist(version = 2, migrate(1 = renamed))]
     Raised { name: String, #[persist(default)] level: u32 }
     #[persist(version = 2, migrate(1 = trimmed))]
@@ -257,6 +266,23 @@ fn a_field_that_another_branch_removed_does_not_come_back_unasked() {
     project.check("0.3.0", &registry::<WithoutMana>(), Mode::Check).unwrap();
 }
 
+/// The hotfix gave a field another name, and the next release converts it under its first one.
+#[test]
+fn a_field_that_another_branch_renamed_is_offered_its_new_name() {
+    let project = Project::new();
+    project.release("main", "0.1.5", &registry::<WideCents>());
+    project.release("main", "0.2.0", &registry::<GoldOfVersion>());
+    project.git(&["checkout", "-q", "-B", "hotfix", "HEAD~1"]);
+    project.release("hotfix", "0.1.6", &registry::<RenamedMoney>());
+    project.git(&["checkout", "-q", "main"]);
+    project.git(&["merge", "-q", "--no-edit", "hotfix"]);
+    let now = project.lock().compare(&registry::<GoldOfVersion>());
+    assert!(!now.loads(), "{now}");
+    insta::assert_snapshot!("renamed", now.to_string());
+    let now = project.lock().compare(&registry::<GoldOfBoth>());
+    assert!(now.loads(), "{now}");
+}
+
 fn renamed(hero: &mut Record, _: u32) {
     hero.set("name", "Ada");
 }
@@ -292,6 +318,10 @@ fn one_version_of_a_class_that_two_branches_made_is_asked_about() {
     let now = project.lock().compare(&registry::<RaisedByBoth>());
     let rows = now.differences().iter().filter(|row| row.verdict == Verdict::Loses);
     assert_eq!(rows.count(), 2, "each lacks what the other did: {now}");
+}
+
+fn wide_to_gold(cents: u64) -> u64 {
+    cents / 100
 }
 
 fn to_gold(cents: u32) -> u64 {

@@ -476,3 +476,141 @@ fn another_function_for_the_same_values_is_a_row_that_passes() {
     assert!(now.loads(), "{now}");
     insta::assert_snapshot!("migration", now.to_string());
 }
+
+purses! {
+    Held { gold: Inside }
+    HeldWide { gold: InsideWide }
+    HeldMeant { #[persist(convert(as u64))] gold: InsideWide }
+}
+
+#[derive(Persist)]
+#[persist(class = "Inside")]
+struct Inside(u32);
+
+#[derive(Persist)]
+#[persist(class = "Inside")]
+struct InsideWide(#[persist(convert = to_gold)] u64);
+
+/// A number stood without the newtype, then in one as another kind, which the newtype converts back to the first.
+#[test]
+fn a_number_of_its_own_kind_again_is_a_question_inside_of_a_newtype_too() {
+    let versions = [registry::<Whole>(), registry::<Held>()];
+    let now = report(&versions, &registry::<HeldWide>());
+    assert!(!now.loads(), "{now}");
+    insta::assert_snapshot!(now.to_string());
+    let now = report(&versions, &registry::<HeldMeant>());
+    assert!(now.loads(), "{now}");
+    let now = report(&versions[1..], &registry::<HeldWide>());
+    assert!(now.loads(), "{now}");
+}
+
+mod owners {
+    use persist::{Persist, Record, Value};
+
+    pub(super) fn into_purse(owner: &mut Record, _: u32) {
+        let cents = owner.take("cents").unwrap_or(Value::U32(0));
+        let mut purse = Record::new("Held");
+        purse.set("money", cents);
+        owner.set("purse", purse);
+    }
+
+    pub(super) fn to_gold(cents: u32) -> u16 {
+        u16::try_from(cents / 100).unwrap_or(u16::MAX)
+    }
+
+    pub(super) fn to_gold_wide(cents: u32) -> u64 {
+        u64::from(cents / 100)
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Owner")]
+    pub(super) struct Owner {
+        pub(super) cents: u32,
+    }
+
+    /// Types whose owner is migrated, each with its purse.
+    macro_rules! held {
+        ($($name:ident: $of:ident { $($fields:tt)* })*) => {
+            $(
+                #[derive(Persist)]
+                #[persist(class = "Owner", version = 2, migrate(1 = into_purse))]
+                pub(super) struct $name {
+                    purse: $of,
+                }
+
+                #[derive(Persist)]
+                #[persist(class = "Held")]
+                pub(super) struct $of { $($fields)* }
+            )*
+        };
+    }
+
+    held! {
+        Gold: OfGold { #[persist(convert = to_gold)] money: u16 }
+        Wide: OfWide { money: u64 }
+        WideAgain: OfWideAgain { #[persist(convert(to_gold_wide, as u16))] money: u64 }
+        WideMeant: OfWideMeant { #[persist(convert(as u32, as u16))] money: u64 }
+    }
+}
+
+/// No locked version stored the kind in the field: a migration of another class makes it.
+#[test]
+fn a_convert_of_what_a_migration_makes_is_a_question_when_it_is_dropped() {
+    let versions = [registry::<owners::Owner>(), registry::<owners::Gold>()];
+    let save = persist::to_vec(&owners::Owner { cents: 250 }).unwrap();
+    assert!(persist::from_slice::<owners::Gold>(&save).is_ok());
+    let now = report(&versions, &registry::<owners::Wide>());
+    assert!(!now.loads(), "{now}");
+    insta::assert_snapshot!(now.to_string());
+    for now in [registry::<owners::WideAgain>(), registry::<owners::WideMeant>()] {
+        let now = report(&versions, &now);
+        assert!(now.loads(), "{now}");
+    }
+}
+
+mod tempers {
+    use persist::Persist;
+
+    #[derive(Persist)]
+    #[persist(class = "Mood")]
+    pub(super) enum Mood {
+        Angry,
+        Calm,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "Mood")]
+    pub(super) enum Renamed {
+        #[persist(alias = "Angry")]
+        Mad,
+        Calm,
+    }
+
+    pub(super) fn name(mood: &Mood) -> String {
+        String::from(if matches!(mood, Mood::Angry) { "Mad" } else { "Calm" })
+    }
+
+    pub(super) fn named(mood: Mood) -> String {
+        name(&mood)
+    }
+}
+
+purses! {
+    OfMood { mood: tempers::Mood }
+    OfRenamed { mood: tempers::Renamed }
+    OfText { mood: String }
+    OfNamed { #[persist(convert = tempers::named)] mood: String }
+}
+
+/// The text would be the name of one variant in old saves and of another in those that a version in between wrote.
+#[test]
+fn variants_that_had_another_name_before_they_became_texts_are_a_question() {
+    let versions = [registry::<OfMood>(), registry::<OfRenamed>()];
+    let now = report(&versions, &registry::<OfText>());
+    assert!(!now.loads(), "{now}");
+    insta::assert_snapshot!(now.to_string());
+    let now = report(&versions[..1], &registry::<OfText>());
+    assert!(now.loads(), "{now}");
+    let now = report(&versions[..1], &registry::<OfNamed>());
+    assert!(now.loads(), "{now}");
+}

@@ -535,6 +535,8 @@ fn lengthy<F: Family, P: ?Sized + Lengthy>(
 }
 
 impl<P: ?Sized + Lengthy> PointTo<P> for AsLengthy {
+    const CODE: &'static TypeCode = P::Draft::__CODE;
+
     fn target() -> Target {
         Target::Value { kind: P::Draft::persist_kind, name: P::name }
     }

@@ -76,7 +76,7 @@ impl<'n> Newtypes<'n> {
     }
 
     /// The fields of a class, if their names are positions.
-    fn parts(&self, class: usize) -> Option<&'n [FieldSchema]> {
+    pub(super) fn parts(&self, class: usize) -> Option<&'n [FieldSchema]> {
         let Form::Struct(fields) = &self.classes[class].form else { return None };
         let is_position = |(i, field): (usize, &FieldSchema)| field.name == i.to_string();
         let is_tuple = !fields.is_empty() && fields.iter().enumerate().all(is_position);

@@ -289,6 +289,8 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     ),
+    case("made_by_migrate", &[Printed, ByHand("give the field that `convert` again", "converted")]),
+    case("enum_became_text", &[Printed, ByHand("give the field a `convert`", "converted")]),
     case("step_dropped", &[Printed]),
     case(
         "step_again",

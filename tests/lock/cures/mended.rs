@@ -357,6 +357,32 @@ sources! {
             fn from_cents(cents: u32) -> u64 { u64::from(cents / 100) }
         }
     }
+    made_by_migrate {
+        printed {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = into_purse))]
+            pub struct Hero { pub purse: Purse }
+            #[derive(Persist)]
+            pub struct Purse { #[persist(convert(as u32, as u16))] pub gold: u64 }
+            fn into_purse(hero: &mut persist::Record, _from: u32) {
+                let mut purse = persist::Record::new("Purse");
+                purse.set("gold", hero.take("cents").unwrap_or(persist::Value::U32(0)));
+                hero.set("purse", purse);
+            }
+        }
+    }
+    enum_became_text {
+        printed {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = keep_mood))]
+            pub struct Hero { pub mood: String }
+            fn keep_mood(record: &mut persist::Record, _: u32) {
+                let _ = record.get("mood");
+            }
+        }
+    }
     step_dropped {
         printed {
             register |registry| { registry.register::<Hero>()?; }

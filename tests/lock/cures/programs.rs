@@ -527,6 +527,86 @@ sources! {
             fn from_wide_cents(cents: u64) -> u64 { cents / 100 }
         }
     }
+    made_by_migrate {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub cents: u32 }
+        }
+        between {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = into_purse))]
+            pub struct Hero { pub purse: Purse }
+            #[derive(Persist)]
+            pub struct Purse { #[persist(convert = from_cents)] pub gold: u16 }
+            fn from_cents(cents: u32) -> u16 { u16::try_from(cents / 100).unwrap_or(u16::MAX) }
+            fn into_purse(hero: &mut persist::Record, _from: u32) {
+                let mut purse = persist::Record::new("Purse");
+                purse.set("gold", hero.take("cents").unwrap_or(persist::Value::U32(0)));
+                hero.set("purse", purse);
+            }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = into_purse))]
+            pub struct Hero { pub purse: Purse }
+            #[derive(Persist)]
+            pub struct Purse { pub gold: u64 }
+            fn into_purse(hero: &mut persist::Record, _from: u32) {
+                let mut purse = persist::Record::new("Purse");
+                purse.set("gold", hero.take("cents").unwrap_or(persist::Value::U32(0)));
+                hero.set("purse", purse);
+            }
+        }
+        converted {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = into_purse))]
+            pub struct Hero { pub purse: Purse }
+            #[derive(Persist)]
+            pub struct Purse { #[persist(convert(from_cents, as u16))] pub gold: u64 }
+            fn from_cents(cents: u32) -> u64 { u64::from(cents / 100) }
+            fn into_purse(hero: &mut persist::Record, _from: u32) {
+                let mut purse = persist::Record::new("Purse");
+                purse.set("gold", hero.take("cents").unwrap_or(persist::Value::U32(0)));
+                hero.set("purse", purse);
+            }
+        }
+    }
+    enum_became_text {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub mood: Mood }
+            #[derive(Persist)]
+            pub enum Mood { Angry, Calm }
+        }
+        between {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub mood: Mood }
+            #[derive(Persist)]
+            pub enum Mood { #[persist(alias = "Angry")] Mad, Calm }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub mood: String }
+        }
+        converted {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { #[persist(convert = to_name)] pub mood: String }
+            #[derive(Persist)]
+            #[persist(class = "Mood")]
+            enum OldMood { #[persist(alias = "Angry")] Mad, Calm }
+            fn to_name(mood: OldMood) -> String {
+                String::from(match mood { OldMood::Mad => "Mad", OldMood::Calm => "Calm" })
+            }
+        }
+    }
     step_dropped {
         before {
             register |registry| { registry.register::<Hero>()?; }

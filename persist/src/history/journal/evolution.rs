@@ -274,9 +274,10 @@ impl<'p> Programs<'p> {
 
     /// The report rows of skipped steps, whose classes the program does not have, and of skipped fields.
     pub(super) fn skipped(&mut self) -> Vec<ReportRow> {
-        let Some(world) = &mut self.world else { return Vec::new() };
-        world.note_dropped();
-        let mut rows: Vec<_> = world.skipped.iter().collect();
+        let mut all = vec![&mut self.commands];
+        all.extend(&mut self.world);
+        all.iter_mut().for_each(|classes| classes.note_dropped());
+        let mut rows: Vec<_> = all.iter().flat_map(|classes| &classes.skipped).collect();
         sort_by(&mut rows, |(a, _), (b, _)| (&a.class, &a.field).cmp(&(&b.class, &b.field)));
         rows.into_iter().map(|(row, count)| ReportRow::new(row, *count, None)).collect()
     }
@@ -528,14 +529,20 @@ impl<'p> Classes<'p> {
         *self.skipped.entry(row).or_insert(0) += count;
     }
 
-    /// Counts the fields that were dropped because steps could not hold them as unknown data.
+    /// Counts the fields that were dropped because steps, or the values that they change, have no room for unknown data.
     fn note_dropped(&mut self) {
-        let plans = self.found.as_mut().and_then(|found| found.known.take());
-        for (row, run) in plans.iter().flat_map(|plans| plans.events()) {
+        let Some(found) = &mut self.found else { return };
+        let known = found.known.take();
+        let mut dropped = HashMap::new();
+        // A step that could not hold unknown data has run by both plans.
+        for (row, run) in found.plans.events().chain(known.iter().flat_map(|plans| plans.events()))
+        {
             if row.event == LoadEvent::Dropped {
-                self.note_skipped(row, run.count);
+                let count = dropped.entry(row).or_insert(0);
+                *count = run.count.max(*count);
             }
         }
+        dropped.into_iter().for_each(|(row, count)| self.note_skipped(row, count));
     }
 
     /// The number of a class in the journal, and its name in the program.

@@ -6,7 +6,7 @@ use crate::lock::code::{ConvertCode, FieldCode, kind_text, last_part};
 use crate::lock::newtypes::{Newtypes, modules};
 use crate::lock::section::Section;
 use crate::lock::source;
-use crate::schema::{KindSchema, Program, rust_type};
+use crate::schema::{Form, KindSchema, Program, rust_type};
 
 /// A field that a version and the program have.
 #[derive(Clone, Copy)]
@@ -132,6 +132,16 @@ impl<'h> FieldHistory<'h> {
                 "it was {other} in {name}, and {function} makes {kind} of those: if values of {kind} from before meant something else, give the class a `version` and the field a `convert({version} = function)`; if they mean the same, say so"
             )));
         }
+        if let Some((name, made, function)) = self.lost_of_made(&runs) {
+            return Some(self.ask_of(&made, format!(
+                "{name} converted the {made} that a `migrate` makes by {function}, and the program takes it as it is: give the field that `convert` again, or say that a value of {made} means the same"
+            )));
+        }
+        if let Some((class, name, variant)) = self.lost_variant() {
+            return Some(self.ask(format!(
+                "the names of variants become texts, and {name} has no variant {variant} of {class}: if the text is to have the new name, give the field a `convert`; if the old name is meant, say so"
+            )));
+        }
         let (then, now) = self.modules();
         let then = then.filter(|then| now.as_ref() != Some(then))?;
         let (now, by) = match now {
@@ -146,27 +156,99 @@ impl<'h> FieldHistory<'h> {
         )))
     }
 
-    /// The field was of the own kind, then of another, and the program converts that other kind to its own again.
+    /// The field was of the own kind, then of another, and the program converts that other kind to its own again. The
+    /// `convert` may stand in a class that came around the value.
     fn own_kind_again(&self, kind: &str) -> Option<(&'h str, &'h str, &'h str)> {
         let own = kind_text(self.expected_kind(), &self.program.classes);
-        if own != kind {
-            return None;
+        if own == kind {
+            let path = self.pair.path_now(self.program, self.field);
+            return self.again(self.pair.new.class, &path, kind);
         }
-        let mut converts =
-            self.converts().iter().filter(|it| it.until.is_none() && it.takes != kind);
+        let is_part = |own: &str| {
+            let mut parts = kind.split(|letter: char| !letter.is_alphanumeric());
+            parts.any(|part| part == own)
+        };
+        let now = Newtypes { classes: &self.program.classes, code: self.versions.all_code_now() };
+        let is_old = |class: &usize| self.resolved.contains(&Some(*class));
+        let new = now.within(self.expected_kind()).into_iter().filter(|class| !is_old(class));
+        let mut places = new.flat_map(|class| {
+            let fields = now.parts(class).into_iter().flatten();
+            fields.map(move |field| (class, field))
+        });
+        places.find_map(|(class, field)| {
+            let own = kind_text(&field.kind, now.classes);
+            is_part(&own).then(|| self.again(class, &field.name, &own))?
+        })
+    }
+
+    /// Returns the version in which a field of the program was of a kind that its `convert` takes, that kind, and the
+    /// function.
+    fn again(&self, class: usize, path: &str, own: &str) -> Option<(&'h str, &'h str, &'h str)> {
+        let mut converts = self.versions.code_now(class).fields.get(path)?.converts.iter();
         converts.find_map(|convert| {
             let function = convert.function()?;
-            let path = self.pair.path_now(self.program, self.field);
-            let mut after = self.versions.code_after(self.version, self.pair.new.class);
-            after.find_map(|(name, code)| {
-                let code = code.fields.get(&path)?;
+            if convert.until.is_some() || convert.takes == own {
+                return None;
+            }
+            self.versions.code_after(self.version, class).find_map(|(name, code)| {
+                let code = code.fields.get(path)?;
                 (code.kind == convert.takes).then_some((name, &*code.kind, function))
             })
         })
     }
 
+    /// Returns a `convert` of the version for values that only a `migrate` can have made, and that the program does
+    /// not have: the version, the kind that it took, and the function.
+    ///
+    /// No version stored that kind in the field, so that no other question is about it.
+    fn lost_of_made(&self, runs: &dyn Fn(&str) -> bool) -> Option<(&'h str, String, &'h str)> {
+        let mut all = self.section.code.values().filter(|code| !code.steps().is_empty());
+        let mut now = self.versions.all_code_now().values();
+        all.next().filter(|_| now.any(|code| !code.steps().is_empty()))?;
+        let converts = self.converts();
+        let is_present = |lost: &ConvertCode| {
+            converts.iter().any(|it| it.takes == lost.takes || it.function() == lost.function())
+        };
+        let path = self.pair.path_now(self.program, self.field);
+        let was_stored = |kind: &str| {
+            let mut all = self.versions.all_code(self.pair.new.class);
+            all.any(|code| code.fields.get(&path).is_some_and(|field| field.kind == kind))
+        };
+        self.then()?.converts.iter().find_map(|lost| {
+            let function = lost.function().filter(|function| !runs(function))?;
+            let is_lost = !is_present(lost) && !was_stored(&lost.takes);
+            is_lost.then(|| (&*self.section.version, lost.takes.clone(), function))
+        })
+    }
+
+    /// Returns an enum whose variants become texts, a later version that renamed or removed one, and the variant.
+    fn lost_variant(&self) -> Option<(&'h str, &'h str, &'h str)> {
+        let is_text = |kind: &KindSchema| {
+            let mut found = false;
+            kind.visit(&mut |kind| found |= *kind == KindSchema::Text);
+            found
+        };
+        if !is_text(self.expected_kind()) || is_text(self.stored_kind()) {
+            return None;
+        }
+        let kept = self.expected_kind().classes();
+        let is_kept = |class: &usize| self.resolved[*class].is_some_and(|it| kept.contains(&it));
+        let classes = self.stored_kind().classes().into_iter().filter(|class| !is_kept(class));
+        classes.map(|class| &self.section.classes[class]).find_map(|class| {
+            let Form::Enum(variants) = &class.form else { return None };
+            let (name, lost) = self.versions.lost_variant(self.version, &class.name, variants)?;
+            Some((&*class.name, name, lost))
+        })
+    }
+
     /// Returns a question with the line that says that the meaning is the same.
     fn ask(&self, why: String) -> Question {
+        self.ask_of(&self.kind(), why)
+    }
+
+    /// Like [`ask`](Self::ask), for a kind that may not be the stored one. The line names that one, too: a field that
+    /// names kinds takes no others.
+    fn ask_of(&self, kind: &str, why: String) -> Question {
         let path = self.pair.path_now(self.program, self.field);
         // A field that names kinds takes no others, so it has to name those of all versions.
         let mut all = self.versions.all_code(self.pair.new.class);
@@ -175,7 +257,11 @@ impl<'h> FieldHistory<'h> {
             return self.ask_by_migrate(why);
         }
         let mut parts = self.parts();
-        parts.push(format!("as {}", rust_type(&self.kind())));
+        let (stored, own) = (self.kind(), kind_text(self.expected_kind(), &self.program.classes));
+        let is_named = |kind: &str| self.converts().iter().any(|it| it.takes == kind);
+        let is_stored_named = stored == kind || stored == own || is_named(&stored);
+        let kinds = [Some(kind), (!is_stored_named).then_some(&*stored)];
+        parts.extend(kinds.into_iter().flatten().map(|kind| format!("as {}", rust_type(kind))));
         Question { why, attribute: Some(convert(&parts)), above: self.above(), code: None }
     }
 

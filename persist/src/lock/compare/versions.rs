@@ -6,7 +6,7 @@ use crate::lock::code::{ClassCode, path};
 use crate::lock::newtypes::Newtypes;
 use crate::lock::section::Section;
 use crate::reflect::FieldRecord;
-use crate::schema::{ClassSchema, FieldSchema, Form, Program, find_variant, pair};
+use crate::schema::{ClassSchema, FieldSchema, Form, Program, VariantSchema, find_variant, pair};
 
 /// A step on the way to a class, a variant or a field.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -30,6 +30,8 @@ pub(in crate::lock) struct Versions {
     code_now: HashMap<usize, ClassCode>,
     /// The code of classes that the program does not have, by their names, in each version.
     dropped: Vec<HashMap<String, ClassCode>>,
+    /// The names of the variants of each enum, in each version.
+    variants: Vec<HashMap<String, Vec<String>>>,
 }
 
 impl Versions {
@@ -63,6 +65,7 @@ impl Versions {
             code: sections.iter().map(|section| code(section, program)).collect(),
             code_now,
             dropped: sections.iter().map(dropped).collect(),
+            variants: sections.iter().map(variants).collect(),
         }
     }
 
@@ -112,6 +115,21 @@ impl Versions {
         all.filter_map(move |at| Some((self.name(at), self.dropped[at].get(class)?)))
     }
 
+    /// Returns the first version that did not come before one and does not have all of these variants of an enum, and
+    /// the first that it lacks.
+    pub(super) fn lost_variant<'v>(
+        &'v self,
+        version: usize,
+        class: &str,
+        variants: &'v [VariantSchema],
+    ) -> Option<(&'v str, &'v str)> {
+        self.not_earlier(version).find_map(|at| {
+            let has = self.variants[at].get(class)?;
+            let lost = variants.iter().find(|variant| !has.contains(&variant.name))?;
+            Some((self.name(at), &*lost.name))
+        })
+    }
+
     /// Returns the code of a class of the program in the versions that came after one.
     pub(super) fn code_after(
         &self,
@@ -153,8 +171,8 @@ impl Versions {
 
     /// True if an item that the program lacks may have become an item that was added.
     ///
-    /// No version has both, no later version has neither, and no other branch has the added item without ever having
-    /// had the removed one.
+    /// No version has both, and no later version has neither. Another branch may have the added item only if it had the
+    /// removed one before, or if both branches got the added one from the same version: then this branch renamed it.
     pub(super) fn may_become(
         &self,
         version: usize,
@@ -166,7 +184,11 @@ impl Versions {
         (0..self.versions.len()).all(|at| match (self.has(at, dropped), self.has(at, came)) {
             (Some(true), Some(true)) => false,
             (Some(false), Some(true)) if is_other_branch(at) => {
-                (0..at).any(|previous| is_later(at, previous) && self.had(previous, dropped))
+                let mut earlier = (0..at).filter(|previous| is_later(at, *previous));
+                earlier.any(|previous| {
+                    let is_common = is_later(version, previous);
+                    self.had(previous, dropped) || is_common && self.had(previous, came)
+                })
             }
             // A version without what the two are in does not count.
             (None, None) | (Some(true), _) | (_, Some(true)) => true,
@@ -188,6 +210,16 @@ impl Versions {
     fn since(&self, version: usize) -> impl Iterator<Item = usize> {
         std::iter::once(version).chain(self.later[version].iter().copied())
     }
+}
+
+/// Returns the names of the variants of a version's enums.
+fn variants(section: &Section) -> HashMap<String, Vec<String>> {
+    let each = section.classes.iter().filter_map(|class| {
+        let Form::Enum(variants) = &class.form else { return None };
+        let names = variants.iter().map(|variant| variant.name.clone()).collect();
+        Some((class.name.clone(), names))
+    });
+    each.collect()
 }
 
 /// Returns a version's code of the program's classes, by the names of their fields in the program.

@@ -9,6 +9,7 @@ use super::{ProgramReads, Values};
 use crate::lock::section::Section;
 use crate::reflect::{Cell, Holder};
 use crate::schema::{Form, KindSchema, Stored};
+use crate::types::{Arena as _, WorldObjects};
 use crate::value::{Record, Value};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -544,9 +545,12 @@ impl<'v> Maker<'v> {
                 let min = present.iter().copied().min_by_key(|object| smallest.objects[*object]);
                 self.reference(chosen.unwrap_or(min.filter(|_| is_full || !*weak)))
             }
-            KindSchema::Handle(_) => {
+            KindSchema::Handle(arena) => {
+                // All bits are the id of no object of a world: a note on it would stand in each report.
+                let is_of_world = **arena == *WorldObjects::NAME;
+                let count = HANDLES.len() - usize::from(is_of_world);
                 let chosen = self.choose(part, site, |_| {
-                    let states = HANDLES.into_iter().skip(1);
+                    let states = HANDLES[..count].iter().copied().skip(1);
                     states.map(|(name, state)| (format!(" as {name}"), BOUNDARY, state)).collect()
                 });
                 Value::Handle(chosen.unwrap_or(HANDLES[0].1))
