@@ -569,6 +569,8 @@ fn a_convert_of_what_a_migration_makes_is_a_question_when_it_is_dropped() {
 }
 
 mod tempers {
+    #![allow(clippy::needless_pass_by_value, reason = "a `convert` function owns what it gets")]
+
     use persist::Persist;
 
     #[derive(Persist)]
@@ -586,12 +588,11 @@ mod tempers {
         Calm,
     }
 
-    pub(super) fn name(mood: &Mood) -> String {
-        String::from(if matches!(mood, Mood::Angry) { "Mad" } else { "Calm" })
-    }
-
     pub(super) fn named(mood: Mood) -> String {
-        name(&mood)
+        String::from(match mood {
+            Mood::Angry => "Mad",
+            Mood::Calm => "Calm",
+        })
     }
 }
 
