@@ -34,13 +34,13 @@ pub(crate) enum Trial {
 pub(crate) type Watch = dyn Fn(u64, u64) + Send + Sync;
 
 /// A value of the program's own that its types access while they are saved and loaded.
-pub(crate) trait AnyContext: Any {
+pub trait AnyContext: Any {
     /// Returns the name of the value's type, for an error.
     fn type_name(&self) -> &'static str;
 }
 
 /// A context with several owners.
-pub(crate) type SharedContext = Arc<dyn AnyContext + Send + Sync>;
+pub type SharedContext = Arc<dyn AnyContext + Send + Sync>;
 
 /// Borrows the context.
 pub(crate) fn shared(context: &Option<SharedContext>) -> Option<&dyn AnyContext> {

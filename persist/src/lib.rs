@@ -175,15 +175,6 @@
 #![forbid(unsafe_code)]
 // docs.rs shows which items need a feature.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![cfg_attr(
-    not(feature = "lock"),
-    allow(
-        dead_code,
-        unreachable_pub,
-        unused_imports,
-        reason = "questions that only tools and the lock ask; builds of the workspace have both"
-    )
-)]
 
 // First, since its macros must be defined before they are used.
 #[macro_use]
@@ -192,9 +183,11 @@ mod error;
 pub mod codec;
 mod derive;
 mod env;
+#[cfg(feature = "world")]
 mod fields;
 mod format;
 mod graph;
+#[cfg(feature = "history")]
 pub mod history;
 mod limits;
 #[cfg(feature = "lock")]
@@ -213,6 +206,7 @@ pub mod storage;
 mod trace;
 mod types;
 mod value;
+#[cfg(feature = "world")]
 pub mod world;
 
 pub use derive::{Persist, dynamic};
@@ -229,8 +223,10 @@ pub use codec::Persist;
 pub use codec::unknown::Unknown;
 #[doc(inline)]
 pub use codec::with::With;
+#[cfg(feature = "world")]
 #[doc(inline)]
 pub use fields::FieldPath;
+#[cfg(feature = "history")]
 #[doc(inline)]
 pub use history::{Command, History, Session};
 #[cfg(feature = "tools")]
@@ -240,6 +236,7 @@ pub use save::Document;
 pub use save::{Loaded, SaveManager, Saves, from_slice, load, save, to_vec};
 #[doc(inline)]
 pub use storage::commit::SaveOptions;
+#[cfg(feature = "world")]
 pub use world::{Component, Context, Reference, World};
 
 /// Reports at compile time that the feature `lock` is missing.
@@ -274,6 +271,7 @@ pub mod __private {
     pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::env::Env;
     pub use crate::error::Error;
+    #[cfg(feature = "world")]
     pub use crate::fields::typed_path::{Identifier, TypedPath};
     #[cfg(feature = "lock")]
     pub use crate::lock::check::{Mode, check, check_downgrades, check_file};
@@ -286,6 +284,7 @@ pub mod __private {
     pub use crate::save::saves::Prepared;
     pub use crate::types::foreign::{StoredAs, reach_stored, refuse, unknown_bits};
     pub use crate::types::save_as::{SaveAs, SavedPart, is_plain, same_type};
+    #[cfg(feature = "world")]
     pub use crate::world::{Component, movable, read_name, write_name};
     pub use crate::{__coerce, __dynamic};
     pub use persist_derive::__at_one_place as at_one_place;

@@ -114,6 +114,7 @@ mod links;
 mod lock;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod object;
+pub(crate) mod class_holder;
 mod parts;
 pub(crate) mod persist;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]

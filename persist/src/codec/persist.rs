@@ -10,6 +10,7 @@ use super::field::{ListAccess, MapAccess};
 use super::index::Index;
 use super::index::short::_0;
 use super::links::Prototypes;
+use super::class_holder::ClassHolder;
 use super::row::{At, Row, cut, cut_mut};
 use super::type_set::{FieldCodec, Parts, TypeSet};
 use super::visitor::Visitor;
@@ -251,6 +252,18 @@ pub trait Persist: Sized + 'static {
     /// call instead.
     #[doc(hidden)]
     const __COST: usize = usize::MAX;
+
+    /// Returns the value as one that holds values of classes which its type does not name.
+    #[doc(hidden)]
+    fn __open(&self) -> Option<&dyn ClassHolder> {
+        None
+    }
+
+    /// Like [`__open`](Persist::__open), for changes.
+    #[doc(hidden)]
+    fn __open_mut(&mut self) -> Option<&mut dyn ClassHolder> {
+        None
+    }
 
     /// Adds the classes and object types that this type reaches.
     #[doc(hidden)]

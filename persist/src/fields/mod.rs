@@ -5,6 +5,7 @@
 
 mod bytes;
 mod change;
+#[cfg(feature = "history")]
 mod compare;
 mod diff;
 mod empty;
@@ -18,6 +19,7 @@ pub(crate) mod typed_path;
 pub(crate) use bytes::Bytes;
 pub use change::Merge;
 pub(crate) use change::{Direction, FieldChange, FieldEdit, Request, Root, awaken, validate};
+#[cfg(feature = "history")]
 pub(crate) use compare::{compared, content_of};
 pub(crate) use links::FieldLinks;
 pub(crate) use number::{NumberField, NumberFields, ReplacedNumber};

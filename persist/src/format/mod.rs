@@ -16,6 +16,7 @@ mod records;
 mod salvage;
 mod scan;
 mod sealer;
+#[cfg(feature = "tools")]
 mod stream;
 mod version_vector;
 mod writer;
@@ -30,6 +31,7 @@ pub(crate) use records::{RecordLocation, Records};
 pub(crate) use salvage::{DamagedSave, nothing_whole};
 pub(crate) use scan::{Definition, Scan, check, scan};
 pub(crate) use sealer::{Sealer, with_header, write_again};
+#[cfg(feature = "tools")]
 pub(crate) use stream::{BlockReader, Definitions, StreamBlock};
 pub(crate) use version_vector::{LONGEST_DEVICE, Latest, VersionVector};
 pub(crate) use writer::{RecordLinks, Writer};

@@ -123,14 +123,10 @@ impl<'l> Loader<'l> {
             let class = &self.plans().stored[root.class as usize].name;
             return Err(Error::new(
                 ErrorKind::WrongClass,
-                match &**class {
-                    "persist.World" => String::from(
-                        "the save holds one value, a world; load it as that: `load::<World>()`",
-                    ),
-                    _ => format!(
-                        "the save holds one value, a {class}; load it with `persist::load::<{class}>`"
-                    ),
-                },
+                format!(
+                    "the save holds one value, a {class}; load it with `load::<{}>()`",
+                    class.rsplit('.').next().unwrap_or(class)
+                ),
             )
             .at(root.start as u64));
         }

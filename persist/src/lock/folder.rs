@@ -1,12 +1,11 @@
 //! The folder of a lock: a text file for each version.
 
 use std::fs;
-use std::io::Write;
 use std::path::Path;
 
 use super::Lock;
 use super::text;
-use crate::storage::{self, FILES, Past, SaveOptions};
+use crate::storage::{self, FILES, SaveOptions};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// The extension of a version's file.
@@ -89,10 +88,10 @@ pub(super) fn save(lock: &Lock, folder: &Path) -> Result<()> {
         }
         // Its backups are in version control.
         let options = SaveOptions { backups: 0, ..SaveOptions::DEFAULT };
-        let mut write = |out: &mut dyn Write, _: &Past| {
-            out.write_all(text.as_bytes()).map_err(|error| Error::io("write", &path, error))
-        };
-        storage::replace(&FILES, &path, &options, &Limits::DEFAULT, &mut write)?;
+        let mut new = storage::begin(&FILES, &path, &options, &Limits::DEFAULT, None)?;
+        let written = new.file()?.write_all(text.as_bytes());
+        written.map_err(|error| Error::io("write", &path, error))?;
+        new.commit()?;
     }
     Ok(())
 }

@@ -1,6 +1,5 @@
 //! [`Content`] and [`Loadable`]: the types that can be saved and loaded.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use super::objects::{SavedObjects, free_loaded};
@@ -11,12 +10,11 @@ use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
 #[cfg(feature = "lock")]
 use crate::env::Trial;
 use crate::env::{Env, SharedContext, shared};
-use crate::format::{Checksums, Compression, Header, Sealer, unpacked, write_again};
+use crate::format::{Compression, Header, Sealer, unpacked};
 use crate::graph::{LoadOutcome, LoadedObjects, Loader, Registry};
 use crate::types::save_as::SaveAs;
 use crate::types::{Remap, Renumber};
-use crate::world::Prefab;
-use crate::{Error, ErrorKind, Result, World};
+use crate::{Error, ErrorKind, Result};
 
 /// The references that can be saved: to a value, to a [`Loaded`] value, or to a [`SaveManager`].
 ///
@@ -41,7 +39,8 @@ pub trait Content: WriteContent {}
 
 impl<C: WriteContent> Content for C {}
 
-/// The types that can be loaded: those that derive [`Persist`], [`SaveManager`] for a list of objects, and [`Prefab`].
+/// The types that can be loaded: those that derive [`Persist`], [`SaveManager`] for a list of objects, and
+/// [`Prefab`](crate::world::Prefab).
 ///
 /// This trait is sealed.
 #[diagnostic::on_unimplemented(
@@ -78,16 +77,15 @@ pub trait WriteContent {
 
 /// The destination of encoded content, with the settings of the save.
 pub struct Sink<'s, 'o> {
-    pub(super) saves: &'s Saves,
-    pub(super) header: &'s Header,
-    pub(super) out: &'s mut Sealer<'o>,
-    pub(super) buffer: &'s mut Buffer,
+    pub(crate) saves: &'s Saves,
+    pub(crate) header: &'s Header,
+    pub(crate) out: &'s mut Sealer<'o>,
+    pub(crate) buffer: &'s mut Buffer,
 }
 
-/// Returns the context of the `Saves`; if it has none, the context of the world.
-fn context_of(saves: &Saves, value: &dyn Any) -> Option<SharedContext> {
-    let of_world = || value.downcast_ref::<World>()?.registry().context.clone();
-    saves.shared_context().or_else(of_world)
+/// Returns the context of the `Saves`; if it has none, that of the value.
+fn context_of<T: Persist>(saves: &Saves, value: &T) -> Option<SharedContext> {
+    saves.shared_context().or_else(|| value.__open()?.context())
 }
 
 /// Runs the `validate` functions of a value, so that a value that a load would refuse is not saved.
@@ -274,26 +272,6 @@ impl WriteContent for &Loaded<SaveManager> {
     }
 }
 
-impl WriteContent for &Prefab {
-    fn prepare(&mut self, saves: &Saves) -> Result<Prepared> {
-        saves.change_classes(|registry| self.register_in(registry))?;
-        let prepared = saves.register_type::<World>()?;
-        if prepared.registry.validates_saves(prepared.class) {
-            // A prefab holds encoded bytes and no values. It is loaded, which runs the `validate` functions.
-            Prefab::read(&saves.unwatched(), self.as_bytes(), None)?;
-        }
-        Ok(prepared)
-    }
-
-    fn write(&mut self, _: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
-        let save = (self.as_bytes(), Checksums::Right);
-        let bytes = write_again(save, to.header, 0, to.out, &mut |_| Ok(()))?;
-        to.buffer.clear();
-        to.buffer.insert(0, &bytes);
-        Ok(())
-    }
-}
-
 /// How content is loaded.
 pub trait ReadContent: Sized {
     /// Reads a save.
@@ -351,17 +329,6 @@ impl ReadContent for SaveManager {
     }
 }
 
-impl ReadContent for Prefab {
-    fn read(saves: &Saves, save: &[u8], remap: Option<&mut Remap<'_>>) -> Result<Loaded<Self>> {
-        let prepared = saves.register_type::<World>()?;
-        let (world, objects, outcome) = decode::<World>(saves, &prepared, save, remap, true)?;
-        let prefab = Self::of(*world, save, saves.bounds(), saves.loading());
-        // The world was dropped. Long chains of objects that its pointers led to are freed without recursion.
-        free_loaded(objects);
-        Ok(Loaded::of_whole(Box::new(prefab?), LoadReport::new(outcome)))
-    }
-}
-
 impl<T: Loadable> Loaded<T> {
     /// Returns the value, and drops the unknown content. The next save of the value does not contain it.
     #[must_use]
@@ -373,7 +340,7 @@ impl<T: Loadable> Loaded<T> {
 }
 
 /// Decodes one value and the objects that it leads to.
-pub(super) fn decode<T: Persist>(
+pub(crate) fn decode<T: Persist>(
     saves: &Saves,
     prepared: &Prepared,
     save: &[u8],
@@ -391,18 +358,17 @@ pub(super) fn decode<T: Persist>(
         loader.load_value(*class)
     })?;
     objects.context.clone_from(&context);
-    introduce(&mut *value, registry, context);
+    connect(&mut *value, registry, context);
     Ok((value, objects, outcome))
 }
 
-/// Passes the registered classes to a world. Only a world looks up classes after its load.
-pub(super) fn introduce<T: Persist>(
+/// Passes the registered classes to a value that looks up classes after its load.
+pub(super) fn connect<T: Persist>(
     value: &mut T,
     registry: &Registry,
     context: Option<SharedContext>,
 ) {
-    let value: &mut dyn Any = value;
-    if let Some(world) = value.downcast_mut::<World>() {
-        world.know(registry, context);
+    if let Some(value) = value.__open_mut() {
+        value.connect(registry, context);
     }
 }

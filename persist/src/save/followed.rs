@@ -48,7 +48,7 @@ impl Saves {
     /// Creates an empty value; a world gets the registered classes.
     pub(crate) fn new_followed<T: Persist + Default>(&self) -> T {
         let mut value = T::default();
-        content::introduce(&mut value, &self.registry(), self.shared_context());
+        content::connect(&mut value, &self.registry(), self.shared_context());
         value
     }
 

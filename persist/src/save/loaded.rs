@@ -59,12 +59,12 @@ pub struct Loaded<T> {
 }
 
 impl<T> Loaded<T> {
-    pub(super) fn new(value: Box<T>, objects: LoadedObjects, report: LoadReport) -> Self {
+    pub(crate) fn new(value: Box<T>, objects: LoadedObjects, report: LoadReport) -> Self {
         Self { unknown: UnknownContent::new(objects), ..Self::of_whole(value, report) }
     }
 
     /// Creates a `Loaded` for a value that holds its unknown content itself, or has none.
-    pub(super) fn of_whole(value: Box<T>, report: LoadReport) -> Self {
+    pub(crate) fn of_whole(value: Box<T>, report: LoadReport) -> Self {
         Self { value, unknown: UnknownContent::default(), report, version: Continued::default() }
     }
 

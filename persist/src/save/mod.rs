@@ -64,7 +64,7 @@ mod followed;
 mod info;
 mod loaded;
 mod manager;
-mod objects;
+pub(crate) mod objects;
 mod output;
 mod reconcile;
 mod report;

@@ -276,7 +276,7 @@ pub(super) fn empty(object: &dyn AnyObject, mut prototypes: Prototypes<'_>) {
 }
 
 /// Releases the objects of a load, like [`free_objects`].
-pub(super) fn free_loaded(loaded: LoadedObjects) {
+pub(crate) fn free_loaded(loaded: LoadedObjects) {
     let (context, implementors) = (loaded.context.clone(), loaded.implementors.clone());
     free_objects(loaded.into_objects(), shared(&context), &implementors);
 }

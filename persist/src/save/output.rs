@@ -238,7 +238,7 @@ impl Output {
         match location {
             SaveLocation::File(path) => {
                 chosen(path.clone());
-                self.replace(&path, min_generation, header, write)
+                self.write_file(&path, min_generation, header, None, write)
             }
             SaveLocation::Store(ref store, ref slot) => {
                 let known = continued.and_then(|all| ContinuedSave::find(&held(all), &location));
@@ -252,19 +252,9 @@ impl Output {
         }
     }
 
-    /// Replaces a file by a save with this header, with a generation of at least `min_generation`.
-    pub(crate) fn replace(
-        &self,
-        path: &Path,
-        min_generation: u64,
-        header: &Header,
-        write: WriteHeaded<'_>,
-    ) -> Result<SaveOutcome> {
-        self.replace_by(path, min_generation, header, None, write)
-    }
-
-    /// Replaces a file like [`replace`](Self::replace), for a session if it is open in one.
-    pub(super) fn replace_by(
+    /// Replaces a file by a save with this header, with a generation of at least `min_generation`. `session` is the one
+    /// that has the save open.
+    pub(super) fn write_file(
         &self,
         path: &Path,
         min_generation: u64,
@@ -273,11 +263,11 @@ impl Output {
         write: WriteHeaded<'_>,
     ) -> Result<SaveOutcome> {
         let Self { storage, options, limits, device, .. } = self;
-        let mut write = |out: &mut dyn Write, past: &Past| {
-            write(out, past.lead_to(header.clone(), device.as_deref(), min_generation))
-        };
-        let replaced = storage::replace_by(&**storage, path, options, limits, session, &mut write);
-        replaced.map(SaveOutcome::of)
+        let new = storage::begin(&**storage, path, options, limits, session)?;
+        let is_locked = new.write_and_commit(|file, past| {
+            write(file, past.lead_to(header.clone(), device.as_deref(), min_generation))
+        })?;
+        Ok(SaveOutcome::of(is_locked))
     }
 
     /// Replaces the save of a slot in a store, and returns the new version. For a value that was loaded from the slot,

@@ -133,7 +133,7 @@ impl Slot {
         let options = SaveOptions { backups: options.backups.max(1), ..options };
         let device = device.as_deref();
         let mut written = None;
-        let mut write = |out: &mut dyn Write, past: &Past| {
+        let write = |out: &mut dyn Write, past: &Past| {
             let (save, kept) = match keep {
                 // Read again under the lock: another program may have saved since the comparison.
                 Keep::Local => checked(local)?,
@@ -147,7 +147,7 @@ impl Slot {
             let header = written.insert(past.reconcile(kept, &remote, device));
             out.write_all(&with_header(&save, header, &limits)?).map_err(failed)
         };
-        storage::replace(&*disk, local, &options, &limits, &mut write)?;
+        storage::begin(&*disk, local, &options, &limits, None)?.write_and_commit(write)?;
         Ok(written.unwrap_or_default())
     }
 

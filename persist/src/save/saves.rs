@@ -14,8 +14,7 @@ use crate::format::{Header, LONGEST_DEVICE};
 use crate::graph::{Counted, Registry};
 use crate::platform::held;
 use crate::storage::{Patient, SaveOptions, Storage};
-use crate::world::{Component, Movable};
-use crate::{ErrorKind, Limits, LoadOptions, Result, World};
+use crate::{ErrorKind, Limits, LoadOptions, Result};
 
 /// Saves and loads values, in files, slots, stores and memory.
 ///
@@ -52,9 +51,9 @@ pub struct Saves {
 
 /// The state of a save before its first byte is written: the classes, and the class of the value.
 pub struct Prepared {
-    pub(super) registry: Arc<Registry>,
+    pub(crate) registry: Arc<Registry>,
     /// The index of the value's class; 0 for a list of objects.
-    pub(super) class: usize,
+    pub(crate) class: usize,
 }
 
 /// The settings, which may differ between clones.
@@ -167,24 +166,6 @@ impl Saves {
         make: impl Fn() -> T + Send + Sync + 'static,
     ) -> Result<()> {
         self.change_classes(|registry| registry.register_with(make))
-    }
-
-    /// Registers class `T` as a component, to be loaded with a world.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Registry::register_as`].
-    pub fn register_component<T: Component>(&self) -> Result<()> {
-        self.change_classes(World::register_component::<T>)
-    }
-
-    /// Registers class `T` as a resource, to be loaded with a world.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Registry::register_resource`].
-    pub fn register_resource<T: Persist + Pointee + Movable>(&self) -> Result<()> {
-        self.change_classes(|registry| registry.register_resource::<T>())
     }
 
     /// Declares that a class was removed: loads drop its objects, and the lock test no longer asks for it.
@@ -433,7 +414,7 @@ impl Saves {
     }
 
     /// Returns a clone for a load that the program did not ask for, so that its progress function is not called.
-    pub(super) fn unwatched(&self) -> Self {
+    pub(crate) fn unwatched(&self) -> Self {
         let mut saves = self.clone();
         saves.settings().watch = None;
         saves
@@ -443,19 +424,17 @@ impl Saves {
         &self.shared.worker
     }
 
-    /// Registers the type of a value. For a world, registers the classes of its components and resources too, which its
-    /// type does not name.
+    /// Registers the type of a value, and the classes in it that its type does not name.
     pub(super) fn register_value<T: Persist>(&self, value: &T) -> Result<Prepared> {
-        let any: &dyn Any = value;
-        let world = any.downcast_ref::<World>();
-        if let Some(world) = world.filter(|world| !world.is_registered_in(&self.registry())) {
-            self.change_classes(|registry| world.register_in(registry))?;
+        let open = value.__open();
+        if let Some(open) = open.filter(|open| !open.is_registered_in(&*self.registry())) {
+            self.change_classes(|registry| open.register_in(registry))?;
         }
         self.register_type::<T>()
     }
 
     /// Registers a type that is saved or loaded on its own.
-    pub(super) fn register_type<T: Persist>(&self) -> Result<Prepared> {
+    pub(crate) fn register_type<T: Persist>(&self) -> Result<Prepared> {
         let registry = self.registry();
         if let Some(class) = registry.value_class::<T>() {
             return Ok(Prepared { registry, class });

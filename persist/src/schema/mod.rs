@@ -58,6 +58,7 @@ mod same;
 mod skipped;
 mod stored;
 mod strict;
+#[cfg(feature = "lock")]
 mod texts;
 mod transcode;
 mod unique;
@@ -84,6 +85,7 @@ pub(crate) use same::{is_same_class, same_classes};
 pub(crate) use skipped::converted_length;
 pub(crate) use stored::{Stored, StoredPointer};
 pub(crate) use strict::Strict;
+#[cfg(feature = "lock")]
 pub(crate) use texts::{Texts, texts_and_classes_by_place};
 pub(crate) use transcode::{
     DefaultedField, InlinedObject, Keeps, KeptLocation, SharedValue, SourceRecord, transcode,

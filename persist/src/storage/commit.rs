@@ -94,23 +94,6 @@ impl Default for SaveOptions {
     }
 }
 
-/// Function that writes a save, given the headers of earlier saves. On a full disk it is called a second time, with an
-/// empty file.
-pub(crate) type WriteSave<'w> = &'w mut dyn FnMut(&mut dyn Write, &Past) -> Result<()>;
-
-/// Writes a temporary file beside the target, flushes it, renames it over the target, and flushes the folder. The old
-/// file becomes a backup. A crash at any moment leaves the old file or the new one, and an error leaves the old one.
-/// Returns false if the storage has no locks.
-pub(crate) fn replace(
-    storage: &dyn Storage,
-    path: &Path,
-    options: &SaveOptions,
-    limits: &Limits,
-    write: WriteSave<'_>,
-) -> Result<bool> {
-    replace_by(storage, path, options, limits, None, write)
-}
-
 /// A session that replaces its own save.
 pub(crate) struct SessionSave<'s> {
     /// Returns an error, called under the lock, if another program has replaced the save.
@@ -121,58 +104,20 @@ pub(crate) struct SessionSave<'s> {
     pub(crate) is_in_place: Option<bool>,
 }
 
-/// Writes a file like [`replace`], for a session or another caller. A caller without a session may not replace the save
-/// of an open session.
-pub(crate) fn replace_by(
-    storage: &dyn Storage,
-    path: &Path,
-    options: &SaveOptions,
-    limits: &Limits,
-    mut session: Option<&mut SessionSave<'_>>,
-    write: WriteSave<'_>,
-) -> Result<bool> {
-    let resolved = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
-    let path = &*resolved;
-    let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
-    // Step 1: check the name, and lock the save.
-    check_name(storage, path)?;
-    let lock = lock(storage, path, options.wait)?;
-    let is_locked = lock.is_held();
-    match &mut session {
-        Some(session) => (session.check)()?,
-        None => check_no_session(storage, path)?,
-    }
-    // Step 2: remove the leftovers of a killed program, and read the headers of earlier saves.
-    tidy(storage, path, options.backups.max(1))
-        .map_err(failed("remove what is left of an earlier save beside"))?;
-    let past = Past::read(storage, path, options.backups)?;
-    let mut place =
-        || put(storage, path, options, limits, (&lock, session.as_deref_mut()), &past, write);
-    let old = place().or_else(|error| {
-        if error.kind() != ErrorKind::NoSpace || !past.has_surplus() {
-            return Err(error);
-        }
-        past.remove_surplus(storage);
-        place()
-    })?;
-    // Step 7: make a backup of the old save.
-    if let Some(old) = old {
-        // Renames may become durable out of order. Without this flush, only the backup might survive.
-        if old == OldSave::Moved {
-            storage
-                .sync_folder(folder_of(path))
-                .map_err(failed("flush the folder of the new save, which is in place,"))?;
-        }
-        make_backup(storage, path, options.backups)
-            .map_err(failed("back up the save before the new one, which is in place,"))?;
-    }
-    // Step 8: flush the names in the folder.
-    storage
-        .sync_folder(folder_of(path))
-        .map_err(failed("flush the folder of the new save, which is in place,"))?;
-    // Step 9: remove backups beyond the number to keep.
-    past.remove_surplus(storage);
-    Ok(is_locked)
+/// A save that is being replaced. The new one is written to a temporary file, and the old one keeps its name until
+/// [`commit`](Self::commit). A guard that is dropped before removes the file.
+pub(crate) struct NewSave<'s, 'c> {
+    storage: &'s dyn Storage,
+    /// As the storage resolves it.
+    path: PathBuf,
+    options: &'s SaveOptions,
+    limits: &'s Limits,
+    session: Option<&'s mut SessionSave<'c>>,
+    past: Past,
+    temporary: Option<Temporary<'s>>,
+    has_made_room: bool,
+    // Dropped last, so that no other program writes beside the temporary file.
+    lock: Locked,
 }
 
 /// How the old save is held until the new one is in place.
@@ -184,66 +129,162 @@ enum OldSave {
     Moved,
 }
 
-/// Steps 3 to 6: writes the new save, and puts it in place. Returns how the old save is held, if there is one.
-fn put(
-    storage: &dyn Storage,
+/// Begins to replace a save: locks it, and reads the headers of earlier saves. A caller without a session may not
+/// replace the save of an open session.
+pub(crate) fn begin<'s, 'c>(
+    storage: &'s dyn Storage,
     path: &Path,
-    options: &SaveOptions,
-    limits: &Limits,
-    (lock, mut session): (&Locked, Option<&mut SessionSave<'_>>),
-    past: &Past,
-    write: WriteSave<'_>,
-) -> Result<Option<OldSave>> {
-    let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
-    // Step 3: write a temporary file, and flush it.
-    let mut temporary = Temporary::create(storage, path, path, lock)
-        .map_err(failed("create a temporary file beside"))?;
-    temporary.write(|out| write(out, past), failed("flush"))?;
-    // Step 4: read it back, if asked to, and check that no other program has saved meanwhile.
-    if options.verify {
-        let save = read_file(storage, &temporary.path, limits)?;
-        check(&save, limits).map_err(|error| {
-            error!(
-                ErrorKind::Io,
-                "the save that was written is not what is read back, {error}; the old one stays"
-            )
-        })?;
+    options: &'s SaveOptions,
+    limits: &'s Limits,
+    mut session: Option<&'s mut SessionSave<'c>>,
+) -> Result<NewSave<'s, 'c>> {
+    let path = storage.resolve(path).map_err(|e| Error::io("write the save to", path, e))?;
+    // Step 1: check the name, and lock the save.
+    check_name(storage, &path)?;
+    let lock = lock(storage, &path, options.wait)?;
+    match &mut session {
+        Some(session) => (session.check)()?,
+        None => check_no_session(storage, &path)?,
     }
-    temporary.check_own(path)?;
-    if !lock.is_held() && known_header(storage, path)?.as_ref() != past.replaced() {
-        return Err(in_use(path));
-    }
-    if let Some(session) = &mut session {
-        // A program that takes no locks may have replaced the save while the new one was written.
-        (session.check)()?;
-        // The rename changes neither the file nor its stamp.
-        session.stamp = storage.stamp(&temporary.path).ok();
-    }
-    // Steps 5 and 6: give the old save a hidden name, and rename the new one over it.
-    let old = names::old(path);
-    let has_old = options.backups > 0 && !is_free(storage, path).map_err(failed("back up"))?;
-    let how = match has_old {
-        false => None,
-        true if storage.link(path, &old).is_ok() => Some(OldSave::Linked),
-        true => {
-            storage.rename(path, &old).map_err(failed("back up"))?;
-            Some(OldSave::Moved)
+    // Step 2: remove the leftovers of a killed program, and read the headers of earlier saves.
+    tidy(storage, &path, options.backups.max(1))
+        .map_err(|e| Error::io("remove what is left of an earlier save beside", &path, e))?;
+    let past = Past::read(storage, &path, options.backups)?;
+    let (temporary, has_made_room) = (None, false);
+    Ok(NewSave { storage, path, options, limits, session, past, temporary, has_made_room, lock })
+}
+
+impl<'s> NewSave<'s, '_> {
+    /// Writes the new save and commits it. If the disk is full, the surplus backups are removed, and `write` is called
+    /// a second time with an empty file. It gets the headers of earlier saves.
+    pub(crate) fn write_and_commit(
+        mut self,
+        mut write: impl FnMut(&mut dyn Write, &Past) -> Result<()>,
+    ) -> Result<bool> {
+        loop {
+            let created = self.create();
+            let written = created.and_then(|mut file| {
+                write(&mut file, &self.past)?;
+                self.temporary = Some(file);
+                Ok(())
+            });
+            match written.and_then(|()| self.commit()) {
+                Err(error) if error.kind() == ErrorKind::NoSpace && self.make_room() => {}
+                is_locked => return is_locked,
+            }
         }
-    };
-    let placed = temporary.replace(path);
-    if let Some(session) = session {
-        session.is_in_place = placed.is_ok().then_some(true);
     }
-    if let Err(error) = placed {
-        // Report the first error, not one of the cleanup.
-        let _ = match how {
-            None => Ok(()),
-            Some(OldSave::Linked) => storage.remove(&old),
-            Some(OldSave::Moved) => storage.rename(&old, path),
+
+    fn create(&self) -> Result<Temporary<'s>> {
+        Temporary::create(self.storage, &self.path, &self.path, &self.lock)
+            .map_err(|error| Error::io("create a temporary file beside", &self.path, error))
+    }
+
+    /// Returns the file of the new save, which is created at the first call.
+    pub(crate) fn file(&mut self) -> Result<&mut dyn Write> {
+        let file = match self.temporary.take() {
+            Some(file) => file,
+            None => self.create()?,
         };
-        return Err(failed("replace")(error));
+        Ok(self.temporary.insert(file))
     }
-    Ok(how)
+
+    /// Deletes what was written, and frees space on a full disk by removing surplus backups, once. Returns false if
+    /// there are none.
+    fn make_room(&mut self) -> bool {
+        if self.has_made_room || !self.past.has_surplus() {
+            return false;
+        }
+        self.has_made_room = true;
+        self.temporary = None;
+        self.past.remove_surplus(self.storage);
+        true
+    }
+
+    /// Flushes the new save, renames it over the old one, and flushes the folder. The old save becomes a backup.
+    /// Returns false if the storage has no locks.
+    ///
+    /// A crash at any moment leaves the old save or the new one, and an error leaves the old one.
+    pub(crate) fn commit(&mut self) -> Result<bool> {
+        let (storage, backups) = (self.storage, self.options.backups);
+        let old = self.put_in_place()?;
+        let path = &*self.path;
+        let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
+        // Step 7: make a backup of the old save.
+        if let Some(old) = old {
+            // Renames may become durable out of order. Without this flush, only the backup might survive.
+            if old == OldSave::Moved {
+                storage
+                    .sync_folder(folder_of(path))
+                    .map_err(failed("flush the folder of the new save, which is in place,"))?;
+            }
+            make_backup(storage, path, backups)
+                .map_err(failed("back up the save before the new one, which is in place,"))?;
+        }
+        // Step 8: flush the names in the folder.
+        storage
+            .sync_folder(folder_of(path))
+            .map_err(failed("flush the folder of the new save, which is in place,"))?;
+        // Step 9: remove backups beyond the number to keep.
+        self.past.remove_surplus(storage);
+        Ok(self.lock.is_held())
+    }
+
+    /// Steps 3 to 6: flushes the new save, and puts it in place. Returns how the old save is held, if there is one.
+    fn put_in_place(&mut self) -> Result<Option<OldSave>> {
+        self.file()?;
+        let (storage, path) = (self.storage, &*self.path);
+        let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
+        let Some(mut temporary) = self.temporary.take() else { return Ok(None) };
+        // Step 3: flush the temporary file.
+        temporary.sync().map_err(failed("flush"))?;
+        // Step 4: read it back, if asked to, and check that no other program has saved meanwhile.
+        if self.options.verify {
+            let save = read_file(storage, &temporary.path, self.limits)?;
+            check(&save, self.limits).map_err(|error| {
+                error!(
+                    ErrorKind::Io,
+                    "the save that was written is not what is read back, {error}; the old one stays"
+                )
+            })?;
+        }
+        temporary.check_own(path)?;
+        if !self.lock.is_held() && known_header(storage, path)?.as_ref() != self.past.replaced() {
+            return Err(in_use(path));
+        }
+        if let Some(session) = &mut self.session {
+            // A program that takes no locks may have replaced the save while the new one was written.
+            (session.check)()?;
+            // The rename changes neither the file nor its stamp.
+            session.stamp = storage.stamp(&temporary.path).ok();
+        }
+        // Steps 5 and 6: give the old save a hidden name, and rename the new one over it.
+        let old = names::old(path);
+        let has_old =
+            self.options.backups > 0 && !is_free(storage, path).map_err(failed("back up"))?;
+        let how = match has_old {
+            false => None,
+            true if storage.link(path, &old).is_ok() => Some(OldSave::Linked),
+            true => {
+                storage.rename(path, &old).map_err(failed("back up"))?;
+                Some(OldSave::Moved)
+            }
+        };
+        let placed = temporary.rename(path);
+        if let Some(session) = &mut self.session {
+            session.is_in_place = placed.is_ok().then_some(true);
+        }
+        if let Err(error) = placed {
+            // Report the first error, not one of the cleanup.
+            let _ = match how {
+                None => Ok(()),
+                Some(OldSave::Linked) => storage.remove(&old),
+                Some(OldSave::Moved) => storage.rename(&old, path),
+            };
+            return Err(failed("replace")(error));
+        }
+        Ok(how)
+    }
 }
 
 /// Adds a save from elsewhere as the newest backup of an existing save. A crash leaves the backup or none, and the save
@@ -267,7 +308,7 @@ pub(super) fn add_backup(
     let mut file = Temporary::with(storage, path, path, &lock, save).map_err(failed)?;
     file.check_own(path)?;
     // From here the file looks like the leftover of an interrupted save, which becomes a backup.
-    file.replace(&names::old(path)).map_err(failed)?;
+    file.rename(&names::old(path)).map_err(failed)?;
     make_backup(storage, path, options.backups).map_err(failed)?;
     storage.sync_folder(folder_of(path)).map_err(failed)
 }
@@ -336,20 +377,17 @@ impl<'s> Temporary<'s> {
         content: &[u8],
     ) -> io::Result<Self> {
         let mut file = Self::create(storage, of, like, lock)?;
-        file.write(|out| out.write_all(content), |error| error)?;
+        file.write_all(content)?;
+        file.sync()?;
         Ok(file)
     }
 
-    /// Writes the content, once, and flushes it.
-    pub(super) fn write<E>(
-        &mut self,
-        write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
-        failed: impl FnOnce(io::Error) -> E,
-    ) -> Result<(), E> {
-        write(self)?;
-        // After a failed flush the state of the file is unknown, and a second flush may succeed without the bytes. So
-        // the file is given up.
-        self.file.take().map_or(Ok(()), |mut file| file.sync()).map_err(failed)
+    /// Flushes the content to the disk, once.
+    ///
+    /// After a failed flush the state of the file is unknown, and a second flush may succeed without the bytes. So the
+    /// file is given up.
+    pub(super) fn sync(&mut self) -> io::Result<()> {
+        self.file.take().map_or(Ok(()), |mut file| file.sync())
     }
 
     /// Returns an error if another program has written a file of the same name. That file is not removed.
@@ -366,7 +404,7 @@ impl<'s> Temporary<'s> {
     }
 
     /// Renames the file over another one.
-    pub(super) fn replace(mut self, path: &Path) -> io::Result<()> {
+    pub(super) fn rename(mut self, path: &Path) -> io::Result<()> {
         self.storage.rename(&self.path, path)?;
         self.path = PathBuf::new();
         Ok(())

@@ -42,14 +42,20 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-pub(crate) use commit::{SaveOptions, SessionSave, has_no_lock, replace, replace_by};
+#[cfg(feature = "history")]
+pub(crate) use commit::has_no_lock;
+pub(crate) use commit::{SaveOptions, SessionSave, begin};
 pub use files::Files;
 pub use memory::Memory;
 pub(crate) use past::Past;
 pub(crate) use patient::{FILES, Patient};
-pub(crate) use read::{
-    SlotAge, are_same, have_same_bytes, is_beginning, is_free, read_file, read_save, slot_age,
-};
+#[cfg(feature = "history")]
+pub(crate) use read::is_free;
+#[cfg(feature = "lock")]
+pub(crate) use read::read_file;
+pub(crate) use read::{SlotAge, have_same_bytes, read_save, slot_age};
+#[cfg(feature = "history")]
+pub(crate) use read::{are_same, is_beginning};
 pub(crate) use recover::{ReadRequest, Recovery, keep_copies, load, salvage_candidates};
 pub use slot_folder::SlotFolder;
 pub(crate) use slot_name::{auto_name, auto_number, title_of};

@@ -17,11 +17,13 @@ pub(super) fn old(path: &Path) -> PathBuf {
 }
 
 /// Returns the name of a new journal, until the save that it follows is in place.
+#[cfg(feature = "history")]
 pub(crate) fn next_journal(path: &Path) -> PathBuf {
     hidden(path, ".new")
 }
 
 /// Returns the name of a journal that is kept for the user to inspect.
+#[cfg(feature = "history")]
 pub(crate) fn kept_journal(path: &Path, number: u32) -> PathBuf {
     beside(path, ".kept", number)
 }

@@ -104,6 +104,7 @@ pub(crate) fn are_same(storage: &dyn Storage, one: &Path, other: &Path) -> bool 
 }
 
 /// Returns true if both files could be read, and one begins with the bytes of the other.
+#[cfg(feature = "history")]
 pub(crate) fn is_beginning(storage: &dyn Storage, beginning: &Path, of: &Path) -> bool {
     let compare = || -> io::Result<bool> {
         let (mut beginning, mut whole) = (storage.open(beginning)?, storage.open(of)?);

@@ -376,7 +376,7 @@ fn put_back(
         return None;
     }
     let preserved = match preserved {
-        Some(preserved) => copy.replace(path).ok().map(|()| preserved),
+        Some(preserved) => copy.rename(path).ok().map(|()| preserved),
         None => move_damaged(storage, path, copy),
     }?;
     // If this flush fails, the next load may find the damaged save again.
@@ -399,7 +399,7 @@ fn move_damaged(storage: &dyn Storage, path: &Path, copy: Temporary<'_>) -> Opti
     }
     let preserved = free_name(storage, path, names::damaged).ok()?;
     storage.rename(path, &old).ok()?;
-    if copy.replace(path).is_err() {
+    if copy.rename(path).is_err() {
         let _ = storage.rename(&old, path);
         return None;
     }
@@ -458,10 +458,8 @@ fn keep_as(
     }
     // The file may be larger than any limit, so it is copied in parts.
     let mut copy = Temporary::create(storage, path, file, lock).map_err(failed)?;
-    copy.write(
-        |out| io::copy(&mut storage.open(file).map_err(failed)?, out).map(drop).map_err(failed),
-        failed,
-    )?;
+    let mut from = storage.open(file).map_err(failed)?;
+    io::copy(&mut from, &mut copy).and_then(|_| copy.sync()).map_err(failed)?;
     copy.check_own(path)?;
-    copy.replace(name).map_err(failed)
+    copy.rename(name).map_err(failed)
 }

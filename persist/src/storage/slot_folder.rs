@@ -9,7 +9,7 @@ use super::read::{backups_by_age, read_file};
 use super::recover::{ReadRequest, fetch};
 use super::slot_name::check_slot_name;
 use super::slot_store::{SlotStore, SlotVersion, StoredSlot};
-use super::{Past, Patient, SaveOptions, Storage, commit, replace, slots};
+use super::{Past, Patient, SaveOptions, Storage, begin, commit, slots};
 use crate::format::{Header, check, with_header};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -136,7 +136,7 @@ impl SlotFolder {
             commit::add_backup(&**storage, &path, &options, remote)?;
         }
         let mut written = None;
-        let mut write = |out: &mut dyn Write, past: &Past| {
+        let write = |out: &mut dyn Write, past: &Past| {
             if self.current(&path)?.as_ref() != version {
                 return Err(conflict(slot));
             }
@@ -150,7 +150,7 @@ impl SlotFolder {
             written = Some(SlotVersion::of(&save));
             out.write_all(&save).map_err(failed)
         };
-        replace(&**storage, &path, &options, limits, &mut write)?;
+        begin(&**storage, &path, &options, limits, None)?.write_and_commit(write)?;
         Ok(written.unwrap_or_else(|| SlotVersion::of(kept)))
     }
 
@@ -213,14 +213,14 @@ impl SlotStore for SlotFolder {
         let path = self.path(slot)?;
         let Self { storage, options, limits, .. } = self;
         check(save, limits)?;
-        let mut write = |out: &mut dyn Write, _: &Past| {
+        let write = |out: &mut dyn Write, _: &Past| {
             // This runs under the lock: another program may have saved since the caller read the version.
             if self.current(&path)?.as_ref() != version {
                 return Err(conflict(slot));
             }
             out.write_all(save).map_err(|error| Error::io("write the save to", &path, error))
         };
-        replace(&**storage, &path, options, limits, &mut write)?;
+        begin(&**storage, &path, options, limits, None)?.write_and_commit(write)?;
         Ok(SlotVersion::of(save))
     }
 

@@ -226,7 +226,7 @@ pub(crate) fn copy(
     let mut file = Temporary::with(storage, to, from, &lock, &save).map_err(failed)?;
     file.check_own(to)?;
     check_free(storage, to)?;
-    file.replace(to).and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)
+    file.rename(to).and_then(|()| storage.sync_folder(folder_of(to))).map_err(failed)
 }
 
 /// Renames the backups of a deleted slot to damaged files. They are not backups of the slot that takes over the name,

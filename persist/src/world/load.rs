@@ -9,6 +9,7 @@ use super::resources::{AnyResource, UnknownComponent, UnknownResource};
 use super::stored::{EncodeScope, ObjectSelection, StoredObject, StoredWorld, encode_objects};
 use super::visit;
 use super::world::{AnyComponent, LAST_ID, World, charge_pages};
+use crate::codec::class_holder::ClassHolder;
 use crate::codec::{
     AsTrait, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop,
     TraitObject as _, TypeSet, Visitor, count,
@@ -319,6 +320,14 @@ pub(super) fn load_part(
 #[diagnostic::do_not_recommend]
 impl Persist for World {
     const __MIN: usize = 10;
+
+    fn __open(&self) -> Option<&dyn ClassHolder> {
+        Some(self)
+    }
+
+    fn __open_mut(&mut self) -> Option<&mut dyn ClassHolder> {
+        Some(self)
+    }
 
     fn persist_kind() -> Kind {
         StoredWorld::persist_kind()

@@ -31,28 +31,37 @@
 //! | [`Prefab`], [`Outside`], [`Placed`] | an object with its descendants, copied and placed any number of times |
 
 mod bundle;
+#[cfg(feature = "history")]
 mod change;
 mod children;
 mod column;
 mod cursor;
+#[cfg(feature = "history")]
 mod detached;
 mod directory;
+#[cfg(feature = "history")]
 mod edits;
+mod fields;
 mod head;
 mod load;
+#[cfg(feature = "history")]
 mod migrated;
 mod names;
 mod object;
 mod objects;
+#[cfg(feature = "history")]
 mod parked;
 mod phases;
 mod prefab;
+#[cfg(feature = "history")]
 mod prints;
 mod public;
 mod query;
+#[cfg(feature = "history")]
 mod recorded;
 mod references;
 mod resources;
+mod saving;
 mod shared_name;
 mod stored;
 #[cfg(feature = "tools")]
@@ -63,17 +72,22 @@ mod world;
 mod zipped;
 
 pub use bundle::Bundle;
+#[cfg(feature = "history")]
 pub(crate) use change::{Change, ChangeFailure, ChangeKind, all_in_bytes};
 #[cfg(feature = "tools")]
 pub(crate) use detached::ComponentPlace;
+#[cfg(feature = "history")]
 pub(crate) use detached::{ChangeState, Detached};
 pub(crate) use names::ObjectName;
 pub use object::Activity;
 pub(crate) use object::Owner;
+#[cfg(feature = "history")]
 pub(crate) use parked::{Fragment, TreePosition};
 pub use prefab::{Outside, Placed, Prefab};
+#[cfg(feature = "history")]
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
+#[cfg(feature = "history")]
 pub(crate) use recorded::decoded;
 #[cfg(feature = "tools")]
 pub(crate) use untyped::{UntypedTree, UntypedWorld};

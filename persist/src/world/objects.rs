@@ -296,7 +296,7 @@ impl World {
     }
 
     /// Registers the classes of the world's components and resources.
-    pub(crate) fn register_in(&self, registry: &mut Registry) -> Result<()> {
+    pub(super) fn register_classes(&self, registry: &mut Registry) -> Result<()> {
         let used = self.columns.iter().filter(|entry| entry.column.pages() > 0);
         used.into_iter().try_for_each(|entry| (entry.of.register)(registry))?;
         let mut resources = self.resources.values.iter();
@@ -305,7 +305,7 @@ impl World {
 
     /// Returns true if a registry has all classes of the world. It is false for a world with resources, which are
     /// registered each time: the registry cannot be asked for them, since only the value knows its type.
-    pub(crate) fn is_registered_in(&self, registry: &Registry) -> bool {
+    pub(super) fn has_classes_in(&self, registry: &Registry) -> bool {
         let mut used = self.columns.iter().filter(|entry| entry.column.pages() > 0);
         let of = TypeId::of::<dyn AnyComponent>();
         self.resources.values.is_empty()
@@ -313,7 +313,7 @@ impl World {
     }
 
     /// Takes over the classes of a registry, and the context, after a load.
-    pub(crate) fn know(&mut self, registry: &Registry, context: Option<SharedContext>) {
+    pub(super) fn know(&mut self, registry: &Registry, context: Option<SharedContext>) {
         self.registry = registry.clone();
         self.registry.context = context.or_else(|| registry.context.clone());
         for caster in registry.implementors().casters(TypeId::of::<dyn AnyComponent>()) {

@@ -112,7 +112,7 @@ impl Prefab {
     }
 
     /// Creates the prefab of a save. `world` was loaded from it within these limits.
-    pub(crate) fn of(
+    pub(super) fn of(
         mut world: World,
         save: &[u8],
         limits: &Limits,
@@ -164,7 +164,7 @@ impl Prefab {
     }
 
     /// Registers the classes of the components.
-    pub(crate) fn register_in(&self, registry: &mut Registry) -> Result<()> {
+    pub(super) fn register_in(&self, registry: &mut Registry) -> Result<()> {
         self.types.iter().try_for_each(|of| (of.register)(registry))
     }
 
