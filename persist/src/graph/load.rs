@@ -12,7 +12,7 @@ use super::fault::in_bad_field;
 use super::handles::Handles;
 use super::loading::{LoadingObjects, TypeIndex};
 use super::outcome::{LoadOutcome, LoadedObjects};
-use super::table::{DefaultedFields, OWN_CLASS, Table, Unregistered};
+use super::table::{DefaultedFields, OWN_CLASS, Strategy, Table, Unregistered};
 use crate::codec::{Decoder, Fail, LoadedObject, Persist, Phase, Prototypes, Visitor, left_over};
 use crate::env::Env;
 use crate::format::{MAX_ID, Plain, RecordLocation, Scan};
@@ -229,8 +229,8 @@ impl<'l> Loader<'l> {
             self.check_records(stored, &moved, |_| true)?;
             self.is_checked = true;
         }
-        self.choose_pass();
-        let in_chunks = self.table.in_chunks;
+        self.choose_strategy();
+        let in_chunks = self.table.strategy == Strategy::InChunks;
         root.fill(self)?;
         let root_end = self.table.references.len();
         let mut next = 0;
@@ -249,12 +249,12 @@ impl<'l> Loader<'l> {
             self.connect_filled()?;
         }
         self.table.references.begin_record()?;
-        if !self.table.is_plain {
+        if !self.table.strategy.is_plain() {
             self.keep_unknown()?;
             self.fill_deferred()?;
         }
         self.check_converted()?;
-        if !self.table.is_plain {
+        if !self.table.strategy.is_plain() {
             self.free_inlined();
             self.count_unknown();
         }
@@ -262,8 +262,9 @@ impl<'l> Loader<'l> {
         if self.table.objects.records.has_value() {
             // The program gets only the value. It could neither reach other objects nor break their cycles, so they are
             // freed here.
-            let Table { objects, references, resolves, .. } = &mut self.table;
-            let freed = objects.keep_reached(0..root_end, references, *resolves);
+            let Table { objects, references, strategy, .. } = &mut self.table;
+            let are_connected = *strategy == Strategy::AtOnce;
+            let freed = objects.keep_reached(0..root_end, references, are_connected);
             self.count_dangling(&freed);
         }
         // The policy comes before `build`, which runs the first hooks of the program.
@@ -293,7 +294,7 @@ impl<'l> Loader<'l> {
             Ok(references) => self.outcome.references += references,
             Err((record, error)) => {
                 // Decode again, and check each target at once: that error names the field.
-                self.table.in_chunks = false;
+                self.table.strategy = Strategy::AfterAll;
                 self.fill_object(record)?;
                 return Err(self.table.named(record, error));
             }
@@ -362,29 +363,27 @@ impl<'l> Loader<'l> {
         }
     }
 
-    /// Chooses when references are connected. If every object is in its cell from the start, no separate pass is
-    /// needed. With few objects, each reference points to its target as soon as it is decoded. With many, looking at a
-    /// target is a cache miss, so references are connected after each chunk of records.
-    fn choose_pass(&mut self) {
-        const MAX_RESOLVED: usize = 1 << 14;
-        let records = self.table.objects.records.len();
+    /// Chooses when references are connected.
+    fn choose_strategy(&mut self) {
+        // Above this, the targets of a save do not fit into the cache, and each look at one is a miss.
+        const MAX_AT_ONCE: usize = 1 << 14;
+        let Table { objects, plans, registry, .. } = &self.table;
+        let records = objects.records.len();
         let is_plain = self.earlier.is_empty()
-            && (0..self.plans().stored.len()).all(|class| self.plans().is_identical(class))
-            && self
-                .table
-                .objects
-                .entries
-                .iter()
-                .all(|entry| matches!(entry, LoadedObject::Shared(_)));
-        self.table.is_plain = is_plain;
-        self.table.resolves = is_plain && records <= MAX_RESOLVED;
-        // Connecting a once cell runs the hooks of its content, and hooks need all objects to be decoded. So connecting
-        // in chunks requires that no class has hooks.
-        self.table.in_chunks = is_plain
-            && records > MAX_RESOLVED
-            && !self.table.objects.records.has_value()
-            && !self.table.registry.any_traits(|traits| traits.after_load);
-        self.table.references.reserve(if self.table.in_chunks { CHUNK } else { records });
+            && (0..plans.stored.len()).all(|class| plans.is_identical(class))
+            && objects.entries.iter().all(|entry| matches!(entry, LoadedObject::Shared(_)));
+        let strategy = if !is_plain {
+            Strategy::Rewritten
+        } else if records <= MAX_AT_ONCE {
+            Strategy::AtOnce
+        } else if objects.records.has_value() || registry.any_traits(|traits| traits.after_load) {
+            Strategy::AfterAll
+        } else {
+            Strategy::InChunks
+        };
+        let room = if strategy == Strategy::InChunks { CHUNK } else { records };
+        self.table.strategy = strategy;
+        self.table.references.reserve(room);
     }
 
     /// Fill pass for one object: decodes its record.
@@ -458,7 +457,7 @@ impl<'l> Loader<'l> {
     /// kept fields, and references in fields that became another type. The conversion itself checks all bytes that it
     /// converts.
     fn check_converted(&self) -> Result<()> {
-        let Table { objects, plans, tally, is_plain, .. } = &self.table;
+        let Table { objects, plans, tally, strategy, .. } = &self.table;
         if self.is_checked {
             return Ok(());
         }
@@ -470,7 +469,7 @@ impl<'l> Loader<'l> {
                 || objects.records.iter().any(|record| is_unknown(record.class))
         };
         // A component of an unknown class may be in a record that otherwise is decoded as it is stored.
-        if !tally.passes_over() && (*is_plain || !rewrites()) {
+        if !tally.passes_over() && (strategy.is_plain() || !rewrites()) {
             return Ok(());
         }
         let holds_any_class = plans.stored.holds_any_class();

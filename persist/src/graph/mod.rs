@@ -49,13 +49,14 @@
 //! 6. *Hooks*: `validate` for all objects, then `after_load`.
 //! 7. *Seal*: set the contents of once cells that close cycles, when nothing can fail any more.
 //!
-//! Passes 3 and 5 can be merged. `Loader::choose_pass` chooses one of three strategies:
+//! Passes 3 and 5 can be merged. `Loader::choose_strategy` chooses one of four, [`table::Strategy`]:
 //!
 //! | strategy | when | references are connected |
 //! | --- | --- | --- |
-//! | at once (`resolves`) | plain save, up to 16,384 records | while they are decoded |
-//! | in chunks (`in_chunks`) | plain save, more records, no root value, no hooks | after each 128 records |
-//! | separate pass | all other saves | when all records are decoded |
+//! | `AtOnce` | plain save, up to 16,384 records | while they are decoded |
+//! | `InChunks` | plain save, more records, no root value, no hooks | after each 128 records |
+//! | `AfterAll` | plain save, more records, a root value or hooks | when all records are decoded |
+//! | `Rewritten` | all other saves | when all records are decoded, and unknown ones are kept |
 //!
 //! A save is *plain* if all records have the program's form, nothing is unknown, and every object has a cell. Chunks
 //! exist because looking at a random target is a cache miss: one short loop touches the targets of a chunk, so that the

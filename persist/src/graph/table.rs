@@ -32,17 +32,9 @@ pub(super) struct Table<'l> {
     pub(super) tally: Tally,
     /// Names of the classes of unknown values, by class.
     pub(super) unknown_names: HashMap<usize, Arc<str>>,
-    /// True if every record is in the program's form and becomes an object in a cell. Then nothing is unknown,
-    /// converted or freed, and the passes for those are skipped.
-    pub(super) is_plain: bool,
-    /// True if each reference points to its target as soon as it is decoded. This needs every object to be in its cell
-    /// before the first record is decoded.
-    pub(super) resolves: bool,
+    pub(super) strategy: Strategy,
     /// True if some decoded reference points to a stand-in and must be connected later.
     pub(super) waits: bool,
-    /// True if references are connected after each chunk of records. A decode then does not look at the targets, which
-    /// would be a cache miss for each.
-    pub(super) in_chunks: bool,
     /// Object types of the last targets by the type of the reference. They stand in for looking at the target of a
     /// reference.
     guesses: Vec<(TypeId, TypeIndex)>,
@@ -64,6 +56,32 @@ pub(super) struct Table<'l> {
     held: u64,
     max_held: u64,
     save_bytes: u64,
+}
+
+/// When a load points its references at their targets.
+///
+/// A save is *plain* if every record is in the program's form and becomes an object in a cell. Then nothing is unknown,
+/// converted or freed, the passes for those are skipped, and every object is in its cell before the first record is
+/// decoded.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Strategy {
+    /// A plain save of few records: each reference points to its target as soon as it is decoded.
+    AtOnce,
+    /// A plain save of many records: the references of each chunk of records are connected after it. Looking at a random
+    /// target is a cache miss, and one short loop over the targets of a chunk makes the misses overlap. Connecting a
+    /// once cell runs the hooks of its content, which need all objects: so a class with hooks excludes chunks, and so
+    /// does a save of one value.
+    InChunks,
+    /// A plain save of many records with hooks or one value: references are connected when all records are decoded.
+    AfterAll,
+    /// Any other save: records are rewritten, kept as unknown or freed before references are connected.
+    Rewritten,
+}
+
+impl Strategy {
+    pub(super) fn is_plain(self) -> bool {
+        self != Self::Rewritten
+    }
 }
 
 /// Contents of cells that can be set only once, in the order in which a visit comes to them.
@@ -124,10 +142,8 @@ impl<'l> Table<'l> {
             handles,
             tally: Tally::default(),
             unknown_names: HashMap::new(),
-            is_plain: false,
-            resolves: false,
+            strategy: Strategy::Rewritten,
             waits: false,
-            in_chunks: false,
             guesses: Vec::new(),
             refused: None,
             record: (0, 0),
@@ -288,11 +304,14 @@ impl LoadLinks for Table<'_> {
             }
         }
         // This slow path has looked at the target, so later references of the type can take `plain_link`.
-        if let (true, Pointed::At(pointee)) = (self.in_chunks, pointed) {
+        if let (Strategy::InChunks, Pointed::At(pointee)) = (self.strategy, pointed) {
             self.learn(pointee, kind);
         }
         self.references.push(PendingReference::new(Some(record), weak, within));
-        let target = if self.resolves { self.objects.shared(record as usize) } else { None };
+        let target = match self.strategy {
+            Strategy::AtOnce => self.objects.shared(record as usize),
+            _ => None,
+        };
         self.waits |= target.is_none();
         Ok(match target.or(self.objects.stand_in(kind)) {
             Some(object) => Linked::To { object, caster },
@@ -309,13 +328,12 @@ impl LoadLinks for Table<'_> {
         within: Within,
     ) -> Option<&Shared> {
         let record = self.objects.find(id)?;
-        let target = if self.resolves {
+        let target = if self.strategy == Strategy::AtOnce {
             self.objects.shared(record as usize)?
         } else {
-            let kind = if self.in_chunks {
-                self.guess(pointee)
-            } else {
-                self.objects.kinds[record as usize]
+            let kind = match self.strategy {
+                Strategy::InChunks => self.guess(pointee),
+                _ => self.objects.kinds[record as usize],
             };
             self.waits = true;
             self.objects.stand_in(kind?)?
