@@ -16,6 +16,7 @@ pub struct Env<'a> {
     /// True if references are only listed: nothing is written, and no code of the program runs for it.
     pub(crate) only_lists: bool,
     trial: Option<Trial>,
+    #[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "x"))]
     watch: Option<&'a Watch>,
 }
 
@@ -40,6 +41,7 @@ pub trait AnyContext: Any {
 }
 
 /// A context with several owners.
+#[allow(unreachable_pub, reason = "a hidden method of a public trait names it")]
 pub type SharedContext = Arc<dyn AnyContext + Send + Sync>;
 
 /// Borrows the context.
@@ -112,6 +114,7 @@ impl<'a> Env<'a> {
     }
 
     /// Reports the progress of the load.
+    #[cfg(feature = "world")]
     pub(crate) fn report(&self, done: usize, total: usize) {
         if let Some(watch) = self.watch {
             watch(done as u64, total as u64);

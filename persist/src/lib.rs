@@ -122,7 +122,10 @@
 //!
 //! # Undo and crash recovery
 //!
-//! ```
+//! With the feature `history`:
+//!
+#![cfg_attr(feature = "history", doc = "```")]
+#![cfg_attr(not(feature = "history"), doc = "```ignore")]
 //! use persist::{History, Saves, Session, World};
 //!
 //! # let folder = tempfile::tempdir().unwrap();
@@ -147,8 +150,8 @@
 //! | module | contents |
 //! | --- | --- |
 //! | [`save`](mod@save) | reports, slots, backups, salvage, devices, the registry of classes |
-//! | [`world`] | objects made of components, with names, a tree and a life cycle |
-//! | [`history`] | undo, redo, and the journal from which a crashed program recovers |
+//! | `world` | objects made of components, with names, a tree and a life cycle; needs the feature `world` |
+//! | `history` | undo, redo, and the journal from which a crashed program recovers; needs the feature `history` |
 //! | `lock` | the schemas of released versions, and whether their saves still load; needs the feature `lock` |
 //! | [`storage`] | where files live, and how to replace the file system |
 //! | [`codec`] | one value to bytes and back, and what an `impl Persist` by hand needs |
@@ -163,6 +166,8 @@
 //!
 //! | feature | adds |
 //! | --- | --- |
+//! | `world` | `World`: objects made of components, with names, a tree and a life cycle |
+//! | `history` | `History` and `Session`: undo, redo and a journal; enables `world` |
 //! | `directories` | `slots_folder`: the folder where the system keeps the saves of a program |
 //! | `lock` | `assert_lock!`: a test that reports which changes lose or break old saves; for `[dev-dependencies]` |
 //! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
@@ -239,6 +244,34 @@ pub use storage::commit::SaveOptions;
 #[cfg(feature = "world")]
 pub use world::{Component, Context, Reference, World};
 
+/// Reports at compile time that the feature `world` is missing.
+#[cfg(not(feature = "world"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! field {
+    ($($path:tt)*) => {
+        ::std::compile_error!("`field!` needs the feature `world`: write `features = [\"world\"]` for `persist` in `Cargo.toml`")
+    };
+}
+
+/// Takes the place of what `#[persist(component)]` names where the feature `world` is off. The compile error names the
+/// feature.
+#[cfg(not(feature = "world"))]
+mod needs_feature_world {
+    #[diagnostic::on_unimplemented(
+        message = "`#[persist(component)]` needs the feature `world`",
+        label = "a component of a world",
+        note = "write `features = [\"world\"]` for `persist` in `Cargo.toml`"
+    )]
+    pub trait FeatureWorld {}
+
+    /// Is implemented by no type.
+    pub trait NeedsFeatureWorld: FeatureWorld {}
+
+    /// Accepts every type.
+    pub const fn movable<T>() {}
+}
+
 /// Reports at compile time that the feature `lock` is missing.
 #[cfg(not(feature = "lock"))]
 #[doc(hidden)]
@@ -275,6 +308,8 @@ pub mod __private {
     pub use crate::fields::typed_path::{Identifier, TypedPath};
     #[cfg(feature = "lock")]
     pub use crate::lock::check::{Mode, check, check_downgrades, check_file};
+    #[cfg(not(feature = "world"))]
+    pub use crate::needs_feature_world::{NeedsFeatureWorld as Component, movable};
     pub use crate::reflect::class::{
         Argument, Body, Migrate, MigrationSteps, OldKind, Prototype, TypeCode,
     };

@@ -30,6 +30,7 @@ impl Timer {
     }
 
     /// True if this much time has passed. Without a clock it always has, so that nothing is postponed forever.
+    #[cfg(feature = "history")]
     pub(crate) fn is_past(self, time: Duration) -> bool {
         self.0.is_none_or(|start| start.elapsed() >= time)
     }

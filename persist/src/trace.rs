@@ -39,6 +39,7 @@ pub(crate) fn failed_in_background(path: Option<&Path>, error: &dyn Display) {
 }
 
 /// Reports a journal whose edits were replayed.
+#[cfg(feature = "history")]
 pub(crate) fn replayed(journal: &Path, steps: u64, what: &dyn Display) {
     #[cfg(feature = "tracing")]
     tracing::info!(target: "persist", path = shown(Some(journal)), steps, "{what}");

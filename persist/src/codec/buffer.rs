@@ -186,6 +186,7 @@ impl Buffer {
     }
 
     /// Returns the memory of all windows, in bytes.
+    #[cfg(feature = "world")]
     pub(crate) fn size(&self) -> usize {
         self.first.len() + self.table.iter().map(|window| window.bytes.len()).sum::<usize>()
     }
@@ -220,11 +221,13 @@ impl Buffer {
 }
 
 /// Size of the memory in which parts are encoded: about a page of objects.
+#[cfg(feature = "world")]
 const PART: usize = 256 << 10;
 
 /// Encodes many bytes in parts. Each part is encoded in memory that stays in the cache, and then appended to the value.
 ///
 /// A window is cleared before it is written to. For memory outside of the cache, clearing takes as long as writing.
+#[cfg(feature = "world")]
 pub(crate) fn encode_parts(
     count: usize,
     out: &mut Encoder<'_>,

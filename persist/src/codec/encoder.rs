@@ -32,6 +32,7 @@ pub(crate) trait SaveLinks {
     }
 
     /// Returns how many bytes of definitions will be put before the value that is being encoded.
+    #[cfg(feature = "world")]
     fn ahead(&self) -> usize {
         0
     }
@@ -156,6 +157,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Like [`ahead`](Self::ahead), for a number of bytes that is known at run time.
+    #[cfg(feature = "world")]
     #[inline(always)]
     pub(crate) fn ahead_of(&mut self, len: usize) -> Option<&mut [u8]> {
         self.rest.get_mut(..len)
@@ -204,6 +206,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// Appends parts of the value to a window of its own.
+    #[cfg(feature = "world")]
     pub(super) fn append(
         &mut self,
         parts: usize,
@@ -232,11 +235,13 @@ impl<'a> Encoder<'a> {
     }
 
     /// Returns the depth that is left, and the cell around the cursor.
+    #[cfg(feature = "world")]
     pub(super) fn level(&self) -> (u32, Within) {
         (self.state.depth.get(), self.state.within.get())
     }
 
     /// Continues on a [`level`](Self::level) of another encode.
+    #[cfg(feature = "world")]
     pub(super) fn enter(&mut self, (depth, within): (u32, Within)) {
         self.state.depth.set(depth);
         self.state.within.set(within);

@@ -16,8 +16,20 @@ pub(super) type VisitField = fn(&dyn Any, &mut Visitor<'_>) -> Result<()>;
 pub struct FieldAccess {
     pub(super) encode: fn(&dyn Any, &mut Encoder<'_>) -> Result<(), Stop>,
     pub(super) decode: fn(Option<&mut dyn Any>, &mut Decoder<'_>) -> Result<(), Fail>,
+    #[cfg_attr(
+        not(feature = "world"),
+        allow(dead_code, reason = "only an edit of fields asks for it")
+    )]
     pub(super) list: Option<&'static dyn ListAccess>,
+    #[cfg_attr(
+        not(feature = "world"),
+        allow(dead_code, reason = "only an edit of fields asks for it")
+    )]
     pub(super) map: Option<&'static dyn MapAccess>,
+    #[cfg_attr(
+        not(feature = "world"),
+        allow(dead_code, reason = "only an edit of fields asks for it")
+    )]
     pub(super) has_adapter: bool,
     /// True if the field is stored as its own type, and not in its compact form.
     pub(super) is_plain: bool,
@@ -27,16 +39,19 @@ pub struct FieldAccess {
 
 impl FieldAccess {
     /// True if the field is stored as another type, by an adapter.
+    #[cfg(feature = "world")]
     pub(crate) fn has_adapter(&self) -> bool {
         self.has_adapter
     }
 
     /// Returns access to the elements, if the field is a list whose elements are stored as they are.
+    #[cfg(feature = "world")]
     pub(crate) fn list(&self) -> Option<&'static dyn ListAccess> {
         self.list
     }
 
     /// Returns access to the values, if the field is a map whose keys and values are stored as they are.
+    #[cfg(feature = "world")]
     pub(crate) fn map(&self) -> Option<&'static dyn MapAccess> {
         self.map
     }

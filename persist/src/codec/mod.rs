@@ -99,6 +99,7 @@
 pub(crate) mod boxed;
 mod buffer;
 pub(crate) mod class;
+pub(crate) mod class_holder;
 pub(crate) mod compact;
 pub(crate) mod content;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
@@ -114,7 +115,6 @@ mod links;
 mod lock;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod object;
-pub(crate) mod class_holder;
 mod parts;
 pub(crate) mod persist;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
@@ -155,15 +155,21 @@ pub use type_set::Parts;
 pub use persist::Persist;
 
 pub(crate) use boxed::{apart, boxed_with, is_bulky, on_stack, unboxed};
-pub(crate) use buffer::{encode_parts, left_over};
-pub(crate) use content::{BoxOf, CellContent};
+#[cfg(feature = "world")]
+pub(crate) use buffer::encode_parts;
+pub(crate) use buffer::left_over;
+#[cfg(feature = "world")]
+pub(crate) use content::BoxOf;
+pub(crate) use content::CellContent;
 pub(crate) use convert::CONVERTED;
 pub(crate) use decoder::{
     FailedElement, Implementor, KeyLinks, Linked, LoadLinks, NoLinks, Pointing, Remapped,
     SkippingField, is_of_value,
 };
 pub(crate) use encoder::SaveLinks;
-pub(crate) use field::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess, is_same_name};
+#[cfg(feature = "world")]
+pub(crate) use field::is_same_name;
+pub(crate) use field::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess};
 pub(crate) use links::{
     Factory, Link, Pointed, PrototypeTable, ReferenceSlot, Referent, Within, charge_empty,
 };
@@ -176,14 +182,16 @@ pub(crate) use pointer::{
     ArcFamily, AsCell, AsLengthy, Family, Lengthy, OpenCell, PointTo, RcFamily, Unsized,
 };
 pub(crate) use text::{decode_text, decode_text_into};
+#[cfg(feature = "world")]
+pub(crate) use trait_object::{AsTrait, Portable, TraitObject};
 pub(crate) use trait_object::{
-    AsTrait, Caster, Implements, Portable, TraitObject, not_registered, not_registered_yet,
-    reach_holder, trait_name,
+    Caster, Implements, not_registered, not_registered_yet, reach_holder, trait_name,
 };
 pub(crate) use type_set::{ClassAccess, LoadedObject, ObjectType, StandInClass, TypeSet};
 pub(crate) use unknown::{
     ForeignClass, ForeignPart, ForeignPartKind, KeptTarget, Unknown, UnknownPiece,
 };
 pub(crate) use visitor::{Phase, VisitLinks, Visitor};
+#[cfg(feature = "world")]
 pub(crate) use weight::is_light_box;
 pub(crate) use with::ADAPTED;

@@ -3,6 +3,7 @@ use std::marker::PhantomData;
 use std::mem::{needs_drop, swap};
 
 use super::boxed::{apart, boxed, is_bulky, unboxed};
+use super::class_holder::ClassHolder;
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
@@ -10,7 +11,6 @@ use super::field::{ListAccess, MapAccess};
 use super::index::Index;
 use super::index::short::_0;
 use super::links::Prototypes;
-use super::class_holder::ClassHolder;
 use super::row::{At, Row, cut, cut_mut};
 use super::type_set::{FieldCodec, Parts, TypeSet};
 use super::visitor::Visitor;

@@ -219,6 +219,7 @@ pub(crate) struct Caster<D: ?Sized + 'static> {
 
 impl<D: ?Sized + TraitObject> Caster<D> {
     /// Creates an empty value.
+    #[cfg(feature = "world")]
     pub(crate) fn empty(&self, prototypes: &Prototypes<'_>) -> Result<Box<D>> {
         (self.empty)(prototypes)
     }

@@ -153,6 +153,10 @@ pub(crate) struct ClassAccess {
     /// Writes and reads a value of the class as a whole.
     pub(super) whole: FieldAccess,
     pub(super) open: fn(&dyn Any) -> Option<&dyn DynamicFields>,
+    #[cfg_attr(
+        not(feature = "world"),
+        allow(dead_code, reason = "only an edit of fields asks for it")
+    )]
     pub(super) open_mut: fn(&mut dyn Any) -> Option<&mut dyn DynamicFields>,
     /// Writes a field that a save lacks or holds as an older type; see [`Reflect`](super::Reflect).
     pub(crate) make_field: MakeField,
@@ -172,6 +176,7 @@ pub(crate) trait DynamicFields {
     fn field(&self, field: usize) -> Option<&dyn Any>;
 
     /// Returns a field of the value's struct or variant mutably.
+    #[cfg(feature = "world")]
     fn field_mut(&mut self, field: usize) -> Option<&mut dyn Any>;
 }
 
@@ -187,6 +192,7 @@ impl ClassAccess {
     }
 
     /// Returns a field of the value's struct or variant mutably.
+    #[cfg(feature = "world")]
     pub(crate) fn field_mut<'v>(
         &self,
         value: &'v mut dyn Any,

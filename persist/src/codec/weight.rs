@@ -26,6 +26,7 @@ pub(super) fn large_box<T>(min: usize) -> Option<u64> {
 }
 
 /// True if a value in a box, which takes at least `min` bytes, is not counted.
+#[cfg(feature = "world")]
 pub(crate) const fn is_light_box<T>(min: usize) -> bool {
     !is_large_for::<T>(if min > 1 { min } else { 1 })
 }

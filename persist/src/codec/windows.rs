@@ -1,5 +1,6 @@
 //! The windows of a buffer, in which a value continues that does not fit the first one.
 
+#[cfg(feature = "world")]
 use crate::Result;
 
 /// More windows than a value can fill: see [`min_size`], and a record ends before 2^32 bytes.
@@ -92,6 +93,7 @@ impl Default for RemainingWindows<'_> {
 }
 
 /// The largest number of bytes before appended ones that get room in the same memory.
+#[cfg(feature = "world")]
 const FRONT: usize = 64 << 10;
 
 impl<'a> RemainingWindows<'a> {
@@ -112,6 +114,7 @@ impl<'a> RemainingWindows<'a> {
     /// Lets `append` add bytes to a window, which are not cleared first. `start` bytes of the value lie before it, and
     /// `ahead` more will be put there. Returns the number of appended bytes, a window for the following bytes, and the
     /// windows after it.
+    #[cfg(feature = "world")]
     pub(super) fn appended(
         self,
         start: usize,

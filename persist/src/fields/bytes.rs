@@ -22,11 +22,13 @@ enum BytesRepr {
 
 impl Bytes {
     /// Returns the bytes of heap memory in use.
+    #[cfg(feature = "history")]
     pub(crate) fn held(&self) -> usize {
         Self::held_of(self)
     }
 
     /// Returns the bytes of heap memory that these bytes would take.
+    #[cfg(feature = "history")]
     pub(super) fn held_of(bytes: &[u8]) -> usize {
         if bytes.len() > FEW { bytes.len() } else { 0 }
     }

@@ -6,15 +6,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::bytes::{AsBytes, Bytes};
 use super::links::FieldLinks;
-use super::part::{FieldPart, PartBuffers, follow};
+#[cfg(feature = "history")]
+use super::part::follow;
+use super::part::{FieldPart, PartBuffers};
 use super::path::{FieldPath, located};
 use super::paths::AsText;
+#[cfg(feature = "history")]
+use crate::Error;
 use crate::codec::ListAccess;
 use crate::codec::{Buffer, Decoder, Encoder, Fail, Phase, Portable, Prototypes, Visitor};
 use crate::graph::Registry;
-use crate::schema::{Cursor, KindSchema, Stored, Strict};
+#[cfg(feature = "history")]
+use crate::schema::Stored;
+use crate::schema::{Cursor, KindSchema, Strict};
 use crate::value::HandleValue;
-use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value};
+use crate::{ErrorKind, Limits, ObjectId, Result, Value};
 
 /// A change of one field of a value.
 #[derive(crate::Persist, Clone)]
@@ -61,6 +67,7 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
+    #[cfg(feature = "history")]
     pub(crate) fn reversed(self) -> Self {
         match self {
             Self::Undo => Self::Redo,
@@ -78,6 +85,7 @@ pub(crate) enum Splice<V> {
 }
 
 /// The result of merging a step into the previous one.
+#[cfg(feature = "history")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Merge {
     /// The steps were not merged: the new step remains a step of its own.
@@ -106,6 +114,7 @@ impl FieldEdit {
     }
 
     /// Returns the bytes of heap memory in use.
+    #[cfg(feature = "history")]
     pub(crate) fn held(&self) -> usize {
         match self {
             Self::Set { old, new } => old.held() + new.held(),
@@ -117,6 +126,7 @@ impl FieldEdit {
 
 impl FieldChange {
     /// Merges the change that followed this one, if it sets the same field.
+    #[cfg(feature = "history")]
     pub(crate) fn merge(&mut self, next: &mut Self) -> Merge {
         match (&mut self.how, &mut next.how) {
             (FieldEdit::Set { old, new }, FieldEdit::Set { new: last, .. })
@@ -135,11 +145,13 @@ impl FieldChange {
     }
 
     /// Returns true if the change sets a field. Changes that set different fields can be applied in any order.
+    #[cfg(feature = "history")]
     pub(crate) fn is_setting(&self) -> bool {
         matches!(self.how, FieldEdit::Set { .. })
     }
 
     /// Applies the change to the encoded bytes of a value of a class. Returns an error if the path leads nowhere.
+    #[cfg(feature = "history")]
     pub(crate) fn in_bytes(
         &self,
         (stored, class): (&Stored, usize),
@@ -241,6 +253,7 @@ impl Root<'_> {
 
     /// Redoes or undoes a change. Returns true if the value has a `validate` function. The caller runs it later, since
     /// the value may be valid only after the other changes of the step.
+    #[cfg(feature = "history")]
     pub(crate) fn make(&mut self, change: &FieldChange, direction: Direction) -> Result<bool> {
         let steps = change.path.steps();
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, &*self.value, steps)?;
@@ -259,6 +272,7 @@ impl Root<'_> {
     }
 
     /// Returns the encoded bytes of the part at a path, which must be one that can be borrowed.
+    #[cfg(feature = "history")]
     pub(crate) fn content_at(&mut self, path: &FieldPath) -> Result<Bytes> {
         let part = FieldPart::find(self.buffers, self.registry, &*self.value, path.steps())?;
         check_end(&part, path)?;
@@ -267,6 +281,7 @@ impl Root<'_> {
         Ok(content)
     }
 
+    #[cfg(feature = "history")]
     pub(crate) fn part_mut(&mut self, path: &FieldPath) -> Result<&mut dyn Any> {
         let (part, _) = FieldPart::reach(self.buffers, self.registry, &*self.value, path.steps())?;
         check_end(&part, path)?;
@@ -280,6 +295,7 @@ impl Root<'_> {
     }
 
     /// Restores a part to content that it had, unless its content is the same.
+    #[cfg(feature = "history")]
     pub(crate) fn put_at(&mut self, path: &FieldPath, content: &[u8]) -> Result<()> {
         let root = &*self.value;
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, root, path.steps())?;
@@ -292,6 +308,7 @@ impl Root<'_> {
     }
 
     /// Runs the `validate` functions of the value, if its class has any or is not registered.
+    #[cfg(feature = "history")]
     pub(crate) fn check_valid(&mut self) -> Result<()> {
         let any: &dyn Any = &*self.value;
         let validates =
@@ -394,6 +411,7 @@ impl FieldPart<'_> {
 
 impl<V> Splice<V> {
     /// Returns true if the operation is on elements and its indices are in range for this list.
+    #[cfg(feature = "history")]
     fn is_in(&self, list: &dyn ListAccess, value: &dyn Any) -> bool {
         let Some(len) = list.len(value).map(|len| len as u64) else { return false };
         match self {
@@ -406,6 +424,7 @@ impl<V> Splice<V> {
 }
 
 /// Returns an error if the path ends inside a part that cannot be borrowed, such as the content of an option.
+#[cfg(feature = "history")]
 pub(super) fn check_end(part: &FieldPart<'_>, path: &FieldPath) -> Result<()> {
     if part.is_end() {
         return Ok(());
@@ -427,6 +446,7 @@ pub(crate) fn validate(root: &mut dyn Portable, registry: &Registry) -> Result<(
 }
 
 /// Runs the `validate` and `after_load` functions of a decoded value, like a load.
+#[cfg(feature = "history")]
 pub(crate) fn awaken(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
     validate(root, registry)?;
     root.visit(&mut Visitor::new(Phase::AfterLoad, &registry.env(), &mut Prototypes::bare()))

@@ -28,6 +28,7 @@ impl<'r> FieldLinks<'r> {
     }
 
     /// Creates the links for a command in a journal.
+    #[cfg(feature = "history")]
     pub(crate) fn of_command(registry: &'r Registry) -> Self {
         const ADVICE: &str =
             "the command, which then cannot be in a journal; keep an id or a copy in its place";
@@ -35,6 +36,7 @@ impl<'r> FieldLinks<'r> {
     }
 
     /// Sets the indices that the classes of another program have here.
+    #[cfg(feature = "history")]
     pub(crate) fn numbered(self, numbers: Option<&'r [Option<usize>]>) -> Self {
         Self { numbers, ..self }
     }

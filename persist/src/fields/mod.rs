@@ -7,6 +7,7 @@ mod bytes;
 mod change;
 #[cfg(feature = "history")]
 mod compare;
+#[cfg(feature = "history")]
 mod diff;
 mod empty;
 mod links;
@@ -16,17 +17,25 @@ mod path;
 mod paths;
 pub(crate) mod typed_path;
 
+#[cfg(feature = "history")]
 pub(crate) use bytes::Bytes;
+#[cfg(feature = "history")]
 pub use change::Merge;
-pub(crate) use change::{Direction, FieldChange, FieldEdit, Request, Root, awaken, validate};
+#[cfg(feature = "history")]
+pub(crate) use change::{Direction, FieldEdit, awaken, validate};
+pub(crate) use change::{FieldChange, Request, Root};
 #[cfg(feature = "history")]
 pub(crate) use compare::{compared, content_of};
+#[cfg(feature = "history")]
 pub(crate) use links::FieldLinks;
-pub(crate) use number::{NumberField, NumberFields, ReplacedNumber};
+#[cfg(feature = "history")]
+pub(crate) use number::NumberFields;
+pub(crate) use number::{NumberField, ReplacedNumber};
 pub(crate) use part::{FieldPart, PartBuffers};
 pub(crate) use paths::{AsText, IntoFieldPath};
 
 // The crate root re-exports it, and documents it there.
 #[doc(hidden)]
 pub use path::FieldPath;
+#[cfg(feature = "tools")]
 pub(crate) use path::PathStep;

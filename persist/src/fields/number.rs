@@ -5,8 +5,12 @@ use std::any::Any;
 use std::marker::PhantomData;
 
 use super::bytes::Bytes;
-use super::change::{FieldChange, FieldEdit};
-use super::path::{FieldPath, PathStep};
+#[cfg(feature = "history")]
+use super::change::FieldChange;
+use super::change::FieldEdit;
+#[cfg(feature = "history")]
+use super::path::FieldPath;
+use super::path::PathStep;
 use crate::Value;
 use crate::codec::ClassAccess;
 use crate::graph::Registry;
@@ -51,6 +55,7 @@ impl NumberField {
     }
 
     /// Sets the number to its encoded bytes.
+    #[cfg(feature = "history")]
     pub(crate) fn put(&self, root: &mut dyn Any, bytes: &[u8]) -> Option<()> {
         if bytes.len() != self.number.width() {
             return None;
@@ -58,6 +63,7 @@ impl NumberField {
         self.number.swap(self.reach(root)?, bits_of(bytes)).map(drop)
     }
 
+    #[cfg(feature = "history")]
     fn bits(&self, root: &dyn Any) -> Option<u64> {
         let mut value = root;
         for (access, field) in &self.hops {
@@ -76,11 +82,14 @@ impl NumberField {
 }
 
 /// All fields of a class that consists of numbers and structs of numbers.
+#[cfg(feature = "history")]
 pub(crate) struct NumberFields(Vec<(FieldPath, NumberField)>);
 
 /// The maximum number of fields. Values of larger classes are compared by their encoded bytes.
+#[cfg(feature = "history")]
 const MAX_NUMBERS: usize = 64;
 
+#[cfg(feature = "history")]
 impl NumberFields {
     /// Lists the fields of the class of a value; `None` if it has fields of other kinds.
     pub(crate) fn of(registry: &Registry, root: &dyn Any, class: &str) -> Option<Self> {
@@ -145,6 +154,7 @@ impl NumberFields {
 trait NumberAccess: Sync {
     fn width(&self) -> usize;
 
+    #[cfg(feature = "history")]
     fn bits(&self, place: &dyn Any) -> Option<u64>;
 
     /// Replaces a number, and returns its old bits.
@@ -200,6 +210,7 @@ macro_rules! numbers {
                 size_of::<$type>()
             }
 
+            #[cfg(feature = "history")]
             fn bits(&self, place: &dyn Any) -> Option<u64> {
                 Some(bits_of(&place.downcast_ref::<$type>()?.to_le_bytes()))
             }

@@ -20,6 +20,7 @@ enum AccessStep {
 }
 
 /// The schema of a part: class, variant and index of a field, and the depth of the part in its nested elements.
+#[cfg(feature = "history")]
 pub(super) type SchemaKey = ((usize, usize, usize), usize);
 
 /// Larger buffers are freed after a use, so that one large field does not take memory for ever.
@@ -42,6 +43,7 @@ impl PartBuffers {
         }
     }
 
+    #[cfg(feature = "history")]
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.buffer.into_bytes()
     }
@@ -152,11 +154,13 @@ impl<'p> FieldPart<'p> {
     }
 
     /// Returns how the part is encoded and decoded; `None` for the whole value.
+    #[cfg(feature = "history")]
     pub(super) fn access(&self) -> Option<&'static FieldAccess> {
         self.access
     }
 
     /// Returns the schema of the part's bytes; `None` for the whole value.
+    #[cfg(feature = "history")]
     pub(super) fn key(&self) -> Option<SchemaKey> {
         self.place.map(|place| (place, self.depth))
     }

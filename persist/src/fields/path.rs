@@ -87,12 +87,14 @@ impl FieldPath {
         Self(Arc::new(PathData { class, steps, known }))
     }
 
+    #[cfg(feature = "history")]
     pub(super) fn of(class: String, steps: &[PathStep]) -> Self {
         let (class, steps, known) = (class.into(), steps.to_vec(), LastUse::default());
         Self(Arc::new(PathData { class, steps, known }))
     }
 
     /// Adds the path to an error.
+    #[cfg(feature = "history")]
     pub(crate) fn locate(&self, error: Error) -> Error {
         match self.steps() {
             [] => error,
@@ -143,12 +145,14 @@ impl FieldPath {
     }
 
     /// Returns true if the paths are equal. It is faster than `==` for clones.
+    #[cfg(feature = "history")]
     pub(crate) fn is(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self == other
     }
 
     /// Returns true if the value at one path may contain the value at the other. Keys with different texts may be
     /// equal, so different keys count as overlapping.
+    #[cfg(feature = "history")]
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
         let mut steps = self.steps().iter().zip(other.steps());
         let is_other = |steps: (&PathStep, &PathStep)| match steps {
@@ -160,6 +164,7 @@ impl FieldPath {
     }
 
     /// Returns the path as a menu shows it: `Transform.position.x`.
+    #[cfg(feature = "history")]
     pub(crate) fn dotted(&self) -> String {
         let steps = PathSteps(self.steps()).to_string();
         let dot = if steps.is_empty() || steps.starts_with('[') { "" } else { "." };

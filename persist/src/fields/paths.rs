@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::path::{FieldPath, PathStep};
+use super::path::FieldPath;
+#[cfg(feature = "history")]
+use super::path::PathStep;
 use crate::codec::with::With;
 use crate::{Error, Result};
 
@@ -16,10 +18,12 @@ use crate::{Error, Result};
 struct Paths {
     /// Paths by class and steps. Only paths without indices and keys are cached, so there are no more than fields in
     /// types.
+    #[cfg(feature = "history")]
     fields: RefCell<HashMap<String, OfClass>>,
     texts: RefCell<HashMap<Box<str>, FieldPath>>,
 }
 
+#[cfg(feature = "history")]
 type OfClass = HashMap<Box<[PathStep]>, FieldPath>;
 
 thread_local! {
@@ -32,11 +36,13 @@ const MAX_TEXTS: usize = 4096;
 const LONGEST_TEXT: usize = 256;
 
 /// The steps from a class to a field or an element, while a comparison walks a value.
+#[cfg(feature = "history")]
 pub(super) struct Trail<'c> {
     class: &'c str,
     steps: Vec<PathStep>,
 }
 
+#[cfg(feature = "history")]
 impl<'c> Trail<'c> {
     /// Starts at these steps.
     pub(super) fn new(class: &'c str, steps: &[PathStep]) -> Self {

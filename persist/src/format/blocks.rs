@@ -3,6 +3,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 
 use byteorder::{ByteOrder, LittleEndian};
+#[cfg(feature = "history")]
 use twox_hash::XxHash3_128;
 
 use super::header::{cut_short, damaged};
@@ -161,9 +162,11 @@ impl Ends {
 ///
 /// The digest of the blocks identifies the content. It does not change if only the header is rewritten, as when two
 /// devices are reconciled. The generation distinguishes two saves of the same content.
+#[cfg(feature = "history")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Digest(pub(crate) [u8; Self::SIZE]);
 
+#[cfg(feature = "history")]
 impl Digest {
     /// Bytes of a digest: a hash of all bytes between header and trailer, their number, and the generation.
     pub(crate) const SIZE: usize = 16 + 8 + 8;

@@ -21,15 +21,20 @@ mod stream;
 mod version_vector;
 mod writer;
 
-pub(crate) use blocks::{Checksums, Digest, Ends};
+#[cfg(feature = "history")]
+pub(crate) use blocks::Digest;
+pub(crate) use blocks::{Checksums, Ends};
 pub use compression::Compression;
+#[cfg(feature = "tools")]
 pub(crate) use definition::{KIND_DEPTH, SCALARS};
 pub use header::{Header, Lineage};
 pub(crate) use numbers::{ClassNumbers, FirstNumbers};
 pub(crate) use plain::{Plain, unpacked, weight};
 pub(crate) use records::{RecordLocation, Records};
 pub(crate) use salvage::{DamagedSave, nothing_whole};
-pub(crate) use scan::{Definition, Scan, check, scan};
+#[cfg(feature = "world")]
+pub(crate) use scan::scan;
+pub(crate) use scan::{Definition, Scan, check};
 pub(crate) use sealer::{Sealer, with_header, write_again};
 #[cfg(feature = "tools")]
 pub(crate) use stream::{BlockReader, Definitions, StreamBlock};

@@ -159,6 +159,7 @@ impl ClassNumbers {
     }
 
     /// Returns the bytes of the definitions that are not written yet.
+    #[cfg(feature = "world")]
     pub(crate) fn pending(&self) -> usize {
         self.pending.len()
     }

@@ -344,6 +344,7 @@ impl SaveLinks for Links<'_> {
         Ok(number)
     }
 
+    #[cfg(feature = "world")]
     fn ahead(&self) -> usize {
         self.tables.numbers.pending()
     }

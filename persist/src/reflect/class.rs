@@ -484,6 +484,7 @@ impl TypeCode {
     }
 
     /// Returns the attributes, each in the place of its type: `(Seconds: via = u32, _)`.
+    #[cfg(feature = "lock")]
     pub(crate) fn text(&self) -> String {
         match self {
             Self::Attribute(text) => (*text).to_owned(),

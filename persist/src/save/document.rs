@@ -1,28 +1,41 @@
 //! [`Document`]: a whole save, read without its Rust types.
 
+#![cfg_attr(
+    not(feature = "tools"),
+    allow(unreachable_pub, reason = "public with the feature `tools`")
+)]
+
+#[cfg(feature = "tools")]
 use std::collections::hash_map::Entry as MapEntry;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::io::Write;
+#[cfg(feature = "tools")]
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(feature = "tools")]
 use super::SaveOutcome;
+#[cfg(feature = "tools")]
 use super::output::Output;
 use crate::codec::Buffer;
 use crate::env::Env;
-use crate::format::{
-    Compression, Definition, Header, Plain, RecordLocation, Records, Scan, Sealer, Writer, scan,
-    unpacked,
-};
-use crate::reflect::{ClassId, Holder};
-use crate::schema::{
-    ClassSchema, KindSchema, LocalValue, Reader, Stored, StoredPointer, Strict, locate,
-    same_classes, write_value,
-};
+use crate::format::{Compression, Definition, Header, Plain, RecordLocation, Scan, Sealer, Writer};
+#[cfg(feature = "tools")]
+use crate::format::{Records, scan, unpacked};
+#[cfg(feature = "tools")]
+use crate::reflect::ClassId;
+use crate::reflect::Holder;
+use crate::schema::{ClassSchema, KindSchema, Reader, Stored, StoredPointer, Strict, write_value};
+#[cfg(feature = "tools")]
+use crate::schema::{LocalValue, locate, same_classes};
+#[cfg(feature = "tools")]
+use crate::storage;
+#[cfg(feature = "tools")]
 use crate::storage::FILES;
+#[cfg(feature = "tools")]
 use crate::value::{NameOf, write_name};
-use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value};
 
 /// A save that was read by the schema in it, with every object as a [`Value`].
 ///
@@ -32,7 +45,8 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value, storage};
 ///
 /// # Example
 ///
-/// ```
+#[cfg_attr(feature = "tools", doc = "```")]
+#[cfg_attr(not(feature = "tools"), doc = "```ignore")]
 /// use persist::{Document, Persist, Value};
 ///
 /// #[derive(Persist)]
@@ -68,12 +82,14 @@ pub struct Document {
 ///
 /// The save gets all new classes at the end, by [`end`](Self::end). Adding them one by one would cost a pass over all
 /// classes for each.
+#[cfg(feature = "tools")]
 pub(crate) struct Adoption {
     classes: Vec<ClassSchema>,
     /// The first class of each id.
     by_id: HashMap<ClassId, usize>,
 }
 
+#[cfg(feature = "tools")]
 impl Adoption {
     pub(crate) fn of(save: &Document) -> Self {
         let mut this = Self { classes: save.stored.to_vec(), by_id: HashMap::new() };
@@ -187,6 +203,7 @@ impl Document {
     ///
     /// Returns the same errors as [`from_slice`](Self::from_slice), and [`ErrorKind::Io`] or [`ErrorKind::NotFound`] if
     /// the file cannot be read.
+    #[cfg(feature = "tools")]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let is_of_content =
@@ -204,6 +221,7 @@ impl Document {
     /// another class. Returns [`ErrorKind::TooDeep`] if values are nested deeper than four times [`Limits::depth`], and
     /// [`ErrorKind::TooLarge`] if the values would take more than four times the memory that [`Limits::expansion`]
     /// allows for objects.
+    #[cfg(feature = "tools")]
     pub fn from_slice(save: &[u8]) -> Result<Self> {
         Self::within(save, &Limits::DEFAULT)
     }
@@ -215,6 +233,7 @@ impl Document {
     /// # Errors
     ///
     /// Returns the same errors as [`from_slice`](Self::from_slice).
+    #[cfg(feature = "tools")]
     pub fn within(save: &[u8], limits: &Limits) -> Result<Self> {
         unpacked(save, limits, |save| {
             let (scan, classes) = scan(save.bytes, limits)?;
@@ -228,6 +247,7 @@ impl Document {
     }
 
     /// Checks that every record of unknown content belongs to an object, and that its class is one for unknown content.
+    #[cfg(feature = "tools")]
     fn check_unknown(&self, records: &Records) -> Result<()> {
         for record in records.iter().filter(RecordLocation::is_kept) {
             let owner = ObjectId::new(record.id).and_then(|id| self.places.get(&id));
@@ -280,6 +300,7 @@ impl Document {
     }
 
     /// Creates a document of these entries. Duplicate ids are not checked here: writing the document returns the error.
+    #[cfg(feature = "tools")]
     pub(super) fn of_parts(
         (header, compression): (Header, Compression),
         (stored, defined): (Stored, Vec<usize>),
@@ -321,12 +342,14 @@ impl Document {
     }
 
     /// Returns the header of the save.
+    #[cfg(feature = "tools")]
     #[must_use]
     pub fn header(&self) -> &Header {
         &self.header
     }
 
     /// Returns the classes that the save defines, in the order of their definitions.
+    #[cfg(feature = "tools")]
     #[must_use]
     pub fn classes(&self) -> &[ClassSchema] {
         &self.stored
@@ -335,21 +358,25 @@ impl Document {
     /// Returns the compression of the save's blocks.
     ///
     /// For Zstandard the level is always 3, since a save does not record the level that it was written with.
+    #[cfg(feature = "tools")]
     #[must_use]
     pub fn compression(&self) -> Compression {
         self.compression
     }
 
     /// Sets the compression for when the save is written.
+    #[cfg(feature = "tools")]
     pub fn set_compression(&mut self, compression: Compression) {
         self.compression = compression;
     }
 
+    #[cfg(feature = "tools")]
     pub(super) fn stored(&self) -> &Stored {
         &self.stored
     }
 
     /// Returns the number of records before the definition of each class.
+    #[cfg(feature = "tools")]
     pub(super) fn defined(&self) -> &[usize] {
         &self.defined
     }
@@ -360,6 +387,7 @@ impl Document {
     }
 
     /// Iterates over the objects like [`entries`](Self::entries), to change them.
+    #[cfg(feature = "tools")]
     pub fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
         self.entries.iter_mut().flatten()
     }
@@ -371,6 +399,7 @@ impl Document {
     }
 
     /// Returns the object with this id, to change it; `None` if there is none.
+    #[cfg(feature = "tools")]
     pub fn entry_mut(&mut self, id: ObjectId) -> Option<&mut Entry> {
         self.entries[*self.places.get(&id)?].as_mut()
     }
@@ -378,12 +407,14 @@ impl Document {
     /// Returns the value of a save of one value, as [`persist::save`](crate::save()) writes it.
     ///
     /// It is `None` for a save of a list of objects.
+    #[cfg(feature = "tools")]
     #[must_use]
     pub fn root(&self) -> Option<&Value> {
         self.entries().find(|entry| entry.is_root()).map(|entry| &entry.value)
     }
 
     /// Returns the value of a save of one value, to change it; `None` for a save of a list of objects.
+    #[cfg(feature = "tools")]
     pub fn root_mut(&mut self) -> Option<&mut Value> {
         let entry = self.entries_mut().find(|entry| entry.is_root())?;
         Some(&mut entry.value)
@@ -395,6 +426,7 @@ impl Document {
     }
 
     /// Removes and returns all objects.
+    #[cfg(feature = "tools")]
     pub(super) fn take_entries(&mut self) -> impl Iterator<Item = Entry> + use<> {
         self.places.clear();
         std::mem::take(&mut self.entries).into_iter().flatten()
@@ -412,6 +444,7 @@ impl Document {
     ///
     /// Change all strong references to the object before you write the document. A reference that leads to no object is
     /// an error then.
+    #[cfg(feature = "tools")]
     pub fn remove(&mut self, id: ObjectId) -> Option<Entry> {
         let removed = self.entries[self.places.remove(&id)?].take();
         for entry in &mut self.entries {
@@ -428,9 +461,12 @@ impl Document {
     ///
     /// Returns the same errors as [`to_vec`](Self::to_vec), and [`ErrorKind::Io`] or [`ErrorKind::NoSpace`] if the file
     /// cannot be written.
+    #[cfg(feature = "tools")]
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         let output = Output { limits: self.limits, ..Output::default() };
-        output.replace(path.as_ref(), 0, &self.header, &mut |out, header| self.write(out, &header))
+        output.write_file(path.as_ref(), 0, &self.header, None, &mut |out, header| {
+            self.write(out, &header)
+        })
     }
 
     /// Writes the save into memory.
@@ -494,6 +530,7 @@ impl Document {
     }
 
     /// Checks the references of a save that was read, as a load does.
+    #[cfg(feature = "tools")]
     fn check_references(&self, records: &Records, save: &[u8]) -> Result<()> {
         if !self.stored.refers() {
             return Ok(());
@@ -540,6 +577,7 @@ pub struct Entry {
 }
 
 impl Entry {
+    #[cfg(feature = "tools")]
     pub(super) fn new(
         (id, value): (ObjectId, Value),
         (class, name): (usize, &str),
@@ -549,10 +587,12 @@ impl Entry {
     }
 
     /// Returns the index of the object's class.
+    #[cfg(feature = "tools")]
     pub(super) fn class_index(&self) -> usize {
         self.class
     }
 
+    #[cfg(feature = "tools")]
     pub(super) fn held_by(&self) -> Holder {
         self.holder
     }
@@ -572,12 +612,14 @@ impl Entry {
     /// Returns the pointer and cell that held the object, such as `Rc<RefCell<_>>`.
     ///
     /// It is `_` for a value that was saved on its own.
+    #[cfg(feature = "tools")]
     #[must_use]
     pub fn holder(&self) -> String {
         self.holder.around(false, "_")
     }
 
     /// Returns true if the program added the object itself, and false if the save reached it through a pointer.
+    #[cfg(feature = "tools")]
     #[must_use]
     pub fn is_added(&self) -> bool {
         self.added
@@ -591,6 +633,7 @@ impl Entry {
         self.holder == Holder::VALUE && !self.added
     }
 
+    #[cfg(feature = "tools")]
     fn is_root(&self) -> bool {
         self.holder == Holder::VALUE && self.added
     }

@@ -1,7 +1,6 @@
 //! Saves that are the base of a journal: a [`Session`](crate::Session) loads and replaces them here.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use super::content;
 use super::info::SlotInfo;
@@ -9,14 +8,10 @@ use super::source::SaveSource;
 use super::{Loaded, SaveOutcome, Saves};
 use crate::codec::Persist;
 use crate::format::{Digest, with_header};
-use crate::storage::{SessionSave, Storage, is_free, names};
+use crate::storage::{SessionSave, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
 impl Saves {
-    pub(crate) fn disk(&self) -> Arc<dyn Storage> {
-        Arc::clone(&self.output().storage)
-    }
-
     /// Loads a value, and returns the digest of its save, by which the journal recognises it. Without a save, returns
     /// an empty value.
     ///
@@ -71,7 +66,7 @@ impl Saves {
         let mut output = self.output().clone();
         output.options.backups = output.options.backups.max(backups);
         let header = info.into_header(output.storage.now(), self.header(), self.bounds())?;
-        output.replace_by(path, 0, &header, Some(session), &mut |out, header| {
+        output.write_file(path, 0, &header, Some(session), &mut |out, header| {
             let save = with_header(save, &header, self.bounds())?;
             announce(&Digest::of(&save)?);
             out.write_all(&save).map_err(|error| Error::io("write", path, error))

@@ -60,6 +60,7 @@ mod background;
 mod calls;
 pub(crate) mod content;
 mod document;
+#[cfg(feature = "history")]
 mod followed;
 mod info;
 mod loaded;

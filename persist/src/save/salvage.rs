@@ -98,6 +98,7 @@ impl Document {
     /// assert_eq!(salvage.unwrap().objects, 1);
     /// # Ok::<(), persist::Error>(())
     /// ```
+    #[cfg(feature = "tools")]
     pub fn salvage(save: &[u8]) -> Result<(Self, Option<Salvage>)> {
         let limits = &Limits::DEFAULT;
         if !is_damaged(save, limits) {

@@ -330,13 +330,14 @@ impl Saves {
         Ok(self)
     }
 
-    /// Sets a function that is called while a [`World`] is loaded, with the number of loaded objects, for a progress
+    /// Sets a function that is called while a `World` is loaded, with the number of loaded objects, for a progress
     /// bar.
     ///
     /// It is called on the thread of the load, at the start, about every thousand objects, and at the end. The time to
     /// read and check the file, which comes first, is not part of the progress.
     ///
-    /// ```
+    #[cfg_attr(feature = "world", doc = "```")]
+    #[cfg_attr(not(feature = "world"), doc = "```ignore")]
     /// use std::sync::{Arc, Mutex};
     ///
     /// use persist::{Saves, World};
@@ -391,6 +392,10 @@ impl fmt::Debug for Saves {
 impl Saves {
     pub(crate) fn output(&self) -> &Output {
         &self.settings.output
+    }
+
+    pub(crate) fn disk(&self) -> Arc<dyn Storage> {
+        Arc::clone(&self.output().storage)
     }
 
     pub(crate) fn bounds(&self) -> &Limits {

@@ -3,8 +3,10 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
+#[cfg(feature = "world")]
+use super::WriteTarget;
 use super::walk::{dynamic, fault, skip, tag};
-use super::{FieldPlace, Form, KindSchema, Reader, Stored, Strict, WriteTarget, write_value};
+use super::{FieldPlace, Form, KindSchema, Reader, Stored, Strict, write_value};
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
 use crate::names::suggest;
@@ -37,6 +39,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// Makes the bytes those of an element of the list, or of a value of the map, that it is at; `None` if it is none.
+    #[cfg(feature = "world")]
     pub(crate) fn of_element(self) -> Option<Self> {
         let node = match self.kind() {
             KindSchema::List(_) | KindSchema::Array(..) => self.part(),
@@ -65,6 +68,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// Goes over the next field of a struct, which begins where it is; where its bytes are.
+    #[cfg(feature = "history")]
     pub(crate) fn pass_field(&mut self, class: usize, field: usize) -> Result<Range<usize>> {
         let start = self.start;
         self.skip(self.stored.first(class, 0) + field)?;
@@ -72,6 +76,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// Goes over these bytes if they are the next ones.
+    #[cfg(feature = "history")]
     pub(crate) fn pass_bytes(&mut self, bytes: &[u8]) -> bool {
         let is_next = self.rest().starts_with(bytes);
         self.start += if is_next { bytes.len() } else { 0 };
@@ -123,6 +128,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// Passes all values that end within that many bytes; returns how many.
+    #[cfg(feature = "history")]
     fn skip_within(&mut self, node: usize, bytes: usize) -> Result<usize> {
         let end = self.start + bytes;
         if let Some(width) = self.stored.node(node).size.width().filter(|width| *width > 0) {
@@ -258,6 +264,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// Where the bytes of the part are.
+    #[cfg(feature = "world")]
     pub(crate) fn range(&self) -> Result<Range<usize>> {
         let mut after = *self;
         after.skip(self.node)?;
@@ -275,6 +282,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// Appends a value as one of the kind of the part.
+    #[cfg(feature = "world")]
     pub(crate) fn write(
         &self,
         target: &mut dyn WriteTarget,
@@ -285,6 +293,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// The elements of the list that the part is.
+    #[cfg(feature = "world")]
     pub(crate) fn list(&self) -> Result<ListPart<'s, 'b>> {
         let mut list = self.last_list()?;
         let mut end = list.element;
@@ -294,6 +303,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// Like [`list`](Self::list), if nothing follows it.
+    #[cfg(feature = "world")]
     pub(crate) fn last_list(&self) -> Result<ListPart<'s, 'b>> {
         let mut cursor = *self;
         let KindSchema::List(_) = cursor.open()? else {
@@ -315,9 +325,11 @@ impl<'s, 'b> Cursor<'s, 'b> {
 }
 
 /// The bytes of elements of a list.
+#[cfg(feature = "history")]
 type ElementBytes<'b> = Vec<&'b [u8]>;
 
 /// How many bytes are the same at the beginning of both, or at the end.
+#[cfg(feature = "history")]
 fn alike(one: &[u8], other: &[u8], is_end: bool) -> usize {
     const CHUNK: usize = 1 << 10;
     let same = |(one, other): &(&[u8], &[u8])| one == other;
@@ -337,6 +349,7 @@ fn alike(one: &[u8], other: &[u8], is_end: bool) -> usize {
 }
 
 /// A list in the bytes of a value.
+#[cfg(feature = "world")]
 pub(crate) struct ListPart<'s, 'b> {
     /// At the first element, if there is one.
     element: Cursor<'s, 'b>,
@@ -346,6 +359,7 @@ pub(crate) struct ListPart<'s, 'b> {
     elements: Range<usize>,
 }
 
+#[cfg(feature = "world")]
 impl<'b> ListPart<'_, 'b> {
     /// Where the element of this index begins, or, if it may be the end, where the last one ends.
     fn place(&self, index: u64, may_end: bool) -> Result<usize> {
@@ -359,6 +373,7 @@ impl<'b> ListPart<'_, 'b> {
 
     /// How many elements two lists of one kind have alike at their beginnings, and the others up to where they are alike
     /// again; `None` if elements have no bytes.
+    #[cfg(feature = "history")]
     pub(crate) fn differing(
         &self,
         other: &Self,

@@ -1,3 +1,7 @@
+#![cfg_attr(
+    not(feature = "tools"),
+    allow(unreachable_pub, reason = "public with the feature `tools`")
+)]
 use std::fmt::{self, Write};
 use std::slice;
 use std::sync::Arc;
@@ -250,6 +254,7 @@ impl KindSchema {
     }
 
     /// This kind with the indices that its classes have in another list.
+    #[cfg(feature = "tools")]
     pub(crate) fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
         self.mapped(&|kind| match kind {
             Self::Class(class) => Self::Class(index(*class)),
@@ -451,6 +456,7 @@ impl ClassSchema {
     }
 
     /// This class with the indices that those it mentions have in another list.
+    #[cfg(feature = "tools")]
     pub(crate) fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
         let fields = |fields: &[FieldSchema]| {
             let renumbered = |field: &FieldSchema| FieldSchema {

@@ -71,17 +71,22 @@ pub(crate) use alone::Alone;
 pub(crate) use check::Checker;
 pub(crate) use cursor::Cursor;
 pub(crate) use describe::rust_type;
+#[cfg_attr(not(feature = "tools"), allow(unreachable_pub, reason = "public with `tools`"))]
 pub use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use event::LoadEvent;
 pub(crate) use event::{IN_PLACE_OF_DEFAULT, Occurrences, PlannedRow, REMOVED};
 pub(crate) use instances::contested;
 pub(crate) use matching::Matched;
 pub(crate) use order::inner_first;
-pub(crate) use pairing::{Pairing, find_variant, pair};
+pub(crate) use pairing::pair;
+#[cfg(feature = "lock")]
+pub(crate) use pairing::{Pairing, find_variant};
 pub(crate) use plan::Plans;
 pub(crate) use program::{FieldPlace, Program, ProgramClass, ProgramFields};
 pub(crate) use read::Reader;
-pub(crate) use same::{is_same_class, same_classes};
+pub(crate) use same::is_same_class;
+#[cfg(feature = "tools")]
+pub(crate) use same::same_classes;
 pub(crate) use skipped::converted_length;
 pub(crate) use stored::{Stored, StoredPointer};
 pub(crate) use strict::Strict;
@@ -92,5 +97,7 @@ pub(crate) use transcode::{
 };
 #[cfg(feature = "tools")]
 pub(crate) use usage::{Long, UsageTree};
-pub(crate) use walk::{LocalValue, length, locate, paths};
+#[cfg(feature = "world")]
+pub(crate) use walk::paths;
+pub(crate) use walk::{LocalValue, length, locate};
 pub(crate) use write::{WriteTarget, write_value};

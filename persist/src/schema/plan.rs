@@ -63,6 +63,7 @@ pub(super) struct ClassPlan {
 impl<'p> Plans<'p> {
     /// Plans for these classes; a record of the first class of `root` is asked for as a value of
     /// the program's second.
+    #[cfg(feature = "history")]
     pub(crate) fn new(
         stored: Vec<ClassSchema>,
         program: &'p Program,

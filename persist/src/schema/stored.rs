@@ -13,6 +13,7 @@ use crate::reflect::Holder;
 use crate::{ErrorKind, ObjectId, Result};
 
 /// Variants with their fields.
+#[cfg(feature = "tools")]
 type NamedFields = Box<[(usize, usize)]>;
 
 /// The classes of a save, and a node for every kind in them.
@@ -28,6 +29,7 @@ pub(crate) struct Stored {
     variants: OnceLock<Vec<Box<[usize]>>>,
     /// For each class its variants with their fields, in the order of the names of the fields; of those of one name and
     /// kind the first.
+    #[cfg(feature = "tools")]
     fields: OnceLock<Vec<NamedFields>>,
 }
 
@@ -137,8 +139,15 @@ impl Stored {
             });
             ends.push(nodes.len());
         }
-        let (made, variants, by_name) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        let mut this = Self { classes, nodes, blocks, made, variants, fields: by_name };
+        let mut this = Self {
+            classes,
+            nodes,
+            blocks,
+            made: OnceLock::new(),
+            variants: OnceLock::new(),
+            #[cfg(feature = "tools")]
+            fields: OnceLock::new(),
+        };
         // A class comes after those that every value of it holds.
         for class in inner_first(&this.classes).unwrap_or_default() {
             let start = class.checked_sub(1).map_or(this.classes.len(), |previous| ends[previous]);
@@ -303,6 +312,7 @@ impl Stored {
 
     /// The nodes of the fields of a name, in a struct or in the variants of an enum: one for each kind that they have;
     /// none if there are over [`KINDS`].
+    #[cfg(feature = "tools")]
     pub(crate) fn nodes_named(&self, class: usize, name: &str) -> impl Iterator<Item = usize> {
         let in_order = self.fields.get_or_init(|| {
             let of_class = |class: usize| {
@@ -400,6 +410,7 @@ fn lay<'k>(
 }
 
 /// The most kinds that fields of one name may have in the variants of an enum, for a value that could be of each.
+#[cfg(feature = "tools")]
 const KINDS: usize = 16;
 
 /// The longest count, and text, whose length is one byte.

@@ -101,6 +101,7 @@ pub(crate) fn locate(
 }
 
 /// The paths of what `expected` picks of all that a walk over the payload of a record meets, in order.
+#[cfg(feature = "world")]
 pub(crate) fn paths(
     class: usize,
     stored: &Stored,

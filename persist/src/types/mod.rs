@@ -27,6 +27,7 @@ mod time;
 mod tuple;
 mod wrapper;
 
+#[cfg(feature = "lock")]
 pub(crate) use handle::BITS_OF_NO_KEY;
 pub use handle::{Arena, Handle};
 pub use lift::Items;
@@ -35,7 +36,9 @@ pub use remap::{Missing, Remap};
 pub(crate) use object_id::WorldObjects;
 pub(crate) use remap::Renumber;
 pub(crate) use sequence::encode as encode_list;
-pub(crate) use text::{decode_bytes as decode_text_bytes, encode as encode_text};
+#[cfg(feature = "world")]
+pub(crate) use text::decode_bytes as decode_text_bytes;
+pub(crate) use text::encode as encode_text;
 
 /// Expands to the items of types that have a head: a whole value is its head and its tail.
 macro_rules! whole_items {

@@ -33,6 +33,7 @@ pub(crate) fn encode(text: &str, out: &mut Encoder<'_>) -> Result<(), Stop> {
 }
 
 /// Reads the bytes of a text without checking them.
+#[cfg(feature = "world")]
 pub(crate) fn decode_bytes<'a>(input: &mut Decoder<'a>) -> Result<&'a [u8], Fail> {
     let head = input.take(1)?;
     let len = decode_len(head, input)?;

@@ -43,6 +43,7 @@ impl Children {
         }
     }
 
+    #[cfg(feature = "history")]
     pub(super) fn position(&self, child: ObjectId) -> Option<usize> {
         match (self.list.get(), &self.blocks) {
             (Some(list), _) => list.iter().position(|other| *other == child),
@@ -76,6 +77,7 @@ impl Children {
         }
     }
 
+    #[cfg(feature = "history")]
     pub(super) fn retain(&mut self, is_kept: impl FnMut(&ObjectId) -> bool) {
         self.list();
         if let ChildList::List(list) = self.shape() {
@@ -139,6 +141,7 @@ impl Blocks {
         self.order.iter().flat_map(|at| &self.blocks[*at]).copied().collect()
     }
 
+    #[cfg(feature = "history")]
     fn position(&self, id: ObjectId) -> Option<usize> {
         let block = *self.by_id.get(&id)?;
         let previous = self.order.iter().take_while(|at| **at != block);

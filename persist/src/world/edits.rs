@@ -1,5 +1,8 @@
 //! Operations of edits and histories on a world, besides those on fields.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use super::names::ObjectName;
 use super::object::Owner;
 use super::parked::TreePosition;
@@ -7,7 +10,7 @@ use super::prints::{Print, hash_of, print_value};
 use super::shared_name::read_name;
 use super::world::{LAST_ID, World};
 use crate::codec::TraitObject as _;
-use crate::fields::content_of;
+use crate::fields::{Direction, FieldChange, FieldEdit, NumberFields, Root, content_of};
 use crate::sorting::sort;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -159,5 +162,68 @@ impl World {
     pub(crate) fn content(&self, owner: Owner, class: &str) -> Result<Vec<u8>> {
         let content = self.root(owner, class).and_then(|root| content_of(&self.registry, root));
         content.map_err(|error| owner.name(error, class))
+    }
+
+    /// Redoes or undoes a change of a number in place, without running code of the program. Returns false for other
+    /// changes.
+    pub(crate) fn put_number(
+        &mut self,
+        object: ObjectId,
+        change: &FieldChange,
+        direction: Direction,
+    ) -> bool {
+        let FieldEdit::Set { old, new } = &change.how else { return false };
+        let bytes = if direction == Direction::Redo { new } else { old };
+        let put = self.number_field(object, &change.path);
+        put.is_some_and(|(root, field)| field.put(root, bytes).is_some())
+    }
+
+    /// Returns the fields of a component that consists of plain numbers, and their current bits.
+    pub(crate) fn snapshot_numbers(
+        &mut self,
+        column: usize,
+        object: ObjectId,
+    ) -> Option<(Arc<NumberFields>, Vec<u64>)> {
+        let Self { numbers, registry, columns, directory, .. } = self;
+        let (entry, location) = (columns.get(column)?, directory.location(object)?);
+        let root: &dyn Any = entry.column.get(location)?.portable();
+        let known = &mut numbers.of_columns;
+        if known.len() <= column {
+            known.resize_with(column + 1, || None);
+        }
+        let find = || NumberFields::of(registry, root, &(entry.of.name)()).map(Arc::new);
+        let fields = known[column].get_or_insert_with(find).clone()?;
+        let bits = fields.bits(root)?;
+        Some((fields, bits))
+    }
+
+    pub(crate) fn any_component(
+        &mut self,
+        column: usize,
+        object: ObjectId,
+    ) -> Option<&mut dyn Any> {
+        let location = self.directory.location(object)?;
+        Some(self.columns.get_mut(column)?.column.get_mut(location)?.portable_mut())
+    }
+
+    /// Runs the `validate` functions of a component or resource.
+    pub(crate) fn validate(&mut self, owner: Owner, class: &str) -> Result<()> {
+        self.with_root(owner, class, |root| root.check_valid())
+    }
+
+    /// Runs the `validate` functions of a component or resource, if it exists.
+    pub(crate) fn check_valid(&mut self, owner: Owner, class: &str) -> Result<()> {
+        if self.root(owner, class).is_err() { Ok(()) } else { self.validate(owner, class) }
+    }
+
+    /// Calls a function with access to the fields of a component or resource.
+    pub(crate) fn with_root<R>(
+        &mut self,
+        owner: Owner,
+        class: &str,
+        run: impl FnOnce(&mut Root<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let result = self.root_mut(owner, class).and_then(|(mut root, _)| run(&mut root));
+        result.map_err(|error| owner.name(error, class))
     }
 }

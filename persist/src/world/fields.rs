@@ -4,15 +4,13 @@
 //! encoded, and the rest of the path is followed in its bytes.
 
 use std::any::Any;
-use std::sync::Arc;
 
 use super::directory::Location;
 use super::object::Owner;
 use super::world::World;
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
-    Direction, FieldChange, FieldEdit, FieldPart, IntoFieldPath, NumberField, NumberFields,
-    PartBuffers, ReplacedNumber, Request, Root,
+    FieldChange, FieldPart, IntoFieldPath, NumberField, PartBuffers, ReplacedNumber, Request, Root,
 };
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
@@ -142,20 +140,6 @@ impl World {
         Ok((Some(change).filter(|change| !change.does_nothing()), old))
     }
 
-    /// Redoes or undoes a change of a number in place, without running code of the program. Returns false for other
-    /// changes.
-    pub(crate) fn put_number(
-        &mut self,
-        object: ObjectId,
-        change: &FieldChange,
-        direction: Direction,
-    ) -> bool {
-        let FieldEdit::Set { old, new } = &change.how else { return false };
-        let bytes = if direction == Direction::Redo { new } else { old };
-        let put = self.number_field(object, &change.path);
-        put.is_some_and(|(root, field)| field.put(root, bytes).is_some())
-    }
-
     /// Sets a number in place, without running code of the program. Returns `None` if the field is not a plain number,
     /// or the value does not fit.
     pub(crate) fn set_number(
@@ -168,36 +152,8 @@ impl World {
         field.set(root, value)
     }
 
-    /// Returns the fields of a component that consists of plain numbers, and their current bits.
-    pub(crate) fn snapshot_numbers(
-        &mut self,
-        column: usize,
-        object: ObjectId,
-    ) -> Option<(Arc<NumberFields>, Vec<u64>)> {
-        let Self { numbers, registry, columns, directory, .. } = self;
-        let (entry, location) = (columns.get(column)?, directory.location(object)?);
-        let root: &dyn Any = entry.column.get(location)?.portable();
-        let known = &mut numbers.of_columns;
-        if known.len() <= column {
-            known.resize_with(column + 1, || None);
-        }
-        let find = || NumberFields::of(registry, root, &(entry.of.name)()).map(Arc::new);
-        let fields = known[column].get_or_insert_with(find).clone()?;
-        let bits = fields.bits(root)?;
-        Some((fields, bits))
-    }
-
-    pub(crate) fn any_component(
-        &mut self,
-        column: usize,
-        object: ObjectId,
-    ) -> Option<&mut dyn Any> {
-        let location = self.directory.location(object)?;
-        Some(self.columns.get_mut(column)?.column.get_mut(location)?.portable_mut())
-    }
-
     /// Returns the component and the number that a path leads to; `None` if it does not lead to a plain number.
-    fn number_field(
+    pub(super) fn number_field(
         &mut self,
         object: ObjectId,
         path: &FieldPath,
@@ -237,27 +193,6 @@ impl World {
         Some(number)
     }
 
-    /// Runs the `validate` functions of a component or resource.
-    pub(crate) fn validate(&mut self, owner: Owner, class: &str) -> Result<()> {
-        self.with_root(owner, class, |root| root.check_valid())
-    }
-
-    /// Runs the `validate` functions of a component or resource, if it exists.
-    pub(crate) fn check_valid(&mut self, owner: Owner, class: &str) -> Result<()> {
-        if self.root(owner, class).is_err() { Ok(()) } else { self.validate(owner, class) }
-    }
-
-    /// Calls a function with access to the fields of a component or resource.
-    pub(crate) fn with_root<R>(
-        &mut self,
-        owner: Owner,
-        class: &str,
-        run: impl FnOnce(&mut Root<'_>) -> Result<R>,
-    ) -> Result<R> {
-        let result = self.root_mut(owner, class).and_then(|(mut root, _)| run(&mut root));
-        result.map_err(|error| owner.name(error, class))
-    }
-
     /// Returns the component of an object or the resource with a class.
     pub(super) fn root(&self, owner: Owner, class: &str) -> Result<&dyn Portable> {
         match owner {
@@ -275,7 +210,7 @@ impl World {
 
     /// Returns a component or resource like [`root`](Self::root), to change it. The second value is a function that
     /// refuses ids of objects that are not in the world.
-    fn root_mut(
+    pub(super) fn root_mut(
         &mut self,
         owner: Owner,
         class: &str,

@@ -78,10 +78,13 @@ pub(crate) use change::{Change, ChangeFailure, ChangeKind, all_in_bytes};
 pub(crate) use detached::ComponentPlace;
 #[cfg(feature = "history")]
 pub(crate) use detached::{ChangeState, Detached};
+#[cfg(feature = "history")]
 pub(crate) use names::ObjectName;
 pub use object::Activity;
+#[cfg(feature = "history")]
 pub(crate) use object::Owner;
 #[cfg(feature = "history")]
+#[cfg(feature = "tools")]
 pub(crate) use parked::{Fragment, TreePosition};
 pub use prefab::{Outside, Placed, Prefab};
 #[cfg(feature = "history")]

@@ -9,7 +9,9 @@
 //! is *owned* by the object in the world that has it. A parked object does not own its name, but may *reserve* it, so
 //! that no new object gets it.
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Borrow;
+#[cfg(feature = "history")]
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::fmt::{self, Display, Formatter};
@@ -61,16 +63,19 @@ pub(crate) struct ObjectName {
 }
 
 impl ObjectName {
+    #[cfg(feature = "history")]
     pub(crate) fn is_empty(&self) -> bool {
         self.base.is_empty()
     }
 
     /// Returns the text, as it is stored in journals.
+    #[cfg(feature = "history")]
     pub(crate) fn text(&self) -> Arc<str> {
         if self.number == 0 { Arc::clone(&self.base) } else { self.to_string().into() }
     }
 
     /// Returns the name, for labels of menus.
+    #[cfg(feature = "history")]
     pub(crate) fn name(&self) -> Arc<str> {
         let text = self.text();
         match read_name(&text) {
@@ -250,6 +255,7 @@ impl Names {
         clippy::inline_always,
         reason = "a change is made where it stays; a copy of it waits for its parts"
     )]
+    #[cfg(feature = "history")]
     #[inline(always)]
     pub(super) fn object_name(&self, name: Option<Name>) -> ObjectName {
         let base = name.and_then(|name| self.bases.get(name.index()));
@@ -416,6 +422,7 @@ impl Names {
     }
 
     /// Reserves the name of a parked object, so that no new object gets it.
+    #[cfg(feature = "history")]
     pub(super) fn reserve(&mut self, name: Name) {
         *self.reserved.entry(name).or_default() += 1;
     }

@@ -75,6 +75,7 @@ impl Object {
                 .is_none_or(|rare| rare.children.is_empty() && rare.unknown.is_empty())
     }
 
+    #[cfg(feature = "history")]
     pub(super) fn position(&self, child: ObjectId) -> Option<usize> {
         self.rare.get()?.children.position(child)
     }

@@ -19,9 +19,11 @@ use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Result, names};
 
 impl World {
+    #[cfg(feature = "history")]
     pub(crate) const CLASS: &str = "persist.World";
 
     /// The names of the traits of components and resources in saves.
+    #[cfg(feature = "lock")]
     pub(crate) const TRAITS: [&str; 2] = ["persist.Component", "persist.Resource"];
 }
 
@@ -560,12 +562,14 @@ impl World {
     }
 
     /// Returns true if no method of a component is running, and no changes are deferred.
+    #[cfg(feature = "history")]
     #[inline]
     pub(crate) fn is_still(&self) -> bool {
         !self.is_running() && self.commands.is_empty()
     }
 
     /// Returns an error while a method of a component is running, for operations that cannot be deferred.
+    #[cfg(feature = "history")]
     pub(super) fn check_idle(&self) -> Result<()> {
         if self.is_running() {
             bail!(
@@ -578,6 +582,7 @@ impl World {
 
     /// Prepares for a change that cannot be deferred: makes the deferred changes, and returns an error while a method
     /// of a component is running.
+    #[cfg(feature = "history")]
     pub(crate) fn check_editable(&mut self) -> Result<()> {
         self.check_idle()?;
         self.flush();

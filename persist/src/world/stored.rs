@@ -57,6 +57,10 @@ pub(super) enum EncodeScope {
     /// copy.
     Copy,
     /// Some objects, without resources.
+    #[cfg_attr(
+        not(feature = "history"),
+        allow(dead_code, reason = "a history keeps removed objects")
+    )]
     Objects,
 }
 
@@ -64,6 +68,10 @@ pub(super) enum EncodeScope {
 #[derive(Clone, Copy)]
 pub(super) enum ObjectSource<'w> {
     Live(Location),
+    #[cfg_attr(
+        not(feature = "history"),
+        allow(dead_code, reason = "a history keeps removed objects")
+    )]
     Parked(&'w ParkedObject),
 }
 

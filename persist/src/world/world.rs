@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;
 use std::fmt;
+#[cfg(feature = "history")]
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,7 +18,9 @@ use crate::codec::persist::Inline;
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Pointee, Stop, apart, count, is_bulky, is_light_box,
 };
-use crate::fields::{NumberField, NumberFields, PartBuffers};
+#[cfg(feature = "history")]
+use crate::fields::NumberFields;
+use crate::fields::{NumberField, PartBuffers};
 use crate::graph::Registry;
 use crate::{FieldPath, ObjectId, Result};
 
@@ -432,6 +435,7 @@ pub(super) struct Numbers {
     pub(super) by_path: HashMap<FieldPath, u32>,
     /// For each column, all fields of its components if these consist of plain numbers. The outer option is `None`
     /// until it is first needed.
+    #[cfg(feature = "history")]
     pub(super) of_columns: Vec<Option<Option<Arc<NumberFields>>>>,
 }
 
@@ -471,6 +475,7 @@ pub(super) struct Parked {
     /// The objects, each before its descendants.
     pub(super) objects: Vec<ParkedObject>,
     /// The index that it had among the children of its parent.
+    #[cfg_attr(not(feature = "history"), allow(dead_code, reason = "an undo puts it back there"))]
     pub(super) index: u64,
     /// True if the names of the objects are reserved.
     pub(super) keeps_names: bool,

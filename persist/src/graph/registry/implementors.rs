@@ -50,6 +50,7 @@ impl Trait {
     }
 
     /// Returns true for the class that stands in for unknown classes.
+    #[cfg(feature = "history")]
     pub(super) fn is_stand_in(&self, class: usize) -> bool {
         self.stand_in.as_ref().is_some_and(|(index, _)| *index == class)
     }
@@ -89,6 +90,7 @@ impl Implementors {
     }
 
     /// Iterates over the casters of all classes of a trait.
+    #[cfg(feature = "world")]
     pub(crate) fn casters(&self, of: TypeId) -> impl Iterator<Item = &dyn Any> {
         self.traits.get(&of).into_iter().flat_map(|of| &of.classes).map(|class| {
             let caster: &dyn Any = &*class.caster;

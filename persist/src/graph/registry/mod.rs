@@ -7,6 +7,8 @@ mod rules;
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
+#[cfg(feature = "world")]
+#[cfg(feature = "history")]
 use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
@@ -20,15 +22,19 @@ pub(crate) use self::implementors::Implementors;
 use self::implementors::TraitClass;
 use self::known::ClassFacts;
 use super::schemas::Schemas;
+#[cfg(feature = "world")]
+use crate::Limits;
 use crate::codec::{
     ArcFamily, Caster, Factory, Family, Implements, ObjectType, Persist, PointTo, Pointee,
     Prototypes, RcFamily, Shared, apart, reach_holder, trait_name,
 };
-use crate::env::{Env, SharedContext, shared};
+use crate::env::SharedContext;
+#[cfg(feature = "world")]
+use crate::env::{Env, shared};
 use crate::format::FirstNumbers;
 use crate::reflect::{Class, ClassId, Holder, Pointer};
 use crate::schema::{Program, ProgramClass};
-use crate::{ErrorKind, Limits, Result};
+use crate::{ErrorKind, Result};
 
 /// The classes that a program saves and loads.
 ///
@@ -311,6 +317,7 @@ impl Registry {
     }
 
     /// Returns an environment with the default limits and the context.
+    #[cfg(feature = "world")]
     pub(crate) fn env(&self) -> Env<'_> {
         Env::new(&Limits::DEFAULT, shared(&self.context))
     }
@@ -345,12 +352,14 @@ impl Registry {
     }
 
     /// Returns true if values of the class may contain `validate` functions.
+    #[cfg(feature = "world")]
     pub(crate) fn validates(&self, class: usize) -> bool {
         let traits = self.traits(class);
         traits.after_load || traits.dynamic
     }
 
     /// Returns the path of a field of a class that holds shared pointers, and the name of the class that has the field.
+    #[cfg(feature = "history")]
     pub(crate) fn shared_field(&self, class: usize) -> Option<(String, &str)> {
         let (mut visited, mut next) = (HashSet::from([class]), vec![(class, String::new())]);
         while let Some((class, path)) = next.pop() {
@@ -402,6 +411,7 @@ impl Registry {
     }
 
     /// Returns true if the class of this name has the other name, or has it as an alias.
+    #[cfg(feature = "world")]
     pub(crate) fn is_called(&self, name: &str, other: &str) -> bool {
         let is_alias = || self.class(name).is_some_and(|class| class.aliases.contains(&other));
         name == other || is_alias()
@@ -428,12 +438,14 @@ impl Registry {
 
     /// Iterates over the classes and holders of all object types but stand-ins, which are saved as the data that they
     /// hold.
+    #[cfg(feature = "lock")]
     pub(crate) fn object_types(&self) -> impl Iterator<Item = (usize, Holder)> {
         let objects = self.objects.iter().map(|entry| (entry.class, entry.kind.holder));
         objects.filter(|(class, _)| self.implementors.stand_in(*class).is_none())
     }
 
     /// Iterates over the names of all traits, each with the classes that are registered for it except stand-ins.
+    #[cfg(feature = "history")]
     pub(crate) fn trait_classes(&self) -> impl Iterator<Item = (&'static str, Vec<usize>)> {
         self.implementors.traits.values().map(|of| {
             let classes = of.classes.iter().map(|class| class.class);
@@ -442,11 +454,13 @@ impl Registry {
     }
 
     /// Returns true if trait objects of this trait keep values of unknown classes.
+    #[cfg(feature = "lock")]
     pub(crate) fn has_stand_in(&self, of: &str) -> bool {
         self.implementors.by_name(of).is_some_and(|of| of.stand_in.is_some())
     }
 
     /// Returns a copy of the registry in which the classes of these traits can be objects in a holder, too.
+    #[cfg(feature = "lock")]
     pub(crate) fn with_objects_of(&self, traits: &[&str], holder: Holder) -> Self {
         let mut next = self.clone();
         for of in traits.iter().filter_map(|name| self.implementors.by_name(name)) {

@@ -1,0 +1,1 @@
+//! The programs lie in the folders beside this file; `cargo run --release --example quest` starts one.
