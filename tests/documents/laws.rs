@@ -281,10 +281,10 @@ fn faults_of_the_page_are_found() {
     };
     assert_eq!(change("\n2. ", "\n3. ").len(), 1);
     assert_eq!(change(", and the edit", ". And the edit").len(), 1);
-    assert_eq!(change("- objects: gap\n", "").len(), 1);
-    assert_eq!(change("- objects: gap", "- objects: later").len(), 1);
-    assert_eq!(change("- objects: gap", "- objects: not promised").len(), 1);
-    assert_eq!(change("- objects: gap", "- objects: not promised: it is hard").len(), 1);
+    assert_eq!(change("- engines: gap\n", "").len(), 1);
+    assert_eq!(change("- engines: gap", "- objects: later").len(), 1);
+    assert_eq!(change("- engines: gap", "- objects: not promised").len(), 1);
+    assert_eq!(change("- engines: gap", "- objects: not promised: it is hard").len(), 1);
     assert_eq!(change("power_cuts::a_", "power_cuts::no_").len(), 1);
     assert_eq!(change("| law | values |", "| law | worlds |").len(), 1);
 }
