@@ -6,6 +6,7 @@ mod attributes;
 mod conversions;
 mod format;
 mod history;
+mod laws;
 mod links;
 mod messages;
 mod moving_from_serde;

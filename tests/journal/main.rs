@@ -15,6 +15,7 @@ mod gone_classes;
 mod held;
 mod hostile;
 mod identity;
+mod other_versions;
 mod panics;
 mod prefixes;
 mod programs;

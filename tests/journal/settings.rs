@@ -99,5 +99,8 @@ fn each_save_of_a_session_has_the_info_that_it_is_made_with() -> Result<()> {
         let info = header.info();
         assert_eq!((&*info.title, info.get::<u32>()?), ("The Mill", Some(minutes)));
     }
+    session.save()?;
+    let info = Header::from_reader(&disk.image()[std::path::Path::new(SAVE)][..])?.info();
+    assert_eq!((&*info.title, info.get::<u32>()?), ("", None));
     Ok(())
 }

@@ -4,6 +4,7 @@
 
 #[cfg(all(feature = "lz4", feature = "zstd"))]
 mod compression;
+mod contents;
 mod devices;
 mod failed_saves;
 mod hosts;

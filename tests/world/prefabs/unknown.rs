@@ -71,3 +71,54 @@ fn their_ids_follow_and_they_go_to_the_next_save() {
         assert_eq!(*found, spell([mage, wand, out], power, behind));
     }
 }
+
+mod wide {
+    #[derive(persist::Persist, Clone)]
+    #[persist(component)]
+    pub(super) struct Lamp {
+        pub(super) light: u32,
+        pub(super) glow: u32,
+    }
+}
+
+#[derive(Persist, Clone)]
+#[persist(component)]
+struct Lamp {
+    light: u32,
+}
+
+/// A component has no place for a field that the program does not know.
+#[test]
+fn a_field_that_a_component_of_a_prefab_drops_is_a_row_of_the_report() {
+    let mut world = World::new();
+    let lamp = world.spawn("Lamp");
+    world.attach(lamp, wide::Lamp { light: 1, glow: 2 }).unwrap();
+    let save = persist::to_vec(&world.prefab(lamp).unwrap()).unwrap();
+    let saves = Saves::new();
+    saves.register_component::<Lamp>().unwrap();
+    let prefab = saves.from_slice::<Prefab>(&save).unwrap();
+    assert!(prefab.report().to_string().contains("glow"), "{}", prefab.report());
+    let mut world = World::new();
+    let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+    assert_eq!(world.get::<Lamp>(copy).unwrap().light, 1);
+}
+
+#[test]
+fn a_prefab_has_the_same_bytes_whatever_was_done_to_its_world() {
+    let level = |is_busy: bool| {
+        let mut world = World::new();
+        let lamp = world.spawn("Lamp");
+        world.attach(lamp, Lamp { light: 1 }).unwrap();
+        let shade = world.spawn_in(lamp, "Shade").unwrap();
+        if is_busy {
+            world.set_parent(shade, None).unwrap();
+            world.set_parent(shade, Some(lamp)).unwrap();
+            world.rename(lamp, "Torch").unwrap();
+            world.rename(lamp, "Lamp").unwrap();
+            world.detach::<Lamp>(lamp);
+            world.attach(lamp, Lamp { light: 1 }).unwrap();
+        }
+        world.prefab(lamp).unwrap().as_bytes().to_vec()
+    };
+    assert_eq!(level(true), level(false));
+}
