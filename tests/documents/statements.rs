@@ -101,13 +101,20 @@ fn the_pages_depend_on_no_version_and_link_to_no_registry_while_nothing_is_publi
 
 /// Folders with sources that the pages name.
 const SOURCES: [&str; 9] = [
-    "persist", "persist-derive", "persist-cli", "engines", "cloud", "tests", "benches", "fuzz", "docs",
+    "persist",
+    "persist-derive",
+    "persist-cli",
+    "engines",
+    "cloud",
+    "tests",
+    "benches",
+    "fuzz",
+    "docs",
 ];
 
 /// Types and modules of other crates, and of examples, whose items the pages name.
-const FOREIGN: [&str; 10] = [
-    "Rc", "Arc", "std", "sync", "Entity", "S3ConditionalPut", "inventory", "shop", "generic", "E",
-];
+const FOREIGN: [&str; 10] =
+    ["Rc", "Arc", "std", "sync", "Entity", "S3ConditionalPut", "inventory", "shop", "generic", "E"];
 
 /// A source file: its path, its words, and the names that it declares or implements something for.
 struct Source {
@@ -118,8 +125,18 @@ struct Source {
 
 impl Source {
     fn new(path: String, text: &str) -> Self {
-        const KEYWORDS: [&str; 10] =
-            ["fn", "struct", "enum", "trait", "type", "const", "static", "mod", "for", "macro_rules"];
+        const KEYWORDS: [&str; 10] = [
+            "fn",
+            "struct",
+            "enum",
+            "trait",
+            "type",
+            "const",
+            "static",
+            "mod",
+            "for",
+            "macro_rules",
+        ];
         let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
         let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
         let (mut words, mut declared) = (BTreeSet::new(), BTreeSet::new());
@@ -152,9 +169,6 @@ fn segments(span: &str) -> Option<Vec<&str>> {
 
 /// Returns true if the sources have an item of this name in that type, module or crate.
 fn has_item(sources: &[Source], (owner, name): (&str, &str)) -> bool {
-    if FOREIGN.contains(&owner) {
-        return true;
-    }
     if owner.starts_with(char::is_uppercase) {
         let mut owners = sources.iter().filter(|source| source.declared.contains(owner));
         return owners.any(|source| source.words.contains(name));
@@ -191,9 +205,11 @@ fn the_items_that_the_pages_name_are_there_and_so_are_the_files_of_the_pages_of_
             paths.insert(path);
         }
     }
-    paths.extend(files(".ci", "").iter().filter_map(|file| {
-        Some(file.strip_prefix(root()).ok()?.to_str()?.to_owned())
-    }));
+    paths.extend(
+        files(".ci", "")
+            .iter()
+            .filter_map(|file| Some(file.strip_prefix(root()).ok()?.to_str()?.to_owned())),
+    );
     let has_file = |span: &str| {
         let (end, inside) = (format!("/{span}"), format!("/{}/", span.trim_end_matches('/')));
         let is_it = |path: &String| path == span || path.ends_with(&end);
@@ -207,7 +223,9 @@ fn the_items_that_the_pages_name_are_there_and_so_are_the_files_of_the_pages_of_
         let text = prose(&read(&path));
         for span in text.split('`').skip(1).step_by(2) {
             let names = segments(span).unwrap_or_default();
-            let missing = names.windows(2).any(|pair| !has_item(&sources, (pair[0], pair[1])));
+            let is_foreign = names.first().is_some_and(|owner| FOREIGN.contains(owner));
+            let has_pair = |pair: &[&str]| is_foreign || has_item(&sources, (pair[0], pair[1]));
+            let missing = !names.windows(2).all(has_pair);
             let is_file = names_sources && names.is_empty() && is_file(span);
             if missing || is_file && !has_file(span) {
                 found.push(format!("{path}: `{span}`"));
