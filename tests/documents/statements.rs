@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::repository::{pages, read, root};
+use crate::repository::{files, pages, prose, read, root};
 
 /// The names of the features in `persist/Cargo.toml`: those of the library, and those of other crates' types.
 fn features() -> (BTreeSet<String>, BTreeSet<String>) {
@@ -97,4 +97,157 @@ fn the_pages_depend_on_no_version_and_link_to_no_registry_while_nothing_is_publi
         }
     }
     assert!(found.is_empty(), "nothing is published yet:\n{}", found.join("\n"));
+}
+
+/// Folders with sources that the pages name.
+const SOURCES: [&str; 9] = [
+    "persist",
+    "persist-derive",
+    "persist-cli",
+    "engines",
+    "cloud",
+    "tests",
+    "benches",
+    "fuzz",
+    "docs",
+];
+
+/// Types and modules of other crates, and of examples, whose items the pages name.
+const FOREIGN: [&str; 10] =
+    ["Rc", "Arc", "std", "sync", "Entity", "S3ConditionalPut", "inventory", "shop", "generic", "E"];
+
+/// A source file: its path, its words, and the names that it declares or implements something for.
+struct Source {
+    path: String,
+    words: BTreeSet<String>,
+    declared: BTreeSet<String>,
+}
+
+impl Source {
+    fn new(path: String, text: &str) -> Self {
+        const KEYWORDS: [&str; 10] = [
+            "fn",
+            "struct",
+            "enum",
+            "trait",
+            "type",
+            "const",
+            "static",
+            "mod",
+            "for",
+            "macro_rules",
+        ];
+        let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+        let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let (mut words, mut declared) = (BTreeSet::new(), BTreeSet::new());
+        for line in code {
+            let mut previous = "";
+            for word in line.split(|letter| !is_word(letter)).filter(|word| !word.is_empty()) {
+                if KEYWORDS.contains(&previous) || line.trim_start().starts_with("impl") {
+                    declared.insert(word.to_owned());
+                }
+                words.insert(word.to_owned());
+                previous = word;
+            }
+        }
+        Self { path, words, declared }
+    }
+
+    /// Returns true if it is a file of the module, or of a folder of this name.
+    fn is_in(&self, module: &str) -> bool {
+        self.path.split(['/', '.']).any(|part| part == module)
+    }
+}
+
+/// The names of a path such as `Type::method(..)`; none if a code span is something else.
+fn segments(span: &str) -> Option<Vec<&str>> {
+    let end = span.find(|letter: char| !letter.is_alphanumeric() && !"_:".contains(letter));
+    let (path, rest) = span.split_at(end.unwrap_or(span.len()));
+    let is_path = path.contains("::") && (rest.is_empty() || rest.starts_with(['(', '<']));
+    is_path.then(|| path.split("::").filter(|name| !name.is_empty()).collect())
+}
+
+/// Returns true if the sources have an item of this name in that type, module or crate.
+fn has_item(sources: &[Source], (owner, name): (&str, &str)) -> bool {
+    if owner.starts_with(char::is_uppercase) {
+        let mut owners = sources.iter().filter(|source| source.declared.contains(owner));
+        return owners.any(|source| source.words.contains(name));
+    }
+    let is_crate = owner.starts_with("persist");
+    let mut files = sources.iter().filter(|source| is_crate || source.is_in(owner));
+    files.any(|source| source.words.contains(name) || source.is_in(name))
+}
+
+/// Returns true if the code span is the name of a file or folder rather than code.
+fn is_file(span: &str) -> bool {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_-./".contains(letter);
+    let ends = [".rs", ".py", ".toml", ".csv", ".md"];
+    span.chars().all(is_plain)
+        && span.starts_with(|letter: char| letter.is_ascii_lowercase() || letter == '.')
+        && (ends.iter().any(|end| span.ends_with(end) && span.len() > end.len())
+            || span.contains('/') && !span.starts_with('/'))
+}
+
+#[test]
+fn the_items_that_the_pages_name_are_there_and_so_are_the_files_of_the_pages_of_internals() {
+    let mut sources = Vec::new();
+    let mut paths = BTreeSet::new();
+    for folder in SOURCES {
+        for file in files(folder, "") {
+            let path = file.strip_prefix(root()).expect("a file of the repository");
+            let path = path.to_str().expect("a name in ASCII").replace('\\', "/");
+            if path.split('/').any(|part| part == "target" || part == "snapshots") {
+                continue;
+            }
+            if path.ends_with(".rs") {
+                sources.push(Source::new(path.clone(), &read(&path)));
+            }
+            paths.insert(path);
+        }
+    }
+    paths.extend(
+        files(".ci", "")
+            .iter()
+            .filter_map(|file| Some(file.strip_prefix(root()).ok()?.to_str()?.to_owned())),
+    );
+    let has_file = |span: &str| {
+        let (end, inside) = (format!("/{span}"), format!("/{}/", span.trim_end_matches('/')));
+        let is_it = |path: &String| path == span || path.ends_with(&end);
+        paths.iter().any(is_it) || paths.iter().any(|path| format!("/{path}").contains(&inside))
+    };
+    let (mut found, mut named) = (Vec::new(), 0);
+    for page in pages() {
+        let path = page.strip_prefix(root()).expect("a page").display().to_string();
+        // Guides name files of a game.
+        let names_sources = path.starts_with("docs/internals");
+        let text = prose(&read(&path));
+        for span in text.split('`').skip(1).step_by(2) {
+            let names = segments(span).unwrap_or_default();
+            let is_foreign = names.first().is_some_and(|owner| FOREIGN.contains(owner));
+            let has_pair = |pair: &[&str]| is_foreign || has_item(&sources, (pair[0], pair[1]));
+            let missing = !names.windows(2).all(has_pair);
+            let is_file = names_sources && names.is_empty() && is_file(span);
+            if missing || is_file && !has_file(span) {
+                found.push(format!("{path}: `{span}`"));
+            }
+            named += usize::from(names.len() > 1 || is_file);
+        }
+    }
+    assert!(found.is_empty(), "the sources have none of these:\n{}", found.join("\n"));
+    assert!(named > 500, "{named} names");
+}
+
+#[test]
+fn a_path_is_found_only_where_its_type_or_module_is() {
+    let text = "pub struct Bag;\nimpl Bag {\n    pub fn put(&self) {}\n}\n// take\n";
+    let sources = [
+        Source::new("persist/src/things/bag.rs".to_owned(), text),
+        Source::new("persist/src/other.rs".to_owned(), "fn take() { Bag.put() }"),
+    ];
+    assert!(has_item(&sources, ("Bag", "put")) && has_item(&sources, ("things", "Bag")));
+    assert!(!has_item(&sources, ("Bag", "take")) && !has_item(&sources, ("other", "Box")));
+    assert!(has_item(&sources, ("things", "bag")) && !has_item(&sources, ("Sack", "put")));
+    assert_eq!(segments("Bag::put(0)"), Some(vec!["Bag", "put"]));
+    assert!(segments("a Bag::put").is_none() && segments("put").is_none());
+    assert!(is_file("things/bag.rs") && is_file(".ci/shape") && !is_file(".rs") && !is_file("1/2"));
 }

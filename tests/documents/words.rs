@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use crate::repository::{files, pages, prose, root};
+use crate::repository::{files, pages, prose, read, root};
 
 /// Words of the style page's table, and what to write instead.
-const WORDS: [(&[&str], &str); 17] = [
+const WORDS: [(&[&str], &str); 21] = [
     (&["behind"], "after; only a pointer has something behind it"),
     (&["brought on", "bring on", "brings on", "bringing on"], "migrated, upgrade"),
     (&["made to last", "make it last"], "flushed to disk, durable"),
@@ -24,6 +24,10 @@ const WORDS: [(&[&str], &str); 17] = [
     (&["wreck", "wrecks"], "damaged save"),
     (&["out of its world", "out of their world"], "detached"),
     (&["of which", "that of which", "as there"], "whose, or name it"),
+    (&["made to harm"], "corrupt or malicious"),
+    (&["no flags of"], "unknown bits"),
+    (&["its name away"], "removes the name"),
+    (&["hears on", "hear on"], "stays subscribed"),
 ];
 
 /// What may stand after "behind": pointers have something behind them.
@@ -188,6 +192,27 @@ fn doc_comments_have_none_of_the_words_that_the_style_page_replaces() {
         found.extend(named(&path, faults_of_source(&source)));
     }
     check(&found);
+}
+
+#[test]
+fn every_row_of_the_style_page_is_checked_here() {
+    let page = read(STYLE);
+    let prose = page.split("\n## Prose").nth(1).and_then(|rest| rest.split("\n## ").next());
+    let rows = prose.expect("the rules of prose").lines().filter(|line| line.starts_with('|'));
+    let cells = rows.skip(2).map(|row| row.split('|').nth(1).expect("a cell").trim());
+    let openings = OPENINGS.map(str::to_lowercase);
+    let known: Vec<&str> = WORDS.iter().flat_map(|(phrases, _)| *phrases).copied().collect();
+    let is_known = |phrase: &str| {
+        known.iter().any(|word| phrase.contains(word) || word.contains(phrase))
+            || openings.iter().any(|opening| opening == phrase)
+    };
+    let mut rows = 0;
+    for phrase in cells.flat_map(|cell| cell.split(", ")) {
+        let phrase = phrase.split(" (").next().unwrap_or(phrase);
+        assert!(is_known(phrase), "`{phrase}` is a row of {STYLE}, but no test looks for it");
+        rows += 1;
+    }
+    assert!(rows > 25, "{rows} phrases");
 }
 
 #[test]

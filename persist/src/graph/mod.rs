@@ -60,7 +60,7 @@
 //!
 //! A save is *plain* if all records have the program's form, nothing is unknown, and every object has a cell. Chunks
 //! exist because looking at a random target is a cache miss: one short loop touches the targets of a chunk, so that the
-//! misses overlap. `docs/internals/decisions.md` explains the order of passes under "References".
+//! misses overlap. `docs/internals/decisions.md` explains the order of passes under "graph".
 //!
 //! # Words
 //!

@@ -14,7 +14,6 @@
 
 use std::any::{Any, type_name};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::mem;
 use std::sync::{Arc, Weak};
 
 use super::edit::{Command, Performed, Step, Steps};
@@ -691,8 +690,6 @@ impl History<World> {
             // The fast path runs no code of the program that could fail halfway.
             && let Some(replaced) = world.set_number(object, &path, &value)
         {
-            // A number owns nothing, so its drop does nothing; to find that out takes a fortieth of this call.
-            mem::forget(value);
             let old = replaced.old();
             if replaced.is_other() {
                 let field = FieldChange { path, how: replaced.how() };

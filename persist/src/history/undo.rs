@@ -395,8 +395,8 @@ impl<T: 'static> History<T> {
         let mut listeners = mem::take(&mut self.listeners.all);
         let panic = notify(&mut listeners, events, self);
         self.listeners.are_present = !listeners.is_empty();
-        // `replace` returns an empty list, since listeners cannot subscribe while they run.
-        mem::forget(mem::replace(&mut self.listeners.all, listeners));
+        // Listeners cannot subscribe while they run.
+        self.listeners.all = listeners;
         if panic.is_some() {
             self.panic = self.panic.take().or(panic);
         }
