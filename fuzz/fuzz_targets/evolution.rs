@@ -9,7 +9,7 @@ mod schema;
 
 use std::sync::LazyLock;
 
-use persist::save::{LoadPolicy, Missing, Remap};
+use persist::save::{LoadPolicy, Remap, UnmappedHandle};
 use persist::{Document, LoadOptions, Loaded, Persist, SaveManager, Saves};
 use programs::{Things, first, little, saves, second};
 
@@ -66,7 +66,7 @@ fn load<T: Persist>(saves: &Saves, options: LoadOptions, save: &[u8]) {
         objects.dismantle();
     }
     let mut remap = Remap::new();
-    remap.arena::<Things>(Missing::Dead, |key| (key % 3 > 0).then_some(key + 1));
+    remap.arena::<Things>(UnmappedHandle::Dead, |key| (key % 3 > 0).then_some(key + 1));
     if let Ok(objects) = remap.from_slice::<SaveManager>(&saves, save) {
         objects.dismantle();
     }

@@ -8,9 +8,9 @@ use std::io::{Read, Write};
 use std::path::Path;
 use std::sync::LazyLock;
 
-use persist::history::{CommandContext, Flush};
+use persist::history::{CommandEdit, Flush};
 use persist::storage::{Memory, Storage};
-use persist::world::Outside;
+use persist::world::ExternalIds;
 use persist::{
     Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, Saves, Session,
     Value, World,
@@ -54,12 +54,12 @@ struct Make {
 }
 
 impl Command for Make {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
         let object = match self.parent {
-            Some(parent) => context.spawn_in(parent, "Made")?,
-            None => context.spawn("Made")?,
+            Some(parent) => edit.spawn_in(parent, "Made")?,
+            None => edit.spawn("Made")?,
         };
-        context.attach(object, Thing::default())
+        edit.attach(object, Thing::default())
     }
 
     fn undo(&mut self, _: &mut World) -> Result<()> {
@@ -75,8 +75,8 @@ struct Push {
 }
 
 impl Command for Push {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        let Some(score) = context.target().resource_mut::<Score>() else {
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        let Some(score) = edit.target().resource_mut::<Score>() else {
             return Err(Error::new(ErrorKind::NotFound, "there is no score"));
         };
         score.0.push(self.points);
@@ -95,7 +95,7 @@ fn session(storage: &Memory) -> Result<Session> {
     saves.register_component::<Thing>()?;
     saves.register_resource::<Score>()?;
     let options = Session::with(saves, History::new(None)).flush(Flush::OnIdle);
-    let options = options.register::<Make>()?.register::<Push>()?;
+    let options = options.register_command::<Make>()?.register_command::<Push>()?;
     Ok(options.open(SAVE, JOURNAL)?.0)
 }
 
@@ -155,7 +155,7 @@ fn drive(storage: &Memory) -> Result<()> {
     })?;
     session.commit()?;
     let prefab = session.world().prefab(first)?;
-    session.edit("Copy", |edit| edit.instantiate(&prefab, Outside::Keep).map(drop))?;
+    session.edit("Copy", |edit| edit.instantiate(&prefab, ExternalIds::Keep).map(drop))?;
     session.edit("Remove", |edit| {
         edit.remove(first)?;
         edit.remove_resource::<Score>()

@@ -283,7 +283,7 @@ impl<'de> Visitor<'de> for Seed {
                 return Err(A::Error::custom(format!("variant {variant:.60?} has no `$class`")));
             }
             (Some(class), None) => Record::new(class),
-            (Some(class), Some(variant)) => Record::of_variant(class, variant),
+            (Some(class), Some(variant)) => Record::with_variant(class, variant),
         };
         let mut names = HashSet::new();
         if let Some((name, _)) = entries.iter().find(|(name, _)| !names.insert(&**name)) {

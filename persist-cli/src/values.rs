@@ -127,7 +127,7 @@ pub(crate) fn typed(text: &str, old: &Value) -> Result<Value, String> {
             return Ok(like(old, Value::from(text)));
         }
         (Value::Enum(old_record), Err(_)) if is_word(text) => {
-            return Ok(like(old, Record::of_variant(old_record.class(), text).into()));
+            return Ok(like(old, Record::with_variant(old_record.class(), text).into()));
         }
         // Through 64 bits it could be rounded twice.
         (Value::F32(_), Ok(Value::F64(number))) if number.is_finite() => {

@@ -1,6 +1,6 @@
 //! `verify`, `stats`, `schema`, `journal` and `lock check`.
 
-use persist::history::CommandContext;
+use persist::history::CommandEdit;
 use persist::lock::Lock;
 use persist::save::Registry;
 use persist::{Command, History, Persist, Result, Saves, Session};
@@ -117,8 +117,8 @@ struct Shuffle {
 }
 
 impl Command<Level> for Shuffle {
-    fn apply(&mut self, context: &mut CommandContext<'_, Level>) -> Result<()> {
-        let level = context.target();
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Level>) -> Result<()> {
+        let level = edit.target();
         self.before = vec![level.name.clone()];
         level.name = format!("level {}", self.seed);
         Ok(())
@@ -132,7 +132,7 @@ impl Command<Level> for Shuffle {
 
 /// A session that ends without a save.
 fn editor(folder: &Folder) -> Result<()> {
-    let options = Session::with(Saves::new(), History::new(10)).register::<Shuffle>()?;
+    let options = Session::with(Saves::new(), History::new(10)).register_command::<Shuffle>()?;
     let (mut session, _) = options.open(folder.path("level.sav"), folder.path("level.journal"))?;
     session.edit("Begin", |level: &mut Level| {
         let doors = vec![Door { open: false, key: None }];

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use persist::history::{CommandContext, JournalListing};
+use persist::history::{CommandEdit, JournalListing};
 use persist::save::{ClassSchema, FieldSchema, Form, VariantSchema};
-use persist::world::{Activity, Outside};
+use persist::world::{Activity, ExternalIds};
 use persist::{
     Command, Component, Document, History, ObjectId, Persist, Result, Saves, Session, Value, World,
 };
@@ -50,8 +50,8 @@ struct Shuffle {
 }
 
 impl Command<Level> for Shuffle {
-    fn apply(&mut self, context: &mut CommandContext<'_, Level>) -> Result<()> {
-        self.before.push(std::mem::take(&mut context.target().name));
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Level>) -> Result<()> {
+        self.before.push(std::mem::take(&mut edit.target().name));
         Ok(())
     }
 
@@ -139,7 +139,7 @@ fn classes(save: &Document) -> BTreeSet<String> {
 
 fn level() -> Result<Watched<Level>> {
     let folder = Folder::new();
-    let options = Session::with(Saves::new(), History::new(4)).register::<Shuffle>()?;
+    let options = Session::with(Saves::new(), History::new(4)).register_command::<Shuffle>()?;
     let (session, _) = options.open(folder.path("level.sav"), folder.path("level.journal"))?;
     let save = |level: &Level| persist::to_vec(level);
     Ok(Watched { session, folder, states: Vec::new(), save })
@@ -412,7 +412,7 @@ fn rebuild(town: &mut Watched<World>) -> Result<()> {
     town.act(|session| {
         session.edit("Copy", |edit| {
             let prefab = edit.prefab(house)?;
-            edit.instantiate(&prefab, Outside::Keep).map(drop)
+            edit.instantiate(&prefab, ExternalIds::Keep).map(drop)
         })
     })?;
     let window = find(&town.session, "Window");

@@ -57,7 +57,7 @@ fn text(classes: &str) -> String {
     let class = |line: &str| {
         let (name, form) = line.split_once("\" ").expect("a name and a form");
         let name: Value = format!("{name}\"").parse().expect("a name in quotes");
-        let id = ClassId::of(name.as_text().expect("a text")).0;
+        let id = ClassId::from_name(name.as_text().expect("a text")).0;
         let version = if form.contains("version: ") { "" } else { "version: 1u32, " };
         let class = format!("Class {{ name: {name}, id: \"{id:#x}\", {version}{form} }}");
         Value::from(class).to_string()

@@ -113,7 +113,7 @@ pub enum ErrorKind {
 
 impl ErrorKind {
     /// Returns the kind for an error of the system or of a storage.
-    pub(crate) fn of(error: &io::Error) -> Self {
+    pub(crate) fn from_io(error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
@@ -289,19 +289,19 @@ impl Error {
     /// other error of the system.
     pub(crate) fn io(doing: &str, path: &std::path::Path, source: io::Error) -> Self {
         let message = format!("cannot {doing} {}: {source}", path.display());
-        Self::new(ErrorKind::of(&source), message).because(source).of_present()
+        Self::new(ErrorKind::from_io(&source), message).because(source).of_present()
     }
 
     /// Creates the error of a file that cannot be opened.
     pub(crate) fn of_opening(path: &std::path::Path, source: io::Error) -> Self {
-        let kind = ErrorKind::of(&source);
+        let kind = ErrorKind::from_io(&source);
         Self::new(kind, format!("cannot read {}: {source}", path.display())).because(source)
     }
 
     /// Creates the error of a file that is open; `what` names the data that is read.
     pub(crate) fn of_reading(what: &str, source: io::Error) -> Self {
         let message = format!("cannot read {what}: {source}");
-        Self::new(ErrorKind::of(&source), message).because(source).of_present()
+        Self::new(ErrorKind::from_io(&source), message).because(source).of_present()
     }
 
     /// Turns `NotFound` into `Io`, for an error of something that exists.
@@ -395,7 +395,7 @@ impl Error {
 /// others become [`Io`](ErrorKind::Io).
 impl From<io::Error> for Error {
     fn from(error: io::Error) -> Self {
-        Self::new(ErrorKind::of(&error), error.to_string()).because(error)
+        Self::new(ErrorKind::from_io(&error), error.to_string()).because(error)
     }
 }
 

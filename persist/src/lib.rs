@@ -242,7 +242,7 @@ pub use save::{Loaded, SaveManager, Saves, from_slice, load, save, to_vec};
 #[doc(inline)]
 pub use storage::commit::SaveOptions;
 #[cfg(feature = "world")]
-pub use world::{Component, Context, Reference, World};
+pub use world::{Component, ComponentScope, Reference, World};
 
 /// Reports at compile time that the feature `world` is missing.
 #[cfg(not(feature = "world"))]
@@ -269,7 +269,7 @@ mod needs_feature_world {
     pub trait NeedsFeatureWorld: FeatureWorld {}
 
     /// Accepts every type.
-    pub const fn movable<T>() {}
+    pub const fn assert_sendable<T>() {}
 }
 
 /// Reports at compile time that the feature `lock` is missing.
@@ -287,7 +287,7 @@ macro_rules! assert_lock {
 /// Exports the items that derived code and the command use; not for programs.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::codec::boxed::{apart, boxed, on_stack};
+    pub use crate::codec::boxed::{boxed, on_stack, out_of_line};
     pub use crate::codec::class::{SAMPLE, kind_of_class};
     pub use crate::codec::content::CellContent;
     pub use crate::codec::convert::{FieldConversion, convert, converted};
@@ -309,7 +309,7 @@ pub mod __private {
     #[cfg(feature = "lock")]
     pub use crate::lock::check::{Mode, check, check_downgrades, check_file};
     #[cfg(not(feature = "world"))]
-    pub use crate::needs_feature_world::{NeedsFeatureWorld as Component, movable};
+    pub use crate::needs_feature_world::{NeedsFeatureWorld as Component, assert_sendable};
     pub use crate::reflect::class::{
         Argument, Body, Migrate, MigrationSteps, OldKind, Prototype, TypeCode,
     };
@@ -320,7 +320,7 @@ pub mod __private {
     pub use crate::types::foreign::{StoredAs, reach_stored, refuse, unknown_bits};
     pub use crate::types::save_as::{SaveAs, SavedPart, is_plain, same_type};
     #[cfg(feature = "world")]
-    pub use crate::world::{Component, movable, read_name, write_name};
+    pub use crate::world::{Component, assert_sendable, read_name, write_name};
     pub use crate::{__coerce, __dynamic};
     pub use persist_derive::__at_one_place as at_one_place;
     pub use persist_derive::__call as a_string_is_the_path_of_a_function_and_a_text_needs_into;

@@ -14,7 +14,7 @@ pub struct ObjectId(NonZeroU64);
 
 impl ObjectId {
     /// An id that no object ever has, used as the empty value of a field.
-    pub const NOWHERE: Self = Self(NonZeroU64::MAX);
+    pub const NULL: Self = Self(NonZeroU64::MAX);
 
     /// The bit of dead ids, whose object is missing from the world.
     pub(crate) const DEAD: u64 = 1 << 63;
@@ -34,7 +34,7 @@ impl ObjectId {
         self.0.get()
     }
 
-    /// True if no object ever has this id: [`NOWHERE`](Self::NOWHERE), and ids that pointed out of a part when it was
+    /// True if no object ever has this id: [`NULL`](Self::NULL), and ids that pointed out of a part when it was
     /// inserted into a world.
     #[must_use]
     pub fn is_dead(self) -> bool {

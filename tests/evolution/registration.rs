@@ -283,20 +283,20 @@ struct Wagon {
 fn a_class_that_is_there_is_not_gone_for_good() {
     for name in ["quest.Cart", "quest.Wagon"] {
         let mut registry = Registry::new();
-        registry.removed_class(name).unwrap();
+        registry.declare_removed_class(name).unwrap();
         let error = registry.register::<Wagon>().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Unsupported);
         let message = format!(
-            "`removed_class` says that {name} is gone, and quest.Wagon is registered, which has that name or had it; remove one of the two"
+            "`declare_removed_class` says that {name} is gone, and quest.Wagon is registered, which has that name or had it; remove one of the two"
         );
         assert_eq!(error.message(), message);
         assert_eq!(registry.classes().count(), 0);
 
         let mut registry = Registry::new();
         registry.register::<Wagon>().unwrap();
-        let error = registry.removed_class(name).unwrap_err();
+        let error = registry.declare_removed_class(name).unwrap_err();
         assert_eq!(error.message(), message);
-        registry.removed_class("quest.Cartwright").unwrap();
+        registry.declare_removed_class("quest.Cartwright").unwrap();
     }
 }
 

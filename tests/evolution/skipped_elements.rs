@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, LinkedList, VecDequ
 use std::rc::Rc;
 
 use persist::save::{LoadEvent, LoadReport};
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{Component, ErrorKind, History, Persist, SaveManager, Saves, Session, World};
 use persist_tests::support::shared;
 
@@ -188,7 +188,7 @@ fn objects_and_components_skip_elements_too() {
     assert_eq!(*session.world().get::<Bag>(ada).unwrap(), new_bag());
     let prefab = saves.file(&prefab).load::<Prefab>().unwrap();
     let mut world = World::new();
-    let copy = world.instantiate(&prefab, Outside::Keep).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Keep).unwrap();
     assert_eq!(*world.get::<Bag>(copy).unwrap(), new_bag());
 }
 

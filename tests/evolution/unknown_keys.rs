@@ -6,7 +6,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use persist::save::LoadEvent;
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{
     Component, ErrorKind, History, Persist, SaveManager, Saves, Session, Unknown, World,
 };
@@ -382,7 +382,7 @@ fn kept_keys_of_components_survive_edits_journals_and_prefabs() {
     let mut world = saves.file(&path).load::<World>().unwrap().into_inner();
     assert_eq!(world.get::<old::Bag>(ada).unwrap(), &expected);
     let prefab = saves.file(&prefab).load::<Prefab>().unwrap();
-    let copy = world.instantiate(&prefab, Outside::Keep).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Keep).unwrap();
     assert_eq!(world.get::<old::Bag>(copy).unwrap(), &expected);
 }
 

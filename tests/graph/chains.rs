@@ -8,7 +8,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
-use persist::save::Counted;
+use persist::save::SharedPointer;
 use persist::{ErrorKind, Persist, SaveManager};
 
 /// So many that a call for each would need far more stack than there is.
@@ -46,20 +46,20 @@ fn in_a_small_thread(run: fn()) {
 }
 
 /// The bytes of what a pointer leads to, and nothing else left of it.
-fn save<Q: Counted>(root: &Q) -> Vec<u8> {
+fn save<Q: SharedPointer>(root: &Q) -> Vec<u8> {
     let mut manager = SaveManager::new();
     manager.add(root).unwrap();
     manager.to_vec().unwrap()
 }
 
-fn manager<Q: Counted>() -> SaveManager {
+fn manager<Q: SharedPointer>() -> SaveManager {
     let manager = SaveManager::new();
     manager.saves().register_pointer::<Q>().unwrap();
     manager
 }
 
 /// Loads that fail, and one that is taken apart.
-fn come_and_go<Q: Counted + Persist>(save: &[u8], objects: usize) {
+fn come_and_go<Q: SharedPointer + Persist>(save: &[u8], objects: usize) {
     let manager = manager::<Q>();
     for stage in [Stage::Validate, Stage::AfterLoad] {
         REFUSE.set(Some(stage));

@@ -10,7 +10,7 @@ use std::fmt::Debug;
 use std::rc::{self, Rc};
 use std::sync::{self, Arc, Mutex, OnceLock, RwLock};
 
-use persist::save::{Counted, LoadEvent};
+use persist::save::{LoadEvent, SharedPointer};
 use persist::{Persist, SaveManager, Saves};
 use persist_tests::support::disarranged::check_objects;
 
@@ -157,7 +157,7 @@ macro_rules! check {
     }};
 }
 
-fn round_trip<Q: Counted + Persist>(object: &Q) -> Q {
+fn round_trip<Q: SharedPointer + Persist>(object: &Q) -> Q {
     let mut manager = SaveManager::new();
     manager.add(object).unwrap();
     let save = manager.to_vec().unwrap();

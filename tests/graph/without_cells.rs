@@ -7,7 +7,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex, OnceLock, RwLock};
 
-use persist::save::Counted;
+use persist::save::SharedPointer;
 use persist::{ErrorKind, Loaded, ObjectId, Persist, SaveManager};
 use persist_tests::support::disarranged::check_objects;
 
@@ -28,19 +28,19 @@ fn adopt(parent: &Rc<Node>, child: &Rc<Node>) {
     parent.children.borrow_mut().push(child.clone());
 }
 
-fn saved<Q: Counted>(root: &Q) -> Vec<u8> {
+fn saved<Q: SharedPointer>(root: &Q) -> Vec<u8> {
     let mut manager = SaveManager::new();
     manager.add(root).unwrap();
     manager.to_vec().unwrap()
 }
 
-fn manager<Q: Counted>() -> SaveManager {
+fn manager<Q: SharedPointer>() -> SaveManager {
     let manager = SaveManager::new();
     manager.saves().register_pointer::<Q>().unwrap();
     manager
 }
 
-fn reload<Q: Counted>(root: &Q) -> Loaded<SaveManager> {
+fn reload<Q: SharedPointer>(root: &Q) -> Loaded<SaveManager> {
     let save = saved(root);
     check_objects(&save, 0, manager::<Q>);
     manager::<Q>().from_slice(&save).unwrap()

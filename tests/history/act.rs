@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use persist::history::{CommandContext, End, Label, Merge};
+use persist::history::{CommandEdit, FinalState, Label, Merge};
 use persist::{Command, Result};
 
 use super::document::{Document, ask, tell};
@@ -35,28 +35,28 @@ impl Act {
         Self { id, leaf: leaf.clone(), old: document.clone(), is_nothing }
     }
 
-    fn run(&self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn run(&self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         match &self.leaf {
-            Leaf::Put(name, new) => context.target().put(NAMES[*name], *new),
+            Leaf::Put(name, new) => edit.target().put(NAMES[*name], *new),
             Leaf::Plus(name, by) => {
-                let sum = context.number(NAMES[*name]) + by;
-                context.target().put(NAMES[*name], sum);
+                let sum = edit.number(NAMES[*name]) + by;
+                edit.target().put(NAMES[*name], sum);
             }
-            Leaf::Push => context.target().words.push(self.id.to_string()),
-            Leaf::Pick(pick) => context.target().selected = *pick,
-            Leaf::Fade => drop(context.target()),
+            Leaf::Push => edit.target().words.push(self.id.to_string()),
+            Leaf::Pick(pick) => edit.target().selected = *pick,
+            Leaf::Fade => drop(edit.target()),
             Leaf::Pack(inner, is_direct) => {
                 if *is_direct {
-                    context.target().words.push(self.id.to_string());
+                    edit.target().words.push(self.id.to_string());
                 }
                 let mut id = self.id;
                 for leaf in inner {
                     id += 1;
-                    let act = Self::of(context, leaf, id);
-                    context.apply(act).inspect_err(|_| {
+                    let act = Self::of(edit, leaf, id);
+                    edit.apply(act).inspect_err(|_| {
                         // What it did directly it takes back itself, and before the others.
                         let own = self.id.to_string();
-                        context.target().words.retain(|word| !is_direct || *word != own);
+                        edit.target().words.retain(|word| !is_direct || *word != own);
                     })?;
                 }
             }
@@ -66,9 +66,9 @@ impl Act {
 }
 
 impl Command<Document> for Act {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         ask(&format!("apply {}", self.id))?;
-        self.run(context)
+        self.run(edit)
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
@@ -87,9 +87,9 @@ impl Command<Document> for Act {
         Ok(())
     }
 
-    fn redo(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn redo(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         ask(&format!("redo {}", self.id))?;
-        self.run(context)
+        self.run(edit)
     }
 
     fn merge(&mut self, next: &Self) -> Result<Merge> {
@@ -128,7 +128,7 @@ impl Command<Document> for Act {
         self.is_nothing || FADED.with_borrow(|faded| faded.contains(&self.id))
     }
 
-    fn finalize(&mut self, _: &mut Document, end: End) {
+    fn finalize(&mut self, _: &mut Document, end: FinalState) {
         tell(&format!("end {} {end:?}", self.id));
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use persist::history::{self, CommandContext, Edit, Editable, End, Label, Merge};
+use persist::history::{self, CommandEdit, Edit, Editable, FinalState, Label, Merge};
 use persist::{Command, Error, ErrorKind, History, Result};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -104,11 +104,11 @@ pub(crate) fn tell(line: &str) {
 pub(crate) struct Write(pub(crate) &'static str);
 
 impl Command<Document> for Write {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         ask(&format!("apply {}", self.0))?;
-        context.target().words.push(self.0.to_owned());
+        edit.target().words.push(self.0.to_owned());
         ask(&format!("half {}", self.0)).inspect_err(|_| {
-            context.target().words.pop();
+            edit.target().words.pop();
         })
     }
 
@@ -121,9 +121,9 @@ impl Command<Document> for Write {
         Ok(())
     }
 
-    fn redo(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn redo(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         ask(&format!("redo {}", self.0))?;
-        context.target().words.push(self.0.to_owned());
+        edit.target().words.push(self.0.to_owned());
         Ok(())
     }
 
@@ -131,7 +131,7 @@ impl Command<Document> for Write {
         format!("Write {}", self.0).into()
     }
 
-    fn finalize(&mut self, _: &mut Document, end: End) {
+    fn finalize(&mut self, _: &mut Document, end: FinalState) {
         tell(&format!("end {} {end:?}", self.0));
     }
 }
@@ -151,9 +151,9 @@ impl Set {
 }
 
 impl Command<Document> for Set {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         ask(&format!("apply {}={}", self.name, self.new))?;
-        context.target().put(self.name, self.new);
+        edit.target().put(self.name, self.new);
         Ok(())
     }
 
@@ -180,7 +180,7 @@ impl Command<Document> for Set {
         self.old == self.new
     }
 
-    fn finalize(&mut self, _: &mut Document, end: End) {
+    fn finalize(&mut self, _: &mut Document, end: FinalState) {
         tell(&format!("end {}={} {end:?}", self.name, self.new));
     }
 }
@@ -189,10 +189,10 @@ impl Command<Document> for Set {
 pub(crate) struct Add(pub(crate) &'static str, pub(crate) i64);
 
 impl Command<Document> for Add {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         ask(&format!("apply {}+{}", self.0, self.1))?;
-        let sum = context.number(self.0) + self.1;
-        context.target().put(self.0, sum);
+        let sum = edit.number(self.0) + self.1;
+        edit.target().put(self.0, sum);
         Ok(())
     }
 
@@ -202,7 +202,7 @@ impl Command<Document> for Add {
         Ok(())
     }
 
-    fn finalize(&mut self, _: &mut Document, end: End) {
+    fn finalize(&mut self, _: &mut Document, end: FinalState) {
         tell(&format!("end {}+{} {end:?}", self.0, self.1));
     }
 }
@@ -220,8 +220,8 @@ impl Select {
 }
 
 impl Command<Document> for Select {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.target().selected = self.new;
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.target().selected = self.new;
         Ok(())
     }
 

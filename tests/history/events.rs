@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use persist::history::{CommandContext, Label};
+use persist::history::{CommandEdit, Label};
 use persist::{Command, History, Result};
 
 use super::document::{Document, Editor, Events, Fault, HistoryEvent, Write, fault, panics};
@@ -151,11 +151,11 @@ fn menus_say_undo_and_what() -> Result<()> {
 struct Put<F>(usize, F);
 
 impl<F: Fn(u8) -> Option<u8> + Send + 'static> Command<Document> for Put<F> {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         if self.1(0).is_some() {
-            context.target().selected += 1;
+            edit.target().selected += 1;
         }
-        ["a", "b"].iter().take(self.0).try_for_each(|word| context.apply(Write(word)))
+        ["a", "b"].iter().take(self.0).try_for_each(|word| edit.apply(Write(word)))
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {

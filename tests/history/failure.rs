@@ -1,6 +1,6 @@
 //! Commands that fail, and merges that do.
 
-use persist::history::{CommandContext, Merge};
+use persist::history::{CommandEdit, Merge};
 use persist::{Command, ErrorKind, Result};
 
 use super::document::{
@@ -197,9 +197,9 @@ fn a_merge_that_fails_leaves_two_entries() -> Result<()> {
 struct Greedy;
 
 impl Command<Document> for Greedy {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        let set = Set::of(context, "x", context.number("x") + 1);
-        context.apply(set)
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        let set = Set::of(edit, "x", edit.number("x") + 1);
+        edit.apply(set)
     }
 
     fn undo(&mut self, _: &mut Document) -> Result<()> {

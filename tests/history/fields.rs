@@ -8,7 +8,7 @@ use std::rc::Rc;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use persist::history::{CommandContext, Proof};
+use persist::history::{CommandEdit, Proof};
 use persist::{
     Command, Error, ErrorKind, History, Persist, Result, Saves, Session, Value, World, field,
 };
@@ -201,8 +201,8 @@ fn shared_pointers_are_refused_at_the_first_edit_with_the_name_of_the_field() ->
     }
     struct Relabel;
     impl Command<Shelf> for Relabel {
-        fn apply(&mut self, context: &mut CommandContext<'_, Shelf>) -> Result<()> {
-            context.target().label.push('x');
+        fn apply(&mut self, edit: &mut CommandEdit<'_, Shelf>) -> Result<()> {
+            edit.target().label.push('x');
             Ok(())
         }
         fn undo(&mut self, shelf: &mut Shelf) -> Result<()> {

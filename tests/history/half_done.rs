@@ -1,6 +1,6 @@
 //! Entries that are half done when one of their commands fails, and what becomes of a history that cannot put them back.
 
-use persist::history::{CommandContext, End, Label};
+use persist::history::{CommandEdit, FinalState, Label};
 use persist::{Command, ErrorKind, Result};
 
 use super::document::{
@@ -144,21 +144,21 @@ fn a_poisoned_entry_is_found_when_others_have_fallen_out() -> Result<()> {
     Ok(())
 }
 
-/// Does three words through its context, and a number directly.
+/// Does three words through its edit, and a number directly.
 struct Sign(&'static str);
 
 impl Command<Document> for Sign {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.apply(Write("a"))?;
-        context.target().selected += 1;
-        let second = context.apply(Write("b"));
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.apply(Write("a"))?;
+        edit.target().selected += 1;
+        let second = edit.apply(Write("b"));
         let is_last = second.is_err();
         if second.is_err() && self.0 == "swallow" {
             return Ok(());
         }
-        second.and_then(|()| context.apply(Write("c"))).inspect_err(|_| {
+        second.and_then(|()| edit.apply(Write("c"))).inspect_err(|_| {
             assert!(is_last || self.0 != "swallow");
-            context.target().selected -= 1;
+            edit.target().selected -= 1;
         })
     }
 
@@ -172,7 +172,7 @@ impl Command<Document> for Sign {
         "Sign".into()
     }
 
-    fn finalize(&mut self, _: &mut Document, end: End) {
+    fn finalize(&mut self, _: &mut Document, end: FinalState) {
         tell(&format!("end sign {end:?}"));
     }
 }
@@ -257,13 +257,13 @@ fn a_part_that_breaks_in_a_redo_poisons_also_if_the_command_goes_on() -> Result<
 struct Deep(&'static str);
 
 impl Command<Document> for Deep {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.target().selected += 1;
-        let inner = context.apply(Inner);
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.target().selected += 1;
+        let inner = edit.apply(Inner);
         if inner.is_err() && self.0 == "swallow" {
             return Ok(());
         }
-        inner.inspect_err(|_| context.target().selected -= 1)
+        inner.inspect_err(|_| edit.target().selected -= 1)
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
@@ -275,9 +275,9 @@ impl Command<Document> for Deep {
 struct Inner;
 
 impl Command<Document> for Inner {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.apply(Write("b"))?;
-        context.apply(Write("c"))
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.apply(Write("b"))?;
+        edit.apply(Write("c"))
     }
 
     fn undo(&mut self, _: &mut Document) -> Result<()> {

@@ -3,7 +3,7 @@
 use persist_tests::support::bytes;
 use std::collections::VecDeque;
 
-use persist::history::{Capacity, CommandContext, End};
+use persist::history::{Capacity, CommandEdit, FinalState};
 use persist::{Command, History, Result};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -124,8 +124,8 @@ fn a_larger_limit_makes_room() -> Result<()> {
 struct Heavy(usize);
 
 impl Command<Document> for Heavy {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.target().words.push(String::from("heavy"));
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.target().words.push(String::from("heavy"));
         Ok(())
     }
 
@@ -193,8 +193,8 @@ enum Shelve {
 }
 
 impl Command<Shelf> for Shelve {
-    fn apply(&mut self, context: &mut CommandContext<'_, Shelf>) -> Result<()> {
-        let shelf = context.target();
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Shelf>) -> Result<()> {
+        let shelf = edit.target();
         match self {
             Self::Create(id) => {
                 let id = *id.get_or_insert_with(|| {
@@ -229,9 +229,10 @@ impl Command<Shelf> for Shelve {
         Ok(())
     }
 
-    fn finalize(&mut self, shelf: &mut Shelf, end: End) {
+    fn finalize(&mut self, shelf: &mut Shelf, end: FinalState) {
         let gone = match (self, end) {
-            (Self::Create(Some(id)), End::Undone) | (Self::Delete(id), End::Applied) => *id,
+            (Self::Create(Some(id)), FinalState::Undone)
+            | (Self::Delete(id), FinalState::Applied) => *id,
             _ => return,
         };
         assert!(shelf.parked.contains(&gone), "{gone} is let go of twice");

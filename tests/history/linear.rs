@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use persist_tests::support::bytes;
 
-use persist::history::CommandContext;
+use persist::history::CommandEdit;
 use persist::{Command, Error, ErrorKind, History, Result};
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64;
@@ -199,9 +199,9 @@ struct Shout {
 }
 
 impl Command<Document> for Shout {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         let gone = || Error::new(ErrorKind::NotFound, "there is no word");
-        let last = context.target().words.last_mut().ok_or_else(gone)?;
+        let last = edit.target().words.last_mut().ok_or_else(gone)?;
         let loud = last.to_uppercase();
         self.was = Some(std::mem::replace(last, loud));
         ask("captured")
@@ -213,9 +213,9 @@ impl Command<Document> for Shout {
         Ok(())
     }
 
-    fn redo(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn redo(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         let loud = self.was.as_ref().map(|was| was.to_uppercase());
-        let words = &mut context.target().words;
+        let words = &mut edit.target().words;
         words.pop();
         words.extend(loud);
         ask("not captured")
@@ -273,11 +273,11 @@ fn clear_drops_the_entries_and_leaves_the_document() -> Result<()> {
 struct Reenter(Arc<Mutex<History<Document>>>);
 
 impl Command<Document> for Reenter {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         let Ok(mut history) = self.0.try_lock() else {
             return Err(Error::new(ErrorKind::Borrowed, "the history is in use"));
         };
-        history.undo(context.target()).map(|_| ())
+        history.undo(edit.target()).map(|_| ())
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Edits that become one entry, and what keeps them apart.
 
-use persist::history::{Capacity, CommandContext, Merge};
+use persist::history::{Capacity, CommandEdit, Merge};
 use persist::{Command, Result};
 use persist_tests::support::bytes;
 
@@ -234,8 +234,8 @@ fn a_drag_of_ten_thousand_moves_is_one_entry_of_one_size() -> Result<()> {
 struct Type(String);
 
 impl Command<Document> for Type {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.target().words.push(self.0.clone());
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.target().words.push(self.0.clone());
         Ok(())
     }
 
@@ -244,8 +244,8 @@ impl Command<Document> for Type {
         Ok(())
     }
 
-    fn redo(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.target().words.extend(self.0.chars().map(String::from));
+    fn redo(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.target().words.extend(self.0.chars().map(String::from));
         Ok(())
     }
 

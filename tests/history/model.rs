@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use persist::history::End;
+use persist::history::FinalState;
 
 use super::document::Document;
 use super::steps::{Entry, Key, Kind, Leaf, Merged, NAMES, Step, merge};
@@ -36,7 +36,7 @@ pub(super) struct Model {
     /// Which commands were ever done.
     pub(super) done: BTreeSet<String>,
     /// Which commands ended in this call.
-    pub(super) ends: Vec<(usize, End)>,
+    pub(super) ends: Vec<(usize, FinalState)>,
 }
 
 impl Model {
@@ -104,7 +104,7 @@ impl Model {
         self.entries.iter().map(Entry::weight).sum()
     }
 
-    pub(super) fn end(&mut self, steps: &[Step], end: End) {
+    pub(super) fn end(&mut self, steps: &[Step], end: FinalState) {
         let ids = steps.iter().flat_map(Step::ids);
         self.ends.extend(ids.map(|id| (id, end)));
     }
@@ -223,7 +223,7 @@ impl Model {
 
     fn cut(&mut self) {
         for entry in self.entries.split_off(self.position) {
-            self.end(&entry.steps, End::Undone);
+            self.end(&entry.steps, FinalState::Undone);
         }
     }
 
@@ -238,12 +238,12 @@ impl Model {
             let is_behind = self.entries.len() > self.position;
             if self.position > 1 || (self.position == 1 && !is_behind) {
                 let oldest = self.entries.remove(0);
-                self.end(&oldest.steps, End::Applied);
+                self.end(&oldest.steps, FinalState::Applied);
                 (self.base, self.base_state) = (oldest.behind, oldest.state);
                 self.position -= 1;
             } else {
                 let last = self.entries.pop().unwrap();
-                self.end(&last.steps, End::Undone);
+                self.end(&last.steps, FinalState::Undone);
             }
         }
     }
@@ -317,7 +317,7 @@ impl Model {
         if faded.is_empty() {
             return;
         }
-        self.end(&faded, if is_redo { End::Applied } else { End::Undone });
+        self.end(&faded, if is_redo { FinalState::Applied } else { FinalState::Undone });
         if self.entries[index].steps.is_empty() {
             self.entries.remove(index);
             self.position = index;
@@ -362,7 +362,7 @@ impl Model {
 
     pub(super) fn rollback(&mut self) {
         let open = self.open.pop().unwrap();
-        open.edits.iter().for_each(|edit| self.end(&edit.steps, End::Undone));
+        open.edits.iter().for_each(|edit| self.end(&edit.steps, FinalState::Undone));
         self.document = open.before;
         self.trim();
     }
@@ -407,7 +407,10 @@ impl Model {
         (self.base, self.base_state) = (self.document.clone(), self.state());
         let applied = std::mem::take(&mut self.position);
         for (index, entry) in std::mem::take(&mut self.entries).into_iter().enumerate() {
-            self.end(&entry.steps, if index < applied { End::Applied } else { End::Undone });
+            self.end(
+                &entry.steps,
+                if index < applied { FinalState::Applied } else { FinalState::Undone },
+            );
         }
         if is_poisoned {
             self.base_state = self.new_state();
@@ -418,8 +421,8 @@ impl Model {
     /// An entry could not be put back, of which so many steps are done, and is skipped; what it left is put right.
     pub(super) fn skip(&mut self, index: usize, done: usize) {
         let entry = self.entries.remove(index);
-        self.end(&entry.steps[..done], End::Applied);
-        self.end(&entry.steps[done..], End::Undone);
+        self.end(&entry.steps[..done], FinalState::Applied);
+        self.end(&entry.steps[done..], FinalState::Undone);
         self.position = index;
         self.document = match index {
             0 => self.base.clone(),
@@ -433,8 +436,8 @@ impl Model {
     /// As `skip`, where all entries go.
     pub(super) fn clear_broken(&mut self, index: usize, done: usize) {
         let steps = std::mem::take(&mut self.entries[index].steps);
-        self.end(&steps[..done], End::Applied);
-        self.end(&steps[done..], End::Undone);
+        self.end(&steps[..done], FinalState::Applied);
+        self.end(&steps[done..], FinalState::Undone);
         self.clear(true);
     }
 }

@@ -1,6 +1,6 @@
 //! Commands that do nothing, or have come to do nothing.
 
-use persist::history::{CommandContext, End, Label};
+use persist::history::{CommandEdit, FinalState, Label};
 use persist::{Command, Result};
 use persist_tests::support::bytes;
 
@@ -20,8 +20,8 @@ impl Fading {
 }
 
 impl Command<Document> for Fading {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.target().words.push(self.word.to_owned());
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.target().words.push(self.word.to_owned());
         Ok(())
     }
 
@@ -31,10 +31,10 @@ impl Command<Document> for Fading {
         Ok(())
     }
 
-    fn redo(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn redo(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         self.left -= 1;
         if self.left > 0 {
-            context.target().words.push(self.word.to_owned());
+            edit.target().words.push(self.word.to_owned());
         }
         Ok(())
     }
@@ -51,7 +51,7 @@ impl Command<Document> for Fading {
         self.left == 0
     }
 
-    fn finalize(&mut self, _: &mut Document, end: End) {
+    fn finalize(&mut self, _: &mut Document, end: FinalState) {
         tell(&format!("end {} {end:?}", self.word));
     }
 }
@@ -196,8 +196,8 @@ fn a_command_that_does_nothing_is_not_done_and_cuts_nothing() -> Result<()> {
 struct Several(usize);
 
 impl Command<Document> for Several {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        (0..self.0).try_for_each(|_| context.apply(Write("a")))
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        (0..self.0).try_for_each(|_| edit.apply(Write("a")))
     }
 
     fn undo(&mut self, _: &mut Document) -> Result<()> {

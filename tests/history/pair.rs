@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use persist::history::{Drag, Edit, End, MergeWindow};
+use persist::history::{Drag, Edit, FinalState, MergeWindow};
 use persist::{Error, ErrorKind, Result};
 use proptest::sample;
 
@@ -74,14 +74,14 @@ impl Pair {
             let step = self.model.perform(leaf, &mut self.last_id);
             let is_last = at + 1 == leaves.len();
             if is_last && is_asked && matches!(how, How::Refused | How::Panics) {
-                self.model.end(&steps, End::Undone);
+                self.model.end(&steps, FinalState::Undone);
                 self.model.forget(&step);
                 self.model.document = before;
                 return Edited { steps: vec![], ids, fails: true };
             }
             if at < kept { steps.extend(step) } else { lost.extend(step) }
         }
-        self.model.end(&lost, End::Undone);
+        self.model.end(&lost, FinalState::Undone);
         if let Some(parted) = parted {
             self.model.document = parted;
         }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use persist::history::{CommandContext, End, Label, MergeWindow};
+use persist::history::{CommandEdit, FinalState, Label, MergeWindow};
 use persist::{Command, ErrorKind, Result};
 
 use super::document::{
@@ -209,8 +209,8 @@ impl Drop for Frail {
 }
 
 impl Command<Document> for Frail {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        self.0.apply(context)
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        self.0.apply(edit)
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
@@ -231,7 +231,7 @@ impl Command<Document> for Frail {
         8
     }
 
-    fn finalize(&mut self, document: &mut Document, end: End) {
+    fn finalize(&mut self, document: &mut Document, end: FinalState) {
         self.0.finalize(document, end);
     }
 }
@@ -332,8 +332,8 @@ fn a_command_that_panics_when_it_is_dropped_keeps_no_other_from_its_end() -> Res
 struct Nameless(Write);
 
 impl Command<Document> for Nameless {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        self.0.apply(context)
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        self.0.apply(edit)
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {

@@ -1,6 +1,6 @@
 //! Undos that do not lead back, and what is gone.
 
-use persist::history::{CommandContext, Proof};
+use persist::history::{CommandEdit, Proof};
 use persist::{Command, Component, ErrorKind, History, ObjectId, Persist, Result, World};
 
 #[derive(Persist, Default, Clone, Debug, PartialEq)]
@@ -30,10 +30,10 @@ impl Nudge {
 }
 
 impl Command for Nudge {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
         let by = if self.was_done { self.redo_y } else { 1.0 };
         self.was_done = true;
-        if let Some(place) = context.target().get_mut::<Place>(self.object) {
+        if let Some(place) = edit.target().get_mut::<Place>(self.object) {
             place.x += 1.0;
             place.y += by;
         }
@@ -134,8 +134,8 @@ fn without_proof_nothing_is_compared() -> Result<()> {
 struct Stray(ObjectId);
 
 impl Command for Stray {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        context.target().rename(self.0, "Gate").map(drop)
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        edit.target().rename(self.0, "Gate").map(drop)
     }
 
     fn undo(&mut self, _: &mut World) -> Result<()> {
@@ -167,8 +167,8 @@ struct Document {
 struct Grow;
 
 impl Command<Document> for Grow {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.target().pages += 1;
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.target().pages += 1;
         Ok(())
     }
 
@@ -219,8 +219,8 @@ fn an_entry_whose_object_is_gone_is_an_error_and_can_be_skipped_or_dropped() -> 
 struct Silent(ObjectId);
 
 impl Command for Silent {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        if let Some(place) = context.target().get_mut::<Place>(self.0) {
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        if let Some(place) = edit.target().get_mut::<Place>(self.0) {
             place.x += 1.0;
         }
         Ok(())

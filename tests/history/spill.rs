@@ -6,7 +6,7 @@ use persist_tests::support::bytes;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use persist::history::{Capacity, CommandContext, Edit, End, Flush, Proof};
+use persist::history::{Capacity, CommandEdit, Edit, FinalState, Flush, Proof};
 use persist::{
     Command, Component, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, World,
 };
@@ -203,8 +203,8 @@ struct Add {
 struct Numbers(Vec<u64>);
 
 impl Command<Numbers> for Add {
-    fn apply(&mut self, context: &mut CommandContext<'_, Numbers>) -> Result<()> {
-        context.target().0.push(self.number);
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Numbers>) -> Result<()> {
+        edit.target().0.push(self.number);
         Ok(())
     }
 
@@ -217,9 +217,9 @@ impl Command<Numbers> for Add {
         100
     }
 
-    fn finalize(&mut self, numbers: &mut Numbers, end: End) {
+    fn finalize(&mut self, numbers: &mut Numbers, end: FinalState) {
         // The list that it was told of is not in the file.
-        numbers.0.push(1000 + self.number + u64::from(end == End::Undone) * 1000);
+        numbers.0.push(1000 + self.number + u64::from(end == FinalState::Undone) * 1000);
     }
 }
 
@@ -228,7 +228,7 @@ fn commands_that_are_dropped_while_they_are_in_a_file_end_as_well() -> Result<()
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let options = Session::<Numbers>::with(Saves::new(), History::new(None));
-    let options = options.register::<Add>()?.memory(1_000);
+    let options = options.register_command::<Add>()?.memory(1_000);
     let (mut session, _) = options.flush(Flush::OnIdle).open(path("save"), path("journal"))?;
     for number in 0..50 {
         session.apply(Add { number })?;

@@ -1,6 +1,6 @@
 //! What a naive history is a list of.
 
-use persist::history::End;
+use persist::history::FinalState;
 
 use super::document::Document;
 
@@ -135,7 +135,7 @@ pub(super) fn merge(
     new: &Entry,
     joins: bool,
     is_refused: bool,
-    ends: &mut Vec<(usize, End)>,
+    ends: &mut Vec<(usize, FinalState)>,
 ) -> Merged {
     let is_alike = before.label == new.label && before.is_significant == new.is_significant;
     let is_one_each = before.steps.len() == 1 && new.steps.len() == 1;
@@ -149,13 +149,13 @@ pub(super) fn merge(
             if is_single && name == other =>
         {
             *new = *newer;
-            ends.push((next.id, End::Merged));
+            ends.push((next.id, FinalState::Merged));
             if old == new {
-                ends.push((last.id, End::Merged));
+                ends.push((last.id, FinalState::Merged));
                 before.steps.pop();
             }
         }
-        (Kind::Pick, Kind::Pick) if is_single => ends.push((next.id, End::Merged)),
+        (Kind::Pick, Kind::Pick) if is_single => ends.push((next.id, FinalState::Merged)),
         _ if joins => before.steps.extend(new.steps.iter().cloned()),
         _ => return Merged::No,
     }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use persist::history::{Drag, SessionOptions};
-use persist::world::Outside;
+use persist::world::ExternalIds;
 use persist::{
     Component, Error, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, World,
 };
@@ -39,9 +39,9 @@ struct Join {
 }
 
 impl persist::Command for Join {
-    fn apply(&mut self, context: &mut persist::history::CommandContext<'_>) -> Result<()> {
-        let (x, y) = context.get::<Place>(self.to).map(|place| (place.x, place.y))?;
-        *context.get_mut::<Place>(self.what)? = Place { x, y };
+    fn apply(&mut self, edit: &mut persist::history::CommandEdit<'_>) -> Result<()> {
+        let (x, y) = edit.get::<Place>(self.to).map(|place| (place.x, place.y))?;
+        *edit.get_mut::<Place>(self.what)? = Place { x, y };
         Ok(())
     }
 
@@ -57,11 +57,11 @@ struct Gain {
 }
 
 impl persist::Command for Gain {
-    fn apply(&mut self, context: &mut persist::history::CommandContext<'_>) -> Result<()> {
-        match context.target().resource_mut::<Score>() {
+    fn apply(&mut self, edit: &mut persist::history::CommandEdit<'_>) -> Result<()> {
+        match edit.target().resource_mut::<Score>() {
             Some(score) => score.points += self.points,
             None => {
-                context.target().insert_resource(Score { points: self.points })?;
+                edit.target().insert_resource(Score { points: self.points })?;
             }
         }
         Ok(())
@@ -79,7 +79,7 @@ pub(crate) fn options() -> Result<SessionOptions<persist::World>> {
     saves.register_component::<Place>()?;
     saves.register_component::<Tags>()?;
     saves.register_resource::<Score>()?;
-    Session::with(saves, History::new(40)).register::<Join>()?.register::<Gain>()
+    Session::with(saves, History::new(40)).register_command::<Join>()?.register_command::<Gain>()
 }
 
 fn refuse(why: &str) -> Error {
@@ -126,7 +126,7 @@ pub(crate) fn edit(session: &mut Session, drag: &mut Option<Drag>, random: &mut 
         (17, ..) => session.apply(Gain { points: u64::from(number) }),
         (18, Some(one), _) => session.edit("Copy", |edit| {
             let prefab = edit.prefab(one)?;
-            edit.instantiate(&prefab, Outside::Keep).map(drop)
+            edit.instantiate(&prefab, ExternalIds::Keep).map(drop)
         }),
         (19, Some(one), _) => transaction(session, one, number),
         (20, ..) => session.undo().map(drop),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use persist::history::{CommandContext, Recovered};
+use persist::history::{CommandEdit, Recovered};
 use persist::{
     Command, Component, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, World, field,
 };
@@ -29,8 +29,8 @@ struct Wear {
 }
 
 impl Command for Wear {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        if let Some(bag) = context.target().get_mut::<Bag>(self.object) {
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        if let Some(bag) = edit.target().get_mut::<Bag>(self.object) {
             std::mem::swap(&mut bag.worn.0, &mut self.item);
         }
         Ok(())
@@ -55,7 +55,7 @@ fn saves(disk: &Disk, items: &[&str]) -> Result<Saves> {
 
 fn open(disk: &Disk, items: &[&str]) -> Result<(Session<World>, Recovered)> {
     let options = Session::with(saves(disk, items)?, History::new(None));
-    options.register::<Wear>()?.open(SAVE, JOURNAL)
+    options.register_command::<Wear>()?.open(SAVE, JOURNAL)
 }
 
 /// What the only object wears, and what it has, by their names.

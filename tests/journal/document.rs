@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use persist::history::{CommandContext, Label, Merge, SessionOptions};
+use persist::history::{CommandEdit, Label, Merge, SessionOptions};
 use persist::{Command, Error, ErrorKind, History, Persist, Result, Saves, Session};
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
@@ -28,8 +28,8 @@ impl Rename {
 }
 
 impl Command<Document> for Rename {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        self.swap(context.target());
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        self.swap(edit.target());
         Ok(())
     }
 
@@ -51,11 +51,11 @@ pub(crate) struct Insert {
 }
 
 impl Command<Document> for Insert {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        if self.at as usize > context.lines.len() {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        if self.at as usize > edit.lines.len() {
             return Err(gone());
         }
-        context.target().lines.insert(self.at as usize, self.line.clone());
+        edit.target().lines.insert(self.at as usize, self.line.clone());
         Ok(())
     }
 
@@ -80,11 +80,11 @@ pub(crate) struct Remove {
 }
 
 impl Command<Document> for Remove {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        if self.at as usize >= context.lines.len() {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        if self.at as usize >= edit.lines.len() {
             return Err(gone());
         }
-        self.removed = Some(context.target().lines.remove(self.at as usize));
+        self.removed = Some(edit.target().lines.remove(self.at as usize));
         Ok(())
     }
 
@@ -96,11 +96,11 @@ impl Command<Document> for Remove {
         Ok(())
     }
 
-    fn redo(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        if self.at as usize >= context.lines.len() {
+    fn redo(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        if self.at as usize >= edit.lines.len() {
             return Err(gone());
         }
-        context.target().lines.remove(self.at as usize);
+        edit.target().lines.remove(self.at as usize);
         Ok(())
     }
 }
@@ -112,8 +112,8 @@ pub(crate) struct Type {
 }
 
 impl Command<Document> for Type {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.target().title.push_str(&self.text);
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.target().title.push_str(&self.text);
         Ok(())
     }
 
@@ -138,12 +138,12 @@ pub(crate) struct Chapter {
 }
 
 impl Command<Document> for Chapter {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.apply(Rename { title: self.name.clone() })?;
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.apply(Rename { title: self.name.clone() })?;
         if self.is_direct {
-            context.target().lines.push(String::from("direct"));
+            edit.target().lines.push(String::from("direct"));
         }
-        context.apply(Insert { at: 0, line: self.name.clone() })
+        edit.apply(Insert { at: 0, line: self.name.clone() })
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
@@ -161,8 +161,8 @@ impl Command<Document> for Chapter {
 pub(crate) struct Look;
 
 impl Command<Document> for Look {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        let _ = context.target();
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        let _ = edit.target();
         Ok(())
     }
 
@@ -187,10 +187,10 @@ pub(crate) fn session_of(
     history: History<Document>,
 ) -> Result<SessionOptions<Document>> {
     Session::with(saves, history)
-        .register::<Rename>()?
-        .register::<Insert>()?
-        .register::<Remove>()?
-        .register::<Type>()?
-        .register::<Chapter>()?
-        .register::<Look>()
+        .register_command::<Rename>()?
+        .register_command::<Insert>()?
+        .register_command::<Remove>()?
+        .register_command::<Type>()?
+        .register_command::<Chapter>()?
+        .register_command::<Look>()
 }

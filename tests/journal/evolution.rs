@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use persist::world::Outside;
+use persist::world::ExternalIds;
 use persist::{ErrorKind, History, ObjectId, Result, Session, World};
 
 use super::programs::{new, old};
@@ -112,7 +112,7 @@ pub(crate) const SCRIPT: &[Act] = &[
     |session| session.redo().map(drop),
     |session| {
         let prefab = session.world().prefab(find(session, "Gate"))?;
-        session.edit("Copy", |edit| edit.instantiate(&prefab, Outside::Keep).map(drop))
+        session.edit("Copy", |edit| edit.instantiate(&prefab, ExternalIds::Keep).map(drop))
     },
     |session| {
         let gate = find(session, "Gate");
@@ -284,7 +284,7 @@ fn changes_of_a_class_that_is_gone_are_skipped_and_named() -> Result<()> {
     let saves = super::driver::saves_on(&disk);
     saves.register_component::<new::Bag>()?;
     saves.register_resource::<new::Points>()?;
-    let options = Session::with(saves, History::new(None)).register::<new::Rename>()?;
+    let options = Session::with(saves, History::new(None)).register_command::<new::Rename>()?;
     let (session, recovered) = options.open(SAVE, JOURNAL)?;
     assert!(recovered.stopped.is_none(), "{recovered}");
     let skipped: Vec<_> = recovered.skipped.iter().map(|row| &*row.class).collect();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use persist::history::{CommandContext, Recovered, SessionOptions};
+use persist::history::{CommandEdit, Recovered, SessionOptions};
 use persist::{Command, ErrorKind, History, Persist, Result, Saves, Session, Value};
 
 use super::driver;
@@ -58,8 +58,8 @@ mod old {
     }
 
     impl Command<Document> for Widen {
-        fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-            context.target().width += self.by;
+        fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+            edit.target().width += self.by;
             Ok(())
         }
 
@@ -70,7 +70,7 @@ mod old {
     }
 
     pub(super) fn options(disk: &Disk) -> Result<SessionOptions<Document>> {
-        Session::with(driver::saves_on(disk), history()).register::<Widen>()
+        Session::with(driver::saves_on(disk), history()).register_command::<Widen>()
     }
 }
 
@@ -145,8 +145,8 @@ mod new {
     }
 
     impl Command<Document> for Widen {
-        fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-            context.target().width += self.by;
+        fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+            edit.target().width += self.by;
             Ok(())
         }
 
@@ -157,7 +157,7 @@ mod new {
     }
 
     pub(super) fn options(disk: &Disk) -> Result<SessionOptions<Document>> {
-        Session::with(driver::saves_on(disk), history()).register::<Widen>()
+        Session::with(driver::saves_on(disk), history()).register_command::<Widen>()
     }
 }
 

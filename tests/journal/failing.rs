@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use persist::history::CommandContext;
+use persist::history::CommandEdit;
 use persist::storage::{NewFile, Storage, StoredFile};
 use persist::{Command, ErrorKind, Result, Session};
 use persist_tests::support::short_or_long;
@@ -457,8 +457,8 @@ fn a_save_is_made_also_if_the_journal_cannot_be_written() -> Result<()> {
 struct Foreign;
 
 impl Command<Document> for Foreign {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.target().title.push('!');
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.target().title.push('!');
         Ok(())
     }
 
@@ -488,8 +488,8 @@ fn a_command_that_is_not_registered_is_refused_or_ends_the_journal() -> Result<(
 struct Stuck;
 
 impl Command<Document> for Stuck {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.target().title = String::from("half done");
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.target().title = String::from("half done");
         panic!("in the middle");
     }
 
@@ -501,7 +501,7 @@ impl Command<Document> for Stuck {
 #[test]
 fn behind_a_target_that_was_left_half_done_the_journal_waits_for_a_save() -> Result<()> {
     let disk = Disk::default();
-    let options = session_of(saves_on(&disk), history(None))?.register::<Stuck>()?;
+    let options = session_of(saves_on(&disk), history(None))?.register_command::<Stuck>()?;
     let (mut session, _) = options.open(SAVE, JOURNAL)?;
     session.apply(Rename { title: String::from("a") })?;
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use persist::history::Recovered;
-use persist::world::Outside;
+use persist::world::ExternalIds;
 use persist::{
     Component, History, ObjectId, Persist, Result, SaveOptions, Saves, Session, Unknown, World,
 };
@@ -90,7 +90,7 @@ fn steps_of_a_component_whose_class_is_gone_are_skipped() -> Result<()> {
 
             let today = saves(&disk)?;
             if is_removed {
-                today.removed_class("Cart")?;
+                today.declare_removed_class("Cart")?;
             }
             let (mut session, recovered) = open(today)?;
             assert!(recovered.stopped.is_none(), "{recovered}");
@@ -168,7 +168,7 @@ fn steps_that_hold_unknown_data_go_without_it() -> Result<()> {
     session.undo()?;
     session.undo()?;
     let prefab = session.world().prefab(ada)?;
-    session.edit("Copy", |edit| edit.instantiate(&prefab, Outside::Keep).map(drop))?;
+    session.edit("Copy", |edit| edit.instantiate(&prefab, ExternalIds::Keep).map(drop))?;
     session.edit("Less", |edit| edit.remove(ada))?;
     session.undo()?;
     session.edit("Move", |edit| edit.set(ada, "Place:x", 3).map(drop))?;

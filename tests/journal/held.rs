@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use persist::history::{Flush, Recovered};
-use persist::world::Outside;
+use persist::world::ExternalIds;
 use persist::{Component, ErrorKind, History, ObjectId, Persist, Result, Session, World};
 
 use super::{JOURNAL, SAVE};
@@ -128,7 +128,7 @@ fn what_holds_shared_pointers_is_neither_attached_nor_removed_in_a_session() -> 
     let detached = session.edit("", |edit| edit.detach::<Shared>(door)).unwrap_err();
     let removed = session.edit("", |edit| edit.remove(parent)).unwrap_err();
     let prefab = session.world().prefab(parent)?;
-    let copied = session.edit("", |edit| edit.instantiate(&prefab, Outside::Keep)).unwrap_err();
+    let copied = session.edit("", |edit| edit.instantiate(&prefab, ExternalIds::Keep)).unwrap_err();
     for error in [&detached, &removed, &copied] {
         assert_eq!((error.kind(), error.class()), (ErrorKind::Unsupported, Some("Shared")));
         assert!(error.message().contains("shared pointers"), "{error}");

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
-use persist::history::CommandContext;
+use persist::history::CommandEdit;
 use persist::storage::{NewFile, Storage, StoredFile};
 use persist::{Command, Persist, Result, SaveOptions, Saves, Session};
 
@@ -57,9 +57,9 @@ struct Brittle {
 }
 
 impl Command<Document> for Brittle {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         self.is_done = true;
-        context.target().lines.push(String::from("brittle"));
+        edit.target().lines.push(String::from("brittle"));
         Ok(())
     }
 
@@ -73,7 +73,7 @@ impl Command<Document> for Brittle {
 #[test]
 fn a_command_that_panics_when_it_is_written_is_rolled_back() -> Result<()> {
     let disk = Disk::default();
-    let options = || session_of(saves_on(&disk), history(None))?.register::<Brittle>();
+    let options = || session_of(saves_on(&disk), history(None))?.register_command::<Brittle>();
     let (mut session, _) = options()?.open(SAVE, JOURNAL)?;
     session.apply(Rename { title: "before".into() })?;
     panics(|| session.apply(Brittle { is_done: false }));

@@ -1,6 +1,6 @@
 //! A program of yesterday, and what it has become.
 
-use persist::history::{CommandContext, Flush};
+use persist::history::{CommandEdit, Flush};
 use persist::{
     Command, Component, History, ObjectId, Persist, Result, Saves, Session, Value, World,
 };
@@ -83,8 +83,8 @@ pub(crate) mod old {
     }
 
     impl Command for Raise {
-        fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-            self.add(context.target(), self.by);
+        fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+            self.add(edit.target(), self.by);
             Ok(())
         }
 
@@ -101,9 +101,9 @@ pub(crate) mod old {
     impl Component for Belt {}
 
     impl Command for Rename {
-        fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+        fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
             self.times += 1;
-            context.rename(self.object, &self.name).map(drop)
+            edit.rename(self.object, &self.name).map(drop)
         }
 
         fn undo(&mut self, _: &mut World) -> Result<()> {
@@ -115,7 +115,7 @@ pub(crate) mod old {
         let mut history = History::new(None);
         history.set_merge_window(Some(std::time::Duration::MAX));
         let options = Session::with(saves(disk)?, history).flush(Flush::OnIdle);
-        let options = options.register::<Rename>()?.register::<Raise>()?;
+        let options = options.register_command::<Rename>()?.register_command::<Raise>()?;
         Ok(options.open(SAVE, JOURNAL)?.0)
     }
 
@@ -223,8 +223,8 @@ pub(crate) mod new {
     }
 
     impl Command for Raise {
-        fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-            self.add(context.target(), self.by);
+        fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+            self.add(edit.target(), self.by);
             Ok(())
         }
 
@@ -241,10 +241,10 @@ pub(crate) mod new {
     impl Component for Belt {}
 
     impl Command for Rename {
-        fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+        fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
             assert!(self.why.is_empty());
             self.times += 1;
-            context.rename(self.object, &self.name).map(drop)
+            edit.rename(self.object, &self.name).map(drop)
         }
 
         fn undo(&mut self, _: &mut World) -> Result<()> {
@@ -267,7 +267,7 @@ pub(crate) mod new {
         let mut history = History::new(None);
         history.set_merge_window(Some(std::time::Duration::MAX));
         let options = Session::with(saves(disk)?, history).flush(Flush::OnIdle);
-        let options = options.register::<Raise>()?.register::<Rename>()?;
+        let options = options.register_command::<Raise>()?.register_command::<Rename>()?;
         options.open(SAVE, JOURNAL)
     }
 }

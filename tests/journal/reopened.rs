@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use persist::history::{CommandContext, Flush, Label, Recovered};
+use persist::history::{CommandEdit, Flush, Label, Recovered};
 use persist::{
     Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, Session, World,
 };
@@ -24,11 +24,11 @@ struct Make {
 }
 
 impl Command for Make {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        let made = context.spawn("Made")?;
-        context.attach(made, Place::default())?;
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        let made = edit.spawn("Made")?;
+        edit.attach(made, Place::default())?;
         self.made = Some(made);
-        let _ = context.target();
+        let _ = edit.target();
         Ok(())
     }
 
@@ -36,7 +36,7 @@ impl Command for Make {
         Ok(())
     }
 
-    fn redo(&mut self, _: &mut CommandContext<'_>) -> Result<()> {
+    fn redo(&mut self, _: &mut CommandEdit<'_>) -> Result<()> {
         Ok(())
     }
 }
@@ -46,8 +46,8 @@ impl Command for Make {
 struct Once;
 
 impl Command for Once {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        let _ = context.target();
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        let _ = edit.target();
         Ok(())
     }
 
@@ -61,8 +61,8 @@ impl Command for Once {
 struct Stroke;
 
 impl Command for Stroke {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        let _ = context.target();
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        let _ = edit.target();
         Ok(())
     }
 
@@ -79,7 +79,10 @@ fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
     let saves = super::driver::saves_on(disk);
     saves.register_component::<Place>()?;
     let options = Session::with(saves, History::new(None)).flush(Flush::OnIdle);
-    let options = options.register::<Make>()?.register::<Once>()?.register::<Stroke>()?;
+    let options = options
+        .register_command::<Make>()?
+        .register_command::<Once>()?
+        .register_command::<Stroke>()?;
     options.open(SAVE, JOURNAL)
 }
 
@@ -247,10 +250,10 @@ struct Nest {
 }
 
 impl Command for Nest {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
         match self.depth.checked_sub(1) {
-            Some(depth) => context.apply(Nest { depth }),
-            None => context.spawn("Deep").map(drop),
+            Some(depth) => edit.apply(Nest { depth }),
+            None => edit.spawn("Deep").map(drop),
         }
     }
 
@@ -263,7 +266,7 @@ impl Command for Nest {
 fn commands_in_commands_come_back_on_a_small_stack() -> Result<()> {
     let session = |disk: &Disk| -> Result<Session> {
         let options = Session::with(super::driver::saves_on(disk), History::new(None));
-        Ok(options.register::<Nest>()?.open(SAVE, JOURNAL)?.0)
+        Ok(options.register_command::<Nest>()?.open(SAVE, JOURNAL)?.0)
     };
     let in_thread = |stack: usize, run: Box<dyn FnOnce() -> Disk + Send>| {
         std::thread::Builder::new().stack_size(stack).spawn(run).unwrap().join().unwrap()

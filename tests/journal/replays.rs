@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use persist::history::{CommandContext, HistoryEvent};
+use persist::history::{CommandEdit, HistoryEvent};
 use persist::{Command, Error, ErrorKind, Persist, Result, Session};
 
 use super::document::{Document, Insert, Rename, history, session_of};
@@ -31,13 +31,13 @@ struct Publish {
 }
 
 impl Command<Document> for Publish {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        let title = context.title.clone();
-        context.external(|| SENT.with_borrow_mut(|sent| sent.push(title)));
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        let title = edit.title.clone();
+        edit.external(|| SENT.with_borrow_mut(|sent| sent.push(title)));
         if self.is_direct {
-            context.target().lines.push(String::from("published"));
+            edit.target().lines.push(String::from("published"));
         }
-        context.apply(Rename { title: String::from("published") })
+        edit.apply(Rename { title: String::from("published") })
     }
 
     fn undo(&mut self, document: &mut Document) -> Result<()> {
@@ -51,11 +51,11 @@ impl Command<Document> for Publish {
 struct Moody;
 
 impl Command<Document> for Moody {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
         if REFUSES.with_borrow(|refuses| *refuses) {
             return Err(Error::new(ErrorKind::Refused, "not today"));
         }
-        context.target().lines.push(String::from("moody"));
+        edit.target().lines.push(String::from("moody"));
         assert!(!PANICS.with_borrow(|panics| *panics), "in the middle");
         Ok(())
     }
@@ -69,7 +69,7 @@ impl Command<Document> for Moody {
 fn moody(image: Image) -> Result<(Session<Document>, persist::history::Recovered, Disk)> {
     let disk = Disk::new(image);
     let options = session_of(saves_on(&disk), history(None))?;
-    let options = options.register::<Moody>()?.register::<Publish>()?;
+    let options = options.register_command::<Moody>()?.register_command::<Publish>()?;
     let (session, recovered) = options.open(SAVE, JOURNAL)?;
     Ok((session, recovered, disk))
 }

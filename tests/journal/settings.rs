@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use persist::history::{CommandContext, Proof};
+use persist::history::{CommandEdit, Proof};
 use persist::save::{Header, SlotInfo};
 use persist::{Command, Error, ErrorKind, Persist, Result, Session};
 
@@ -18,8 +18,8 @@ struct Lose {
 }
 
 impl Command<Document> for Lose {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        context.target().title = String::from("lost");
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        edit.target().title = String::from("lost");
         Ok(())
     }
 
@@ -32,7 +32,7 @@ impl Command<Document> for Lose {
 }
 
 fn losing(disk: &Disk) -> Result<Session<Document>> {
-    let options = session_of(saves_on(disk), history(None))?.register::<Lose>()?;
+    let options = session_of(saves_on(disk), history(None))?.register_command::<Lose>()?;
     Ok(options.open(SAVE, JOURNAL)?.0)
 }
 
@@ -79,7 +79,7 @@ fn what_the_history_of_a_session_proves_is_set_before_it_is_opened() -> Result<(
         let mut history = history(None);
         history.set_proof(proof);
         let disk = Disk::default();
-        let options = session_of(saves_on(&disk), history)?.register::<Lose>()?;
+        let options = session_of(saves_on(&disk), history)?.register_command::<Lose>()?;
         let (mut session, _) = options.open(SAVE, JOURNAL)?;
         session.apply(Lose { is_told: false })?;
         let undone = session.undo().map_err(|error| error.kind());

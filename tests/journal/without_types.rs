@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use persist::history::{Drag, Flush, JournalListing, Occurrence};
-use persist::world::{Activity, Outside};
+use persist::world::{Activity, ExternalIds};
 use persist::{
     Component, Document, Error, ErrorKind, History, ObjectId, Persist, Result, Saves, Session,
     Value, World,
@@ -294,7 +294,7 @@ fn change(
         3 | 4 => edit.remove(one)?,
         5 | 6 => {
             let prefab = edit.prefab(one)?;
-            let new = edit.instantiate(&prefab, Outside::Keep)?;
+            let new = edit.instantiate(&prefab, ExternalIds::Keep)?;
             edit.set_parent(new, two)?;
         }
         7 => edit.attach(one, Light::On { bytes: vec![7; random.gen_range(0..3)] })?,

@@ -3,8 +3,8 @@
 use persist::world::Activity;
 use std::path::PathBuf;
 
-use persist::history::{Capacity, CommandContext, Flush, Recovered, SessionOptions};
-use persist::world::Outside;
+use persist::history::{Capacity, CommandEdit, Flush, Recovered, SessionOptions};
+use persist::world::ExternalIds;
 use persist::{
     Command, Component, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, World, field,
 };
@@ -43,11 +43,11 @@ struct Grow {
 }
 
 impl Command for Grow {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        self.made = Some(context.spawn("Sprout")?);
-        context.set(self.object, field!(Transform.y), 9.0)?;
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        self.made = Some(edit.spawn("Sprout")?);
+        edit.set(self.object, field!(Transform.y), 9.0)?;
         if self.is_direct
-            && let Some(transform) = context.target().get_mut::<Transform>(self.object)
+            && let Some(transform) = edit.target().get_mut::<Transform>(self.object)
         {
             transform.x += 1.0;
         }
@@ -61,8 +61,8 @@ impl Command for Grow {
         Ok(())
     }
 
-    fn redo(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        if let Some(transform) = context.target().get_mut::<Transform>(self.object) {
+    fn redo(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        if let Some(transform) = edit.target().get_mut::<Transform>(self.object) {
             transform.x += 1.0;
         }
         Ok(())
@@ -80,7 +80,7 @@ fn saves(disk: &Disk) -> Result<Saves> {
 fn options(disk: &Disk) -> Result<SessionOptions<World>> {
     let mut history = History::new(None);
     history.set_merge_window(Some(std::time::Duration::MAX));
-    Session::with(saves(disk)?, history).flush(Flush::OnIdle).register::<Grow>()
+    Session::with(saves(disk)?, history).flush(Flush::OnIdle).register_command::<Grow>()
 }
 
 fn open(disk: &Disk) -> Result<(Session<World>, Recovered)> {
@@ -179,7 +179,7 @@ const SCRIPT: &[Act] = &[
     |session| {
         let house = find(session, "House");
         let prefab = session.world().prefab(house)?;
-        session.edit("Copy", |edit| edit.instantiate(&prefab, Outside::Keep).map(drop))
+        session.edit("Copy", |edit| edit.instantiate(&prefab, ExternalIds::Keep).map(drop))
     },
     |session| {
         session.edit("Barn", |edit| {
@@ -474,7 +474,7 @@ fn changes_of_a_component_class_that_is_missing_are_skipped_and_the_journal_is_k
     saves.register_component::<Bag>()?;
     let mut history = History::new(None);
     history.set_merge_window(Some(std::time::Duration::MAX));
-    let options = Session::with(saves, history).register::<Grow>()?;
+    let options = Session::with(saves, history).register_command::<Grow>()?;
     let (session, recovered) = options.open(SAVE, JOURNAL)?;
     assert!(recovered.stopped.is_none(), "{recovered}");
     assert!(recovered.skipped.iter().all(|row| row.class == "Transform"), "{recovered}");

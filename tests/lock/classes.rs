@@ -129,7 +129,7 @@ fn a_renamed_class_needs_an_alias_until_the_code_says_that_it_is_another() {
     lock.update("0.2.0", &saves.registry()).unwrap();
     assert!(!lock.compare(&saves.registry()).loads());
     let mut registry = Registry::clone(&saves.registry());
-    registry.removed_class("Place").unwrap();
+    registry.declare_removed_class("Place").unwrap();
     let report = lock.compare(&registry);
     assert_eq!(verdicts(&report), [("Place", Verdict::Safe)]);
     assert!(report.loads() && report.is_current(), "{report}");

@@ -38,7 +38,7 @@ fn changes_title(root: &mut Record, _: u32) {
 
 fn takes_rank(record: &mut Record, _: u32) {
     let is_king = record.get("rank").and_then(Value::as_text) == Some("King");
-    record.set("rank", Record::of_variant("Rank", if is_king { "King" } else { "Other" }));
+    record.set("rank", Record::with_variant("Rank", if is_king { "King" } else { "Other" }));
 }
 
 /// A root with any `migrate` made 'Duke' to `Other`, *safe*.

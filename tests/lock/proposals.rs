@@ -854,7 +854,7 @@ programs! {
 fn without_cart() -> Registry {
     let mut registry = registry::<player::Player>();
     let register = |registry: &mut Registry| -> persist::Result<()> {
-        registry.removed_class("Cart")?;
+        registry.declare_removed_class("Cart")?;
         Ok(())
     };
     register(&mut registry).unwrap();
@@ -881,7 +881,7 @@ fn two_fields_that_became_one_and_classes_that_went_are_as_the_report_says() {
     assert!(gone.loads(), "{gone}");
     let gone = lock_of(&[both_of::<player_without_goods::Player, cart::Cart>()])
         .compare(&registry::<player::Player>());
-    assert!(gone.to_string().contains("registry.removed_class(\"Cart\")?;"), "{gone}");
+    assert!(gone.to_string().contains("registry.declare_removed_class(\"Cart\")?;"), "{gone}");
     assert!(!gone.loads() && lock.compare(&without_cart()).loads());
 
     let mended = report::<cart::Cart, wagon_mended::Wagon>();

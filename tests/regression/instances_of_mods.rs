@@ -64,14 +64,14 @@ fn an_object_that_nobody_refers_to_and_could_become_several_is_refused() {
     assert_eq!(loaded.first::<Slot<u8>>().unwrap().borrow().item, 7);
     let loaded = manager!(Slot<u32>).from_slice(&save).unwrap();
     assert_eq!(loaded.first::<Slot<u32>>().unwrap().borrow().item, 7);
-    saves.removed_class("Slot<u8>").unwrap();
+    saves.declare_removed_class("Slot<u8>").unwrap();
     assert_eq!(manager.from_slice(&save).unwrap().len(), 0);
 }
 
 #[test]
 fn a_removed_class_does_not_become_another_instance() {
     let manager = manager!(Slot<u16>);
-    manager.saves().removed_class("Slot<u8>").unwrap();
+    manager.saves().declare_removed_class("Slot<u8>").unwrap();
     assert_eq!(manager.from_slice(&save(Slot { item: 7_u8 })).unwrap().len(), 0);
 }
 

@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use persist::history::{Command, CommandContext, History, Session};
+use persist::history::{Command, CommandEdit, History, Session};
 use persist::save::Registry;
 use persist::{Component, ErrorKind, Persist, Result, SaveManager, Saves, World};
 
@@ -161,8 +161,8 @@ fn two_objects_of_one_class_are_refused_by_a_manager() {
 struct Score(u32);
 
 impl<T: Send + 'static> Command<Score> for Id<T> {
-    fn apply(&mut self, context: &mut CommandContext<'_, Score>) -> Result<()> {
-        context.target().0 += self.number;
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Score>) -> Result<()> {
+        edit.target().0 += self.number;
         Ok(())
     }
 
@@ -175,8 +175,8 @@ impl<T: Send + 'static> Command<Score> for Id<T> {
 #[test]
 fn two_commands_of_one_class_are_refused_by_a_session() {
     let options = Session::<Score>::with(Saves::new(), History::new(8));
-    let options = options.register::<Id<Hero>>().unwrap();
-    let error = options.register::<Id<Orc>>().err().unwrap();
+    let options = options.register_command::<Id<Hero>>().unwrap();
+    let error = options.register_command::<Id<Orc>>().err().unwrap();
     assert_eq!(error.kind(), ErrorKind::DuplicateId, "{error}");
 }
 

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, RwLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use persist::save::Counted;
+use persist::save::SharedPointer;
 use persist::{Error, ErrorKind, Limits, Persist, Result, Saves};
 
 #[persist::dynamic]
@@ -37,14 +37,14 @@ fn saves(wait: Duration) -> Saves {
 }
 
 /// Saves an object behind another one, as object 2.
-fn save_as<Q: Counted + Persist + Clone>(object: &Q, wait: Duration) -> Result<Vec<u8>> {
+fn save_as<Q: SharedPointer + Persist + Clone>(object: &Q, wait: Duration) -> Result<Vec<u8>> {
     let mut manager = saves(wait).manager();
     manager.add(&Rc::new(RefCell::new(vec![object.clone()])))?;
     manager.to_vec()
 }
 
 /// The error of a save of an object that stays locked.
-fn refused<Q: Counted + Persist + Clone>(object: &Q, class: &str) -> Error {
+fn refused<Q: SharedPointer + Persist + Clone>(object: &Q, class: &str) -> Error {
     let start = Instant::now();
     let error = save_as(object, SHORT).unwrap_err();
     assert!(start.elapsed() < LONG / 4);
@@ -136,7 +136,7 @@ fn a_poisoned_lock_is_an_error_until_it_is_cleared() {
 /// Saves an object which another thread keeps locked for a while.
 fn is_waited_for<P: ?Sized + Send + Sync + 'static>(object: &Arc<P>, hold: fn(&P, &mut dyn FnMut()))
 where
-    Arc<P>: Counted + Persist + Clone,
+    Arc<P>: SharedPointer + Persist + Clone,
 {
     let released = Arc::new(AtomicBool::new(false));
     let (sender, receiver) = channel();

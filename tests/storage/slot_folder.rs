@@ -101,7 +101,7 @@ fn a_damaged_slot_is_that_of_its_backup() {
 fn a_fault_in_a_store_of_slots_leaves_one_of_the_two_versions() {
     let before = Disk::new(Image::new());
     let first = on(&before).put_if("Ada", None, &save(1)).unwrap();
-    let second = SlotVersion::of(&save(2));
+    let second = SlotVersion::from_save(&save(2));
     for fault in [Fault::Once(Io::Other), Fault::Ever(Io::Other)] {
         for new in [Disk::new, Disk::without_links] {
             for deletes in [false, true] {
@@ -223,7 +223,7 @@ fn a_remote_save_that_continues_the_slot_is_taken_as_it_is() {
     device(&laptop, "laptop").slot("Ada").save(&7_u32).unwrap();
     let remote = ada(&laptop);
     let written = store.reconcile_if("Ada", Some(&version), &remote, &remote).unwrap();
-    assert_eq!(written, SlotVersion::of(&remote));
+    assert_eq!(written, SlotVersion::from_save(&remote));
     assert_eq!(store.backups("Ada").unwrap()[0], local);
     // A device that has forgotten its own saves counts anew.
     let empty = Disk::new(Image::new());

@@ -43,7 +43,7 @@ fn a_save_comes_back_byte_for_byte(store: &dyn SlotStore) {
     for name in ["Ada", "Ada's farm", "Größe 2", "東京", "50% off", "a+b=c&d"] {
         let save = save(7);
         let version = store.put_if(name, None, &save).unwrap();
-        assert_eq!(version, SlotVersion::of(&save));
+        assert_eq!(version, SlotVersion::from_save(&save));
         assert_eq!(store.get(name).unwrap(), Some((save, version)), "{name}");
     }
     assert_eq!(store.get("Bob").unwrap(), None);
@@ -88,7 +88,7 @@ fn only_a_writer_that_has_seen_the_save_replaces_it(store: &dyn SlotStore) {
 fn of_two_writers_with_equal_saves_one_succeeds(store: &dyn SlotStore) {
     put(store, "Ada", None, 1);
     assert_conflict(store.put_if("Ada", None, &save(1)));
-    let first = SlotVersion::of(&save(1));
+    let first = SlotVersion::from_save(&save(1));
     let second = put(store, "Ada", Some(&first), 2);
     assert_conflict(store.put_if("Ada", Some(&first), &save(2)));
     assert_eq!(put(store, "Ada", Some(&second), 2), second);
@@ -126,7 +126,7 @@ fn slots_are_listed_by_name_with_their_headers(store: &dyn SlotStore) {
     for (slot, number) in list.iter().zip([2_u32, 3, 1, 4]) {
         assert_eq!(slot.header.application.as_deref(), Some("suite"));
         assert_eq!(slot.size, save(number).len() as u64);
-        assert_eq!(slot.version, SlotVersion::of(&save(number)));
+        assert_eq!(slot.version, SlotVersion::from_save(&save(number)));
     }
 }
 
@@ -144,7 +144,7 @@ fn what_is_no_whole_save_is_refused(store: &dyn SlotStore) {
 
 fn names_that_no_slot_can_have_are_refused(store: &dyn SlotStore) {
     let long = "x".repeat(101);
-    let version = SlotVersion::of(&save(1));
+    let version = SlotVersion::from_save(&save(1));
     for name in ["", ".", "..", "a/b", "a\\b", "nul", " a", &long] {
         assert!(check_slot_name(name).is_err());
         let results = [

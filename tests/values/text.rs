@@ -17,7 +17,7 @@ fn values_look_like_rust() {
     hero.set("pos", Value::Tuple(vec![1.0_f32.into(), (-2.5_f32).into()]));
     let mut slot = Record::new("Slot<Sword>");
     slot.set("a b", 1_u8);
-    let mut fire = Record::of_variant("Spell", "Fire");
+    let mut fire = Record::with_variant("Spell", "Fire");
     fire.set("0", 3_u8);
     let some = Some(Some(1_i128));
     for (value, text) in [
@@ -54,7 +54,7 @@ fn values_look_like_rust() {
         (Record::new("none").into(), "`none` {}"),
         (Record::new("`").into(), "`\\`` {}"),
         (fire.into(), "Spell::Fire { 0: 3u8 }"),
-        (Record::of_variant("Spell", "none").into(), "Spell::none"),
+        (Record::with_variant("Spell", "none").into(), "Spell::none"),
         (ObjectId::new(4).unwrap().into(), "#4"),
         (Value::Ref(None), "#none"),
         (Value::Handle(HandleValue::Null), "handle(null)"),

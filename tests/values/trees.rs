@@ -83,7 +83,7 @@ pub(crate) fn tree() -> impl Strategy<Value = Value> {
             (name(), fields.clone())
                 .prop_map(move |(class, fields)| fill(Record::new(class), fields)),
             (name(), name(), fields).prop_map(move |(class, variant, fields)| {
-                fill(Record::of_variant(class, variant), fields)
+                fill(Record::with_variant(class, variant), fields)
             }),
         ]
     })

@@ -20,7 +20,7 @@ fn values_are_tagged_by_their_kinds() {
     hero.set("odd", f64::from_bits(0x7ff8_0000_0000_0001));
     hero.set("pet", ObjectId::new(4).unwrap());
     hero.set("key", Value::Handle(HandleValue::Dead(7)));
-    hero.set("spell", Record::of_variant("Spell", "None"));
+    hero.set("spell", Record::with_variant("Spell", "None"));
     let json = concat!(
         r#"{"Struct":{"class":"Hero","variant":null,"fields":{"#,
         r#""name":{"Text":"Ada"},"bag":{"Bytes":[1,2]},"#,

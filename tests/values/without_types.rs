@@ -187,7 +187,7 @@ fn values_are_of_the_kinds_that_were_saved() {
     assert_eq!(hero.class(), "Hero");
     let mut sword = Record::new("Sword");
     sword.set("sharpness", 9_u16);
-    let mut fire = Record::of_variant("Spell", "Fire");
+    let mut fire = Record::with_variant("Spell", "Fire");
     fire.set("0", 3_u8);
     let seen = [("bear", 1_u8, f32::NAN), ("wolf", 2, 0.5)].map(|(name, times, far)| {
         (Value::from(name), Value::Tuple(vec![times.into(), far.into()]))
@@ -223,8 +223,8 @@ fn the_dump_shows_every_object() {
 fn changed_values_are_loaded_by_the_program() {
     assert_eq!(with("name", "Eve").name, "Eve");
     assert_eq!(with("gold", i64::MIN).gold, i64::MIN);
-    assert_eq!(with("spell", Record::of_variant("Spell", "None")).spell, Spell::None);
-    let mut heal = Record::of_variant("Spell", "Heal");
+    assert_eq!(with("spell", Record::with_variant("Spell", "None")).spell, Spell::None);
+    let mut heal = Record::with_variant("Spell", "Heal");
     heal.set("power", 0.5_f64);
     assert_eq!(with("spell", heal).spell, Spell::Heal { power: 0.5 });
     assert_eq!(with("tags", vec![9_u16, 8]).tags, [8, 9].into());
@@ -307,7 +307,13 @@ fn what_does_not_fit_is_an_error_that_names_the_field() {
         ("spell", "Ice".into(), NotFound, "spell", "Spell has no variant Ice"),
         ("spell", "Fire".into(), MissingField, "spell.0", "Spell::Fire"),
         ("spell", Record::new("Spell").into(), KindMismatch, "spell", "Spell is wanted"),
-        ("spell", Record::of_variant("Magic", "Fire").into(), KindMismatch, "spell", "class Magic"),
+        (
+            "spell",
+            Record::with_variant("Magic", "Fire").into(),
+            KindMismatch,
+            "spell",
+            "class Magic",
+        ),
         ("pet", Some(Value::Ref(None)).into(), MissingObject, "pet", "no object; name one"),
         ("pet", Some(id(9)).into(), MissingObject, "pet", "no object #9"),
         ("pet", Some(id(2)).into(), WrongClass, "pet", "object #2 is in Rc<RefCell<Hero>>"),

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::{Component, Context, ObjectId, Persist, Saves, World};
+use persist::{Component, ComponentScope, ObjectId, Persist, Saves, World};
 
 #[derive(Persist)]
 pub(crate) struct Actor {
@@ -16,7 +16,7 @@ pub(crate) struct Prop {
     pub(crate) name: String,
 }
 
-pub(crate) type Script = Rc<dyn Fn(&str, &mut Context<'_>)>;
+pub(crate) type Script = Rc<dyn Fn(&str, &mut ComponentScope<'_>)>;
 
 thread_local! {
     static LOG: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
@@ -39,7 +39,7 @@ pub(crate) fn logged_of(method: &str) -> Vec<String> {
 }
 
 /// From now on every actor does this in every method, called with its words in the log, such as `update Ada`.
-pub(crate) fn play(script: impl Fn(&str, &mut Context<'_>) + 'static) {
+pub(crate) fn play(script: impl Fn(&str, &mut ComponentScope<'_>) + 'static) {
     SCRIPT.set(Some(Rc::new(script)));
 }
 
@@ -59,39 +59,39 @@ pub(crate) fn enter(world: &mut World, name: &str) -> ObjectId {
 }
 
 impl Actor {
-    fn act(&self, method: &str, context: &mut Context<'_>) {
+    fn act(&self, method: &str, scope: &mut ComponentScope<'_>) {
         let line = format!("{method} {}", self.name);
         log(line.clone());
         if let Some(script) = SCRIPT.with_borrow(Option::clone) {
-            script(&line, context);
+            script(&line, scope);
         }
     }
 }
 
 impl Component for Actor {
-    fn on_start(&mut self, context: &mut Context<'_>) {
-        self.act("start", context);
+    fn on_start(&mut self, scope: &mut ComponentScope<'_>) {
+        self.act("start", scope);
     }
 
-    fn on_pre_update(&mut self, context: &mut Context<'_>) {
-        self.act("pre", context);
+    fn on_pre_update(&mut self, scope: &mut ComponentScope<'_>) {
+        self.act("pre", scope);
     }
 
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        self.act("update", context);
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        self.act("update", scope);
     }
 
-    fn on_post_update(&mut self, context: &mut Context<'_>) {
-        self.act("post", context);
+    fn on_post_update(&mut self, scope: &mut ComponentScope<'_>) {
+        self.act("post", scope);
     }
 
-    fn on_release(&mut self, context: &mut Context<'_>) {
-        self.act("release", context);
+    fn on_release(&mut self, scope: &mut ComponentScope<'_>) {
+        self.act("release", scope);
     }
 }
 
 impl Component for Prop {
-    fn on_release(&mut self, _: &mut Context<'_>) {
+    fn on_release(&mut self, _: &mut ComponentScope<'_>) {
         log(format!("release {}", self.name));
     }
 }

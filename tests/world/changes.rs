@@ -14,17 +14,17 @@ fn what_is_spawned_in_a_method_is_there_at_the_end_of_the_phase() {
     enter(&mut world, "Ada");
     enter(&mut world, "Bob");
     thread_local!(static NEW: Cell<Option<ObjectId>> = const { Cell::new(None) });
-    play(|line, context| match line {
+    play(|line, scope| match line {
         "pre Ada" => {
-            let id = context.world.spawn("Cat");
+            let id = scope.world.spawn("Cat");
             NEW.set(Some(id));
-            assert!(!context.world.contains(id));
-            assert_eq!((context.world.find("Cat"), context.world.name(id)), (None, None));
+            assert!(!scope.world.contains(id));
+            assert_eq!((scope.world.find("Cat"), scope.world.name(id)), (None, None));
         }
         "pre Bob" => {
-            assert_eq!(context.world.objects().len(), 2, "not before the end of the phase");
+            assert_eq!(scope.world.objects().len(), 2, "not before the end of the phase");
         }
-        "update Ada" => assert_eq!(context.world.find("Cat"), NEW.get()),
+        "update Ada" => assert_eq!(scope.world.find("Cat"), NEW.get()),
         _ => (),
     });
     world.update(0.1);
@@ -36,9 +36,9 @@ fn what_is_spawned_in_a_method_is_there_at_the_end_of_the_phase() {
 fn an_object_spawned_in_a_method_can_be_built_there() {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" {
-            let world = &mut *context.world;
+            let world = &mut *scope.world;
             let hand = world.spawn_in(ada, "hand").expect("Ada is there");
             let ring = world.spawn_in(hand, "ring").expect("the hand is about to come");
             world.attach(ring, prop("gold")).expect("so is the ring");
@@ -65,20 +65,20 @@ fn attachments_and_detachments_wait_for_the_end_of_the_phase() -> Result<()> {
     let ada = enter(&mut world, "Ada");
     let bob = enter(&mut world, "Bob");
     world.attach(bob, prop("hat"))?;
-    play(move |line, context| match line {
+    play(move |line, scope| match line {
         "update Ada" => {
-            context.world.attach(ada, prop("cup")).expect("there");
-            assert!(context.world.detach::<Prop>(bob), "it is there");
-            assert!(context.world.get::<Prop>(ada).is_none());
-            assert!(context.world.get::<Prop>(bob).is_some());
+            scope.world.attach(ada, prop("cup")).expect("there");
+            assert!(scope.world.detach::<Prop>(bob), "it is there");
+            assert!(scope.world.get::<Prop>(ada).is_none());
+            assert!(scope.world.get::<Prop>(bob).is_some());
         }
         "update Bob" => {
-            assert!(context.world.get::<Prop>(ada).is_none());
-            assert!(context.world.get::<Prop>(bob).is_some());
+            assert!(scope.world.get::<Prop>(ada).is_none());
+            assert!(scope.world.get::<Prop>(bob).is_some());
         }
         "post Ada" => {
-            assert!(context.world.get::<Prop>(ada).is_some());
-            assert!(context.world.get::<Prop>(bob).is_none());
+            assert!(scope.world.get::<Prop>(ada).is_some());
+            assert!(scope.world.get::<Prop>(bob).is_none());
         }
         _ => (),
     });
@@ -92,9 +92,9 @@ fn attachments_and_detachments_wait_for_the_end_of_the_phase() -> Result<()> {
 fn changes_of_a_phase_take_effect_in_the_order_in_which_they_were_asked_for() {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" {
-            let world = &mut *context.world;
+            let world = &mut *scope.world;
             world.attach(ada, prop("first")).expect("there");
             world.detach::<Prop>(ada);
             world.attach(ada, prop("second")).expect("there");
@@ -113,17 +113,17 @@ fn changes_of_a_phase_take_effect_in_the_order_in_which_they_were_asked_for() {
 fn removals_and_moves_wait_for_the_end_of_the_phase() -> Result<()> {
     let mut world = World::new();
     let [ada, bob, cat] = ["Ada", "Bob", "Cat"].map(|name| enter(&mut world, name));
-    play(move |line, context| match line {
+    play(move |line, scope| match line {
         "pre Ada" => {
-            assert!(context.world.remove(cat));
-            context.world.set_parent(bob, Some(ada)).expect("both are there");
+            assert!(scope.world.remove(cat));
+            scope.world.set_parent(bob, Some(ada)).expect("both are there");
         }
         "pre Cat" => {
-            assert!(context.world.contains(cat));
-            assert_eq!(context.world.parent(bob), None);
+            assert!(scope.world.contains(cat));
+            assert_eq!(scope.world.parent(bob), None);
         }
         "update Cat" => panic!("it is gone"),
-        "update Ada" => assert_eq!(context.world.children(ada), [bob]),
+        "update Ada" => assert_eq!(scope.world.children(ada), [bob]),
         _ => (),
     });
     world.update(0.1);
@@ -138,13 +138,13 @@ fn a_component_is_absent_while_its_own_method_runs_and_there_again_afterwards() 
     let ada = enter(&mut world, "Ada");
     let bob = enter(&mut world, "Bob");
     world.attach(ada, prop("hat"))?;
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" {
-            assert!(context.world.get::<Actor>(ada).is_none());
-            assert!(context.world.get::<Prop>(ada).is_some(), "the others are there");
-            assert!(context.world.get::<Actor>(bob).is_some());
-            assert_eq!(context.world.query::<&Actor>().count(), 1);
-            context.world.get_mut::<Prop>(ada).expect("there").name = "cap".into();
+            assert!(scope.world.get::<Actor>(ada).is_none());
+            assert!(scope.world.get::<Prop>(ada).is_some(), "the others are there");
+            assert!(scope.world.get::<Actor>(bob).is_some());
+            assert_eq!(scope.world.query::<&Actor>().count(), 1);
+            scope.world.get_mut::<Prop>(ada).expect("there").name = "cap".into();
         }
     });
     world.update(0.1);
@@ -158,9 +158,9 @@ fn a_component_can_replace_or_detach_itself() {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
     let bob = enter(&mut world, "Bob");
-    play(move |line, context| match line {
-        "update Ada" => context.world.attach(ada, actor("Eve")).expect("there"),
-        "update Bob" => drop(context.world.detach::<Actor>(bob)),
+    play(move |line, scope| match line {
+        "update Ada" => scope.world.attach(ada, actor("Eve")).expect("there"),
+        "update Bob" => drop(scope.world.detach::<Actor>(bob)),
         _ => (),
     });
     world.update(0.1);
@@ -177,10 +177,10 @@ fn what_waits_to_be_attached_to_an_object_that_vanished_is_released() -> Result<
     let mut world = World::new();
     enter(&mut world, "Ada");
     let door = world.spawn("door");
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" {
-            context.world.remove(door);
-            context.world.attach(door, prop("lock")).expect("still there");
+            scope.world.remove(door);
+            scope.world.attach(door, prop("lock")).expect("still there");
         }
     });
     world.update(0.1);
@@ -193,10 +193,10 @@ fn what_waits_to_be_attached_to_an_object_that_vanished_is_released() -> Result<
 fn a_circle_of_moves_that_wait_is_refused_when_it_would_close() {
     let mut world = World::new();
     let [ada, bob] = ["Ada", "Bob"].map(|name| enter(&mut world, name));
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" {
-            context.world.set_parent(ada, Some(bob)).expect("no circle yet");
-            context.world.set_parent(bob, Some(ada)).expect("no circle yet");
+            scope.world.set_parent(ada, Some(bob)).expect("no circle yet");
+            scope.world.set_parent(bob, Some(ada)).expect("no circle yet");
         }
     });
     world.update(0.1);
@@ -210,11 +210,11 @@ fn a_change_of_what_is_not_there_is_an_error_in_a_method_too() {
     let gone = world.spawn("gone");
     world.remove(gone);
     let ada = enter(&mut world, "Ada");
-    play(move |line, context| {
+    play(move |line, scope| {
         if line != "update Ada" {
             return;
         }
-        let world = &mut *context.world;
+        let world = &mut *scope.world;
         let results = [
             world.attach(gone, prop("a")),
             world.attach_class(gone, "Prop"),
@@ -240,11 +240,11 @@ fn a_change_of_what_is_not_there_is_an_error_in_a_method_too() {
 fn what_cannot_wait_for_the_end_of_a_phase_is_refused_in_a_method() {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" {
             let kind = |result: Result<()>| result.map_err(|error| error.kind());
-            assert_eq!(kind(context.world.park(ada)), Err(ErrorKind::Borrowed));
-            let save = super::actor::saves().to_vec(&*context.world);
+            assert_eq!(kind(scope.world.park(ada)), Err(ErrorKind::Borrowed));
+            let save = super::actor::saves().to_vec(&*scope.world);
             let error = save.expect_err("the actor is not in its place");
             assert_eq!(error.kind(), ErrorKind::Borrowed, "{error}");
         }
@@ -258,11 +258,11 @@ fn an_update_inside_of_a_method_does_nothing() {
     let mut world = World::new();
     enter(&mut world, "Ada");
     let bob = enter(&mut world, "Bob");
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" {
-            context.world.set_activity(bob, Activity::Expired).expect("there");
-            context.world.update(0.1);
-            assert!(context.world.contains(bob));
+            scope.world.set_activity(bob, Activity::Expired).expect("there");
+            scope.world.update(0.1);
+            assert!(scope.world.contains(bob));
         }
     });
     world.update(0.1);
@@ -279,14 +279,14 @@ fn values_are_changed_at_once() -> Result<()> {
     enter(&mut world, "Ada");
     let bob = enter(&mut world, "Bob");
     world.insert_resource(Level(1))?;
-    play(move |line, context| match line {
+    play(move |line, scope| match line {
         "update Ada" => {
-            context.world.resource_mut::<Level>().expect("there").0 += 1;
-            context.world.get_mut::<Actor>(bob).expect("there").name = "Rob".into();
-            assert_eq!(context.world.rename(bob, "Rob").expect("there"), "Rob");
+            scope.world.resource_mut::<Level>().expect("there").0 += 1;
+            scope.world.get_mut::<Actor>(bob).expect("there").name = "Rob".into();
+            assert_eq!(scope.world.rename(bob, "Rob").expect("there"), "Rob");
         }
         "update Rob" => {
-            let level = context.world.resource::<Level>().expect("there");
+            let level = scope.world.resource::<Level>().expect("there");
             log(format!("level {}", level.0));
         }
         _ => (),
@@ -304,11 +304,11 @@ fn a_method_may_put_another_world_in_place_of_its_own() -> Result<()> {
     for _ in 0..200 {
         enter(&mut world, "Orc");
     }
-    play(|line, context| {
+    play(|line, scope| {
         if line == "update Ada" {
             let mut other = World::new();
             enter(&mut other, "Eve");
-            *context.world = other;
+            *scope.world = other;
         }
     });
     world.update(0.1);

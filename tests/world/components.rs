@@ -80,7 +80,7 @@ fn a_component_is_attached_by_the_name_of_its_class() -> Result<()> {
     let mut world = World::new();
     let ada = world.spawn("Ada");
     assert_eq!(kind(world.attach_class(ada, "Transform")), Some(ErrorKind::NotFound));
-    world.register::<Transform>()?;
+    world.register_component::<Transform>()?;
     world.attach_class(ada, "Transform")?;
     assert_eq!(world.get(ada), Some(&Transform { x: 0.0, y: 0.0, scale: 0.0 }));
     assert!(world.detach_class(ada, "Transform")?);
@@ -113,8 +113,8 @@ fn an_editor_lists_the_classes_that_it_can_attach_and_the_resources() -> Result<
     #[persist(component)]
     struct Armour;
     let mut world = World::new();
-    world.register::<Transform>()?;
-    world.register::<Armour>()?;
+    world.register_component::<Transform>()?;
+    world.register_component::<Armour>()?;
     world.insert_resource(Score(1))?;
     assert_eq!(world.component_classes(), ["Armour", "Transform"]);
     assert_eq!(world.classes(None), ["Score"]);
@@ -160,7 +160,7 @@ fn the_program_says_what_an_empty_component_is() -> Result<()> {
     let mut world = World::new();
     let ada = world.spawn("Ada");
     world.registry_mut().register_with(|| Transform::at(7.0, 7.0))?;
-    world.register::<Transform>()?;
+    world.register_component::<Transform>()?;
     world.attach_class(ada, "Transform")?;
     assert_eq!(world.get(ada), Some(&Transform::at(7.0, 7.0)));
     world.registry_mut().register_with(|| Transform::at(8.0, 8.0))?;

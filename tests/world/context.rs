@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use persist::world::Outside;
+use persist::world::ExternalIds;
 use persist::{Component, ErrorKind, ObjectId, Persist, Result, Saves, Value, World, field};
 use persist_tests::support::items::{Items, item};
 
@@ -49,10 +49,10 @@ fn prefabs_are_made_and_copied_with_the_context() -> Result<()> {
     let (made, ada) = world(true)?;
     let prefab = made.prefab(ada)?;
     let mut world = World::new();
-    let error = world.instantiate(&prefab, Outside::Clear).unwrap_err();
+    let error = world.instantiate(&prefab, ExternalIds::Clear).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::WrongContext);
     world.registry_mut().set_context(Arc::new(Items::new(&["lamp"])));
-    let copy = world.instantiate(&prefab, Outside::Clear)?;
+    let copy = world.instantiate(&prefab, ExternalIds::Clear)?;
     assert_eq!(world.get::<Bag>(copy).map(|bag| bag.items[0]), Some(0));
     Ok(())
 }

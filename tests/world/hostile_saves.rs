@@ -3,8 +3,8 @@
 use persist::reflect::HandleValue;
 use persist::world::Activity;
 use persist::{
-    Component, Context, Document, ErrorKind, Limits, ObjectId, Persist, Record, Result, Saves,
-    Value, World,
+    Component, ComponentScope, Document, ErrorKind, Limits, ObjectId, Persist, Record, Result,
+    Saves, Value, World,
 };
 use persist_tests::support::short_or_long;
 
@@ -25,8 +25,8 @@ struct Score(u16);
 impl Component for Place {}
 
 impl Component for Note {
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        context.world.spawn(&self.0);
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        scope.world.spawn(&self.0);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use persist::{Component, Context, LoadOptions, ObjectId, Persist, Result, Saves, World};
+use persist::{Component, ComponentScope, LoadOptions, ObjectId, Persist, Result, Saves, World};
 
 use super::actor::{log, logged};
 use super::park::Park as _;
@@ -32,13 +32,13 @@ struct Curse(u8);
 impl Component for Body {}
 
 impl Component for Magic {
-    fn on_start(&mut self, _: &mut Context<'_>) {
+    fn on_start(&mut self, _: &mut ComponentScope<'_>) {
         log(format!("start {}", self.power));
     }
 }
 
 impl Component for Curse {
-    fn on_start(&mut self, _: &mut Context<'_>) {
+    fn on_start(&mut self, _: &mut ComponentScope<'_>) {
         log("start curse");
     }
 }

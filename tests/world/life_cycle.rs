@@ -1,7 +1,7 @@
 //! When the methods of components run, and in which order.
 
 use persist::world::Activity;
-use persist::{Component, Context, ErrorKind, Persist, Result, World};
+use persist::{Component, ComponentScope, ErrorKind, Persist, Result, World};
 
 use super::actor::{actor, enter, logged, logged_of, play, saved_and_loaded};
 
@@ -33,10 +33,10 @@ fn a_component_attached_after_the_first_update_is_started_too() {
 fn a_component_that_comes_within_a_frame_is_started_before_the_next_phase() {
     let mut world = World::new();
     enter(&mut world, "Ada");
-    play(|line, context| {
-        if line == "pre Ada" && context.world.objects().len() == 1 {
-            let cat = context.world.spawn("Cat");
-            context.world.attach(cat, actor("Cat")).expect("about to come");
+    play(|line, scope| {
+        if line == "pre Ada" && scope.world.objects().len() == 1 {
+            let cat = scope.world.spawn("Cat");
+            scope.world.attach(cat, actor("Cat")).expect("about to come");
         }
     });
     world.update(0.1);
@@ -70,7 +70,7 @@ fn each_phase_passes_all_objects_in_the_order_of_their_creation() -> Result<()> 
 struct Letter<const L: char>;
 
 impl<const L: char> Component for Letter<L> {
-    fn on_update(&mut self, _: &mut Context<'_>) {
+    fn on_update(&mut self, _: &mut ComponentScope<'_>) {
         super::actor::log(format!("update {L}"));
     }
 }
@@ -98,10 +98,10 @@ fn components_of_an_object_are_updated_in_the_order_of_their_attachment() -> Res
 fn a_method_gets_the_step_and_its_own_object() {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
-    play(move |line, context| {
-        assert_eq!(context.object(), ada);
+    play(move |line, scope| {
+        assert_eq!(scope.object(), ada);
         let step = if line.starts_with("release") { 0.0 } else { 0.25 };
-        assert_eq!(context.step().to_bits(), f64::to_bits(step), "{line}");
+        assert_eq!(scope.step().to_bits(), f64::to_bits(step), "{line}");
     });
     world.update(0.25);
     world.remove(ada);
@@ -202,9 +202,9 @@ fn pauses_are_as_they_were_after_a_load_also_below_objects_that_are_active() -> 
 fn an_object_that_pauses_itself_does_nothing_more_in_that_frame() {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" {
-            context.world.set_activity(ada, Activity::Paused).expect("there");
+            scope.world.set_activity(ada, Activity::Paused).expect("there");
         }
     });
     world.update(0.1);
@@ -216,10 +216,10 @@ fn an_expired_object_is_removed_with_what_is_below_it_at_the_end_of_the_frame() 
     let mut world = World::new();
     let [ada, bob, cat] = ["Ada", "Bob", "Cat"].map(|name| enter(&mut world, name));
     world.set_parent(bob, Some(ada))?;
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "pre Cat" {
-            context.world.set_activity(ada, Activity::Expired).expect("there");
-            context.world.set_activity(cat, Activity::Expired).expect("there");
+            scope.world.set_activity(ada, Activity::Expired).expect("there");
+            scope.world.set_activity(cat, Activity::Expired).expect("there");
         }
         if line == "post Cat" || line == "post Bob" {
             panic!("{line}, though it has expired");

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 
 use persist::world::Activity;
-use persist::{Component, Context, ObjectId, Persist, Saves, World};
+use persist::{Component, ComponentScope, ObjectId, Persist, Saves, World};
 use persist_tests::support::short_or_long;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
@@ -35,27 +35,27 @@ fn call(method: &'static str, serial: u64, world: &mut World) {
 }
 
 impl<const OF: usize> Component for Piece<OF> {
-    fn on_start(&mut self, context: &mut Context<'_>) {
-        assert_eq!(self.owner, context.object());
-        call("start", self.serial, context.world);
+    fn on_start(&mut self, scope: &mut ComponentScope<'_>) {
+        assert_eq!(self.owner, scope.object());
+        call("start", self.serial, scope.world);
     }
 
-    fn on_pre_update(&mut self, context: &mut Context<'_>) {
-        call("pre", self.serial, context.world);
+    fn on_pre_update(&mut self, scope: &mut ComponentScope<'_>) {
+        call("pre", self.serial, scope.world);
     }
 
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        assert!(context.world.get::<Self>(self.owner).is_none());
-        call("update", self.serial, context.world);
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        assert!(scope.world.get::<Self>(self.owner).is_none());
+        call("update", self.serial, scope.world);
     }
 
-    fn on_post_update(&mut self, context: &mut Context<'_>) {
-        call("post", self.serial, context.world);
+    fn on_post_update(&mut self, scope: &mut ComponentScope<'_>) {
+        call("post", self.serial, scope.world);
     }
 
-    fn on_release(&mut self, context: &mut Context<'_>) {
-        assert_eq!(self.owner, context.object());
-        call("release", self.serial, context.world);
+    fn on_release(&mut self, scope: &mut ComponentScope<'_>) {
+        assert_eq!(self.owner, scope.object());
+        call("release", self.serial, scope.world);
     }
 }
 
@@ -207,7 +207,7 @@ fn compare(world: &World, naive: &Naive) {
 fn play(seed: u64, steps: u32) -> usize {
     let mut random = Random { random: Lcg64Xsh32::seed_from_u64(seed), serial: 0 };
     let (mut world, mut naive) = (World::new(), Naive::default());
-    world.register::<Piece<0>>().expect("a component class");
+    world.register_component::<Piece<0>>().expect("a component class");
     let mut calls = 0;
     for step in 0..steps {
         let plan = random.plan(&naive);

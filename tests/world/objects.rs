@@ -47,8 +47,8 @@ fn a_stale_id_leads_to_no_object() {
     let attached = world.attach(stale, actor("late")).map_err(|error| error.kind());
     assert_eq!(attached, Err(ErrorKind::NotFound));
     assert_eq!(world.find("stale"), Some(new));
-    let nowhere = world.get::<Actor>(ObjectId::NOWHERE);
-    assert!(nowhere.is_none() && !world.contains(ObjectId::NOWHERE));
+    let nowhere = world.get::<Actor>(ObjectId::NULL);
+    assert!(nowhere.is_none() && !world.contains(ObjectId::NULL));
 }
 
 #[test]

@@ -60,10 +60,10 @@ fn components_behind_one_that_panics_in_its_start_are_started_in_the_next_frame(
 fn changes_that_wait_when_a_component_panics_are_made_by_the_next_frame() {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
-    play(move |line, context| {
-        if line == "pre Ada" && context.world.get::<super::actor::Prop>(ada).is_none() {
-            context.world.attach(ada, prop("hat")).expect("there");
-            context.world.spawn("Bob");
+    play(move |line, scope| {
+        if line == "pre Ada" && scope.world.get::<super::actor::Prop>(ada).is_none() {
+            scope.world.attach(ada, prop("hat")).expect("there");
+            scope.world.spawn("Bob");
             panic!("on purpose");
         }
     });
@@ -78,9 +78,9 @@ fn changes_that_wait_when_a_component_panics_are_made_by_the_next_frame() {
 fn what_waits_to_be_attached_when_the_world_is_dropped_is_released() {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" {
-            context.world.attach(ada, prop("hat")).expect("there");
+            scope.world.attach(ada, prop("hat")).expect("there");
             panic!("on purpose");
         }
     });
@@ -93,10 +93,10 @@ fn what_waits_to_be_attached_when_the_world_is_dropped_is_released() {
 fn changes_behind_a_release_that_panics_are_made_by_the_next_frame() {
     let mut world = World::new();
     let [ada, bob, cat] = ["Ada", "Bob", "Cat"].map(|name| enter(&mut world, name));
-    play(move |line, context| match line {
+    play(move |line, scope| match line {
         "update Ada" => {
-            context.world.remove(bob);
-            context.world.attach(cat, prop("hat")).expect("there");
+            scope.world.remove(bob);
+            scope.world.attach(cat, prop("hat")).expect("there");
         }
         "release Bob" => panic!("on purpose"),
         _ => (),
@@ -184,11 +184,11 @@ fn what_a_method_asked_for_before_it_panicked_is_done_before_the_next_change() -
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
     let is_due = Cell::new(true);
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" && is_due.take() {
-            let ada = context.object();
-            context.world.attach(ada, prop("from the method")).expect("there");
-            context.world.spawn("Eve");
+            let ada = scope.object();
+            scope.world.attach(ada, prop("from the method")).expect("there");
+            scope.world.spawn("Eve");
             panic!("on purpose");
         }
     });
@@ -205,9 +205,9 @@ fn what_a_method_asked_for_before_it_panicked_is_in_a_save_behind_settle() {
     let mut world = World::new();
     enter(&mut world, "Ada");
     let is_due = Cell::new(true);
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" && is_due.take() {
-            context.world.spawn("Eve");
+            scope.world.spawn("Eve");
             panic!("on purpose");
         }
     });
@@ -222,10 +222,10 @@ fn no_object_is_made_below_one_whose_removal_waits_behind_a_panic() {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
     let is_due = Cell::new(true);
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" && is_due.take() {
-            let ada = context.object();
-            context.world.remove(ada);
+            let ada = scope.object();
+            scope.world.remove(ada);
             panic!("on purpose");
         }
     });

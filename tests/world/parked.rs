@@ -134,10 +134,10 @@ fn a_removal_of_a_parked_object_in_a_method_waits_for_the_end_of_the_phase() -> 
     let ada = enter(&mut world, "Ada");
     let bob = enter(&mut world, "Bob");
     world.park(bob)?;
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "update Ada" {
-            assert!(context.world.remove(bob));
-            assert!(context.world.is_parked(bob));
+            assert!(scope.world.remove(bob));
+            assert!(scope.world.is_parked(bob));
         }
     });
     world.update(0.1);

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{Component, ObjectId, Persist, Saves, World};
 
 #[derive(Persist)]
@@ -98,7 +98,7 @@ fn places_in_classes_that_the_program_does_not_have_are_told() -> persist::Resul
     let save = world.prefab(bob)?.as_bytes().to_vec();
     let prefab = Saves::new().from_slice::<Prefab>(&save)?;
     let mut world = World::new();
-    let copy = world.instantiate(&prefab, Outside::Clear)?;
+    let copy = world.instantiate(&prefab, ExternalIds::Clear)?;
     let inner = world.children(copy)[0];
     assert_eq!(found(&world, inner), [place(copy, "Captain", "orders[0].whom")]);
     Ok(())

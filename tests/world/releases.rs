@@ -1,6 +1,6 @@
 //! Every component is released once, whatever it goes by, and freed.
 
-use persist::{Component, Context, Persist, Result, World};
+use persist::{Component, ComponentScope, Persist, Result, World};
 
 use super::actor::{
     Actor, actor, enter, log, logged, logged_of, play, prop, saved_and_loaded, saves,
@@ -25,7 +25,7 @@ fn both(names: &[&str]) -> (Vec<String>, Vec<String>) {
 fn a_component_that_is_replaced_is_released_before_the_new_one_is_there() -> Result<()> {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
-    play(move |_, context| assert!(context.world.get::<Actor>(ada).is_none()));
+    play(move |_, scope| assert!(scope.world.get::<Actor>(ada).is_none()));
     world.attach(ada, actor("Eve"))?;
     assert_eq!(ends(), both(&["Ada"]));
     world.attach_class(ada, "Actor")?;
@@ -53,10 +53,10 @@ fn a_removal_releases_the_lowest_first_and_each_while_its_object_is_there() -> R
     let [ada, bob, cat] = ["Ada", "Bob", "Cat"].map(|name| enter(&mut world, name));
     world.set_parent(ada, Some(bob))?;
     world.set_parent(cat, Some(ada))?;
-    play(|line, context| {
-        let name = context.world.name(context.object()).expect("still there");
+    play(|line, scope| {
+        let name = scope.world.name(scope.object()).expect("still there");
         assert_eq!(line, format!("release {name}"));
-        assert!(name == "Bob" || context.world.parent(context.object()).is_some());
+        assert!(name == "Bob" || scope.world.parent(scope.object()).is_some());
     });
     assert!(world.remove(bob));
     assert_eq!(ends(), both(&["Cat", "Ada", "Bob"]));
@@ -107,13 +107,13 @@ fn a_failed_load_releases_nothing() {
 fn a_removal_in_a_release_takes_effect_behind_it_and_ends() {
     let mut world = World::new();
     let [ada, bob, cat] = ["Ada", "Bob", "Cat"].map(|name| enter(&mut world, name));
-    play(move |line, context| {
+    play(move |line, scope| {
         let next = match line {
             "release Ada" => bob,
             "release Bob" => cat,
             _ => ada,
         };
-        log(format!("ask {}", context.world.remove(next)));
+        log(format!("ask {}", scope.world.remove(next)));
     });
     assert!(world.remove(ada));
     assert!(world.objects().len() == 0);
@@ -129,10 +129,10 @@ fn a_release_may_remove_objects_of_the_subtree_that_goes() -> Result<()> {
     let [ada, bob, cat] = ["Ada", "Bob", "Cat"].map(|name| enter(&mut world, name));
     world.set_parent(bob, Some(ada))?;
     world.set_parent(cat, Some(bob))?;
-    play(move |_, context| {
+    play(move |_, scope| {
         for object in [ada, bob, cat] {
-            context.world.remove(object);
-            context.world.detach::<Actor>(object);
+            scope.world.remove(object);
+            scope.world.detach::<Actor>(object);
         }
     });
     world.remove(bob);
@@ -145,11 +145,11 @@ fn a_release_may_remove_objects_of_the_subtree_that_goes() -> Result<()> {
 fn a_release_may_attach_and_spawn() {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "release Ada" {
-            let smoke = context.world.spawn("smoke");
-            context.world.attach(smoke, prop("smoke")).expect("about to come");
-            context.world.attach(ada, actor("ghost")).expect("still there");
+            let smoke = scope.world.spawn("smoke");
+            scope.world.attach(smoke, prop("smoke")).expect("about to come");
+            scope.world.attach(ada, actor("ghost")).expect("still there");
         }
     });
     world.detach::<Actor>(ada);
@@ -163,11 +163,11 @@ fn a_release_may_attach_and_spawn() {
 fn nothing_can_be_attached_to_a_world_that_is_dropped() {
     let mut world = World::new();
     let ada = enter(&mut world, "Ada");
-    play(move |line, context| {
+    play(move |line, scope| {
         if line == "release Ada" {
-            let smoke = context.world.spawn("smoke");
+            let smoke = scope.world.spawn("smoke");
             for object in [smoke, ada] {
-                let result = context.world.attach(object, actor("late"));
+                let result = scope.world.attach(object, actor("late"));
                 log(format!("error {}", result.expect_err("there is no end to it").message()));
             }
         }
@@ -185,7 +185,7 @@ struct Quiet {
 }
 
 impl Component for Quiet {
-    fn on_update(&mut self, _: &mut Context<'_>) {
+    fn on_update(&mut self, _: &mut ComponentScope<'_>) {
         log("update");
     }
 }

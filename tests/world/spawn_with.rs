@@ -1,6 +1,6 @@
 //! Objects that are spawned with their components.
 
-use persist::{Component, Context, ErrorKind, ObjectId, Persist, Result, World};
+use persist::{Component, ComponentScope, ErrorKind, ObjectId, Persist, Result, World};
 
 use super::actor::{actor, enter, logged, prop, saved_and_loaded};
 
@@ -85,8 +85,8 @@ fn many_are_spawned_in_their_order_with_numbered_names() -> Result<()> {
 struct Nest;
 
 impl Component for Nest {
-    fn on_start(&mut self, context: &mut Context<'_>) {
-        let world = &mut *context.world;
+    fn on_start(&mut self, scope: &mut ComponentScope<'_>) {
+        let world = &mut *scope.world;
         let one = world.spawn_with("Rat", (Place(1), Speed(1))).expect("two types");
         let many = world.spawn_many("Rat", [(Place(2),), (Place(3),)]).expect("one type");
         assert!(!world.contains(one) && many.iter().all(|rat| !world.contains(*rat)));

@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use persist::world::Placed;
-use persist::{Component, Context, ErrorKind, Loaded, ObjectId, Persist, Result, Saves, World};
+use persist::world::InstantiatedObject;
+use persist::{
+    Component, ComponentScope, ErrorKind, Loaded, ObjectId, Persist, Result, Saves, World,
+};
 
 #[derive(Persist, Debug, PartialEq)]
 struct Door {
@@ -22,7 +24,7 @@ struct Counter {
 
 impl Component for Door {}
 impl Component for Counter {
-    fn on_update(&mut self, _: &mut Context<'_>) {
+    fn on_update(&mut self, _: &mut ComponentScope<'_>) {
         *self.updates.lock().expect("nobody panicked") += 1;
     }
 }
@@ -88,7 +90,7 @@ fn a_level_is_put_into_a_world_that_runs_with_new_ids_and_numbered_names() -> Re
             let found = placed.iter().find(|of| of.stored == stored);
             found.map(|of| of.object).expect("it was placed")
         };
-        for Placed { stored, object } in placed.iter().copied() {
+        for InstantiatedObject { stored, object } in placed.iter().copied() {
             assert!(!before.contains(&object));
             assert_eq!(world.name(object).is_some(), level.name(stored).is_some());
             assert_eq!(world.parent(object), level.parent(stored).map(new));
@@ -116,10 +118,10 @@ fn a_level_is_put_into_a_world_that_runs_with_new_ids_and_numbered_names() -> Re
 struct Gate;
 
 impl Component for Gate {
-    fn on_start(&mut self, context: &mut Context<'_>) {
+    fn on_start(&mut self, scope: &mut ComponentScope<'_>) {
         let level = level().expect("it is made");
-        let placed = context.world.instantiate_level(&level).expect("it fits");
-        assert!(placed.iter().all(|placed| !context.world.contains(placed.object)));
+        let placed = scope.world.instantiate_level(&level).expect("it fits");
+        assert!(placed.iter().all(|placed| !scope.world.contains(placed.object)));
     }
 }
 

@@ -185,6 +185,7 @@ fn main() {
     measure("basic", &basic(COUNT));
     measure("hop", &hop(COUNT));
     measure("dense", &dense(COUNT));
-    let slots = basic(COUNT).0.into_iter().map(|(_, value)| Slot { value: Some(value), version: 1 });
+    let slots =
+        basic(COUNT).0.into_iter().map(|(_, value)| Slot { value: Some(value), version: 1 });
     measure("typed", &Slots(slots.collect()));
 }

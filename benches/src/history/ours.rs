@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use persist::history::{CommandContext, Merge, Proof};
+use persist::history::{CommandEdit, Merge, Proof};
 use persist::{
     Command, Component, FieldPath, History, ObjectId, Persist, Result, Value, World, field,
 };
@@ -28,8 +28,8 @@ impl Set {
 }
 
 impl Command<Document> for Set {
-    fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-        self.swap(context.target());
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+        self.swap(edit.target());
         Ok(())
     }
 
@@ -218,16 +218,16 @@ impl<T: Movable> OfWorld<T> {
     fn new(set: fn(&mut Self, ObjectId, f32) -> Result<()>) -> Self {
         let mut world = World::new();
         let others = [
-            World::register::<Other<0>>,
-            World::register::<Other<1>>,
-            World::register::<Other<2>>,
-            World::register::<Other<3>>,
-            World::register::<Other<4>>,
-            World::register::<Other<5>>,
-            World::register::<Other<6>>,
-            World::register::<Other<7>>,
-            World::register::<Other<8>>,
-            World::register::<Other<9>>,
+            World::register_component::<Other<0>>,
+            World::register_component::<Other<1>>,
+            World::register_component::<Other<2>>,
+            World::register_component::<Other<3>>,
+            World::register_component::<Other<4>>,
+            World::register_component::<Other<5>>,
+            World::register_component::<Other<6>>,
+            World::register_component::<Other<7>>,
+            World::register_component::<Other<8>>,
+            World::register_component::<Other<9>>,
         ];
         for register in others {
             register(&mut world).expect("a class");

@@ -19,7 +19,7 @@ use persist::history::JournalListing;
 use persist::lock::Lock;
 use persist::save::{Registry, usage, verify};
 use persist::storage::{Memory, Storage as _};
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{
     Document, History, Limits, ObjectId, Persist, Record, SaveManager, Saves, Session, Unknown,
     Value, World,
@@ -354,7 +354,7 @@ fn prefab(count: usize) {
     let world = children(count);
     let prefab: Prefab = world.prefab(ObjectId::new(1).unwrap()).unwrap();
     let mut other = named(count, |_| "parent".into());
-    measured(|| _ = black_box(other.instantiate(&prefab, Outside::Clear).unwrap()));
+    measured(|| _ = black_box(other.instantiate(&prefab, ExternalIds::Clear).unwrap()));
 }
 
 /// A session of a world, and its files.

@@ -286,7 +286,7 @@ impl Write<'_> {
             true => Some(insert_large(transaction, save).await.map_err(failed)?),
             false => None,
         };
-        let version = SlotVersion::of(save);
+        let version = SlotVersion::from_save(save);
         let size = i64::try_from(version.size()).unwrap_or(i64::MAX);
         let generation = i64::try_from(header.generation).unwrap_or(i64::MAX);
         let [application, application_version] = [&header.application, &header.application_version]
@@ -351,7 +351,7 @@ async fn save_in(
         (Some(large), _) => large_object(reading, large, version.size()).await?,
         (None, save) => save.unwrap_or_default(),
     };
-    if SlotVersion::of(&save) != version {
+    if SlotVersion::from_save(&save) != version {
         let what = "the save in the database is not the one that was written; get a backup";
         return Err(Error::new(ErrorKind::Damaged, what).into());
     }

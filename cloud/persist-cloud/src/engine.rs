@@ -62,7 +62,7 @@ impl Engine {
                 let write =
                     Write { player, slot, expected, save: Some((save, header)), name, backups };
                 retry(options, || database.write(&write)).await?;
-                Ok(SlotVersion::of(save))
+                Ok(SlotVersion::from_save(save))
             }
         }
     }

@@ -146,7 +146,7 @@ impl Objects {
             true => found.bytes().await.map_err(|error| failed("read", &at, &error))?.to_vec(),
             false => Vec::new(),
         };
-        if !is_right || SlotVersion::of(&bytes) != generation.version {
+        if !is_right || SlotVersion::from_save(&bytes) != generation.version {
             let what = format!("{at} is not the save that was written; get a backup");
             return Err(Failure::transient(Error::new(ErrorKind::Damaged, what)));
         }
@@ -275,7 +275,7 @@ impl Objects {
         header: &Header,
     ) -> Put<'o> {
         let object = format!("{:010}-{}", header.generation, new_name());
-        let own = Generation { version: SlotVersion::of(&save), object };
+        let own = Generation { version: SlotVersion::from_save(&save), object };
         let payload = PutPayload::from(save);
         Put {
             objects: self,

@@ -107,8 +107,10 @@ mod tests {
     use super::*;
 
     fn pointer() -> Pointer {
-        let generation =
-            |n: u8| Generation { version: SlotVersion::of(&[n]), object: format!("{n}-abc") };
+        let generation = |n: u8| Generation {
+            version: SlotVersion::from_save(&[n]),
+            object: format!("{n}-abc"),
+        };
         let generations = vec![generation(2), generation(1)];
         Pointer { slot: "Ada's farm".into(), generations, writes: vec!["2-abc".into()] }
     }

@@ -189,7 +189,7 @@ fn step<R: SlotStore + ?Sized>(
     };
     let pull = |version: Option<&SlotVersion>, save: &[u8]| {
         let written = local.reconcile_if(local_slot, version, save, save)?;
-        let is_identical = written == SlotVersion::of(save);
+        let is_identical = written == SlotVersion::from_save(save);
         Ok(if is_identical { Step::End(Synced::Pulled) } else { Step::Next(Synced::Pulled) })
     };
     let ((ours, our_version), (theirs, their_version)) = match (ours, theirs) {

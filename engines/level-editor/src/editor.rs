@@ -8,7 +8,7 @@ use eframe::egui::{
     Panel, Ui, ViewportCommand,
 };
 use persist::history::Recovered;
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{Error, ErrorKind, ObjectId, Result, Session};
 use persist_egui::{Inspector, history_window, recovered_banner, title};
 
@@ -262,7 +262,7 @@ impl Editor {
         let object = self.session.edit("Paste", |edit| {
             // References to objects outside of the prefab are cleared: their ids belong to other objects in another
             // level.
-            let object = edit.instantiate(&prefab, Outside::Clear)?;
+            let object = edit.instantiate(&prefab, ExternalIds::Clear)?;
             edit.attach(object, place)?;
             Ok(object)
         })?;
@@ -277,7 +277,7 @@ impl Editor {
         let (prefab, parent) = (world.prefab(object)?, world.parent(object));
         let place = world.get::<Place>(object).copied().unwrap_or_default();
         let copy = self.session.edit(format!("Duplicate {}", self.name(object)), |edit| {
-            let copy = edit.instantiate(&prefab, Outside::Keep)?;
+            let copy = edit.instantiate(&prefab, ExternalIds::Keep)?;
             edit.set_parent(copy, parent)?;
             edit.attach(copy, Place { x: place.x + 16.0, y: place.y + 16.0 })?;
             Ok(copy)

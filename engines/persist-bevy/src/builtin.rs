@@ -114,7 +114,7 @@ fn parent_not_saved() -> Type {
         name: type_name::<ParentNotSaved>(),
         class: ParentNotSaved::persist_name,
         register: Saves::register_component::<ParentNotSaved>,
-        know: persist::World::register::<ParentNotSaved>,
+        know: persist::World::register_component::<ParentNotSaved>,
         // `copy_tree` copies these markers.
         copy: |_, _, _| Ok(()),
         record: |_, _, _| Ok(()),

@@ -40,7 +40,7 @@ pub type Stored = ObjectId;
 #[must_use]
 pub fn store(entity: &Entity) -> ObjectId {
     if *entity == Entity::PLACEHOLDER {
-        return ObjectId::NOWHERE;
+        return ObjectId::NULL;
     }
     persist_mirror::store(key(*entity))
 }

@@ -37,7 +37,7 @@ impl<V: Persist + Clone> With<EntityHashMap<V>> for EntityKeys {
 
     fn store(map: &EntityHashMap<V>) -> impl Borrow<Self::Stored> {
         let entries = map.iter().map(|(key, value)| (entity::store(key), value.clone()));
-        entries.filter(|(key, _)| *key != ObjectId::NOWHERE).collect::<Self::Stored>()
+        entries.filter(|(key, _)| *key != ObjectId::NULL).collect::<Self::Stored>()
     }
 
     fn restore(stored: Self::Stored) -> Result<EntityHashMap<V>, Infallible> {
@@ -52,7 +52,7 @@ impl With<EntityHashSet> for EntityKeys {
 
     fn store(set: &EntityHashSet) -> impl Borrow<Self::Stored> {
         let keys = set.iter().map(entity::store);
-        keys.filter(|key| *key != ObjectId::NOWHERE).collect::<Self::Stored>()
+        keys.filter(|key| *key != ObjectId::NULL).collect::<Self::Stored>()
     }
 
     fn restore(stored: Self::Stored) -> Result<EntityHashSet, Infallible> {

@@ -135,7 +135,7 @@ impl Type {
             name: type_name::<T>(),
             class: F::Stored::persist_name,
             register: Saves::register_component::<F::Stored>,
-            know: persist::World::register::<F::Stored>,
+            know: persist::World::register_component::<F::Stored>,
             copy: copy::<T, F, _>,
             record: |world, mirror, since| copy::<T, F, _>(world, mirror, since),
             restore: restore::<T, F>,

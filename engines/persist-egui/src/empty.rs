@@ -92,7 +92,7 @@ fn variant(
     number: u8,
     depth: u32,
 ) -> Option<Value> {
-    let mut record = Record::of_variant(class, chosen.name);
+    let mut record = Record::with_variant(class, chosen.name);
     for field in chosen.fields {
         record.set(field.name, at_depth(field.kind(), registry, number, depth + 1)?);
     }

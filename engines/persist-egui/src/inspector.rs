@@ -9,7 +9,7 @@ use egui::{
 use persist::codec::Reflect;
 use persist::history::{Drag, Edit, Label};
 use persist::save::Registry;
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{Error, ErrorKind, FieldPath, ObjectId, Result, World};
 
 use crate::field::{ElementEdit, FieldEdit, FieldsUi};
@@ -206,8 +206,9 @@ impl Inspector {
             });
             if let Some((name, prefab)) = placed {
                 let label = format!("Place {name}");
-                let new = self
-                    .run(session, label.into(), |edit| edit.instantiate(&prefab, Outside::Keep));
+                let new = self.run(session, label.into(), |edit| {
+                    edit.instantiate(&prefab, ExternalIds::Keep)
+                });
                 self.reveal(session, new);
             }
             if !session.target().classes(None).is_empty()
@@ -240,7 +241,7 @@ impl Inspector {
                     (session.target().prefab(object), session.target().parent(object));
                 let Some(prefab) = self.checked(prefab) else { return };
                 let new = self.run(session, label.into(), |edit| {
-                    let new = edit.instantiate(&prefab, Outside::Keep)?;
+                    let new = edit.instantiate(&prefab, ExternalIds::Keep)?;
                     if parent.is_some() {
                         edit.set_parent(new, parent)?;
                     }

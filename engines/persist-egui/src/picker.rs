@@ -114,7 +114,7 @@ impl FieldsUi<'_> {
         label: Option<&Response>,
     ) -> bool {
         let Some(world) = self.world else { return false };
-        let target = part.value.as_object();
+        let target = part.value.as_object_id();
         let text = match target {
             Some(target) if world.contains(target) => title(world, target),
             Some(target) => format!("object {} (removed)", target.get()),

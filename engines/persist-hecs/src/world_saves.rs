@@ -83,7 +83,7 @@ impl Saved {
             type_name: type_name::<T>(),
             has: |entity| entity.has::<T>(),
             name: F::Stored::persist_name,
-            know: World::register::<F::Stored>,
+            know: World::register_component::<F::Stored>,
             copy: |world, mirror| {
                 let mut query = world.query::<(Entity, &T)>();
                 let components = query.iter().map(|(entity, component)| (key(entity), component));
@@ -218,7 +218,7 @@ impl WorldSaves {
             );
             return Err(Error::new(ErrorKind::DuplicateId, message));
         }
-        self.mirror.target().register::<F::Stored>()?;
+        self.mirror.target().register_component::<F::Stored>()?;
         self.types.retain(|known| known.id != ty.id);
         self.types.push(ty);
         Ok(self)

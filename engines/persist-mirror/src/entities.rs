@@ -139,9 +139,9 @@ pub fn store(entity: Entity) -> ObjectId {
             ids.unsaved(entity).unwrap_or_else(|| dead(u64::from(number)))
         }),
         other => {
-            let object = number(entity.bits).unwrap_or(ObjectId::NOWHERE);
+            let object = number(entity.bits).unwrap_or(ObjectId::NULL);
             let is_counted = object.is_dead() || matches!(other, Some((Mode::Find, _)));
-            if is_counted && object != ObjectId::NOWHERE {
+            if is_counted && object != ObjectId::NULL {
                 LOST.with_borrow_mut(|lost| lost.number(object.get()));
             }
             object
@@ -151,7 +151,7 @@ pub fn store(entity: Entity) -> ObjectId {
 
 /// Returns the dead id with a number: the highest bit marks it.
 pub(crate) fn dead(number: u64) -> ObjectId {
-    ObjectId::new(number | !(u64::MAX >> 1)).unwrap_or(ObjectId::NOWHERE)
+    ObjectId::new(number | !(u64::MAX >> 1)).unwrap_or(ObjectId::NULL)
 }
 
 /// Returns the bits of the entity whose object was stored.
@@ -163,7 +163,7 @@ pub(crate) fn dead(number: u64) -> ObjectId {
 pub fn restore(object: ObjectId) -> Result<u64, u32> {
     TRANSLATION.with_borrow(|translation| match translation {
         Some((Mode::Out, ids)) => ids.any_entity(object).ok_or_else(|| {
-            if object == ObjectId::NOWHERE {
+            if object == ObjectId::NULL {
                 return 0;
             }
             LOST.with_borrow_mut(|lost| {
@@ -201,7 +201,7 @@ mod tests {
             assert_eq!(number(bits), Some(id));
             assert!(bits >> 32 > 0 && !matches!(bits & 0xFFFF_FFFF, 0 | 0xFFFF_FFFF), "{bits:#x}");
         }
-        assert_eq!(handle(ObjectId::NOWHERE), None);
+        assert_eq!(handle(ObjectId::NULL), None);
         assert_eq!([0, 1, 1 << 32, u64::MAX].map(number), [None; 4]);
     }
 

@@ -345,8 +345,8 @@ struct Shown<'j> {
     entries: Vec<Event<'j>>,
     events: Vec<Event<'j>>,
     open: usize,
-    torn: Option<Torn>,
-    stopped: Option<Stopped<'j>>,
+    torn: Option<TornWrite>,
+    stopped: Option<ReplayStop<'j>>,
 }
 
 #[derive(Serialize)]
@@ -357,13 +357,13 @@ struct ShownState<'s> {
 }
 
 #[derive(Serialize)]
-struct Torn {
+struct TornWrite {
     offset: u64,
     bytes: u64,
 }
 
 #[derive(Serialize)]
-struct Stopped<'j> {
+struct ReplayStop<'j> {
     offset: u64,
     kind: String,
     cause: &'j str,
@@ -409,8 +409,8 @@ impl<'j> Shown<'j> {
             entries: events(&listing.entries),
             events: events(&listing.events),
             open: listing.open,
-            torn: listing.torn.map(|torn| Torn { offset: torn.offset, bytes: torn.bytes }),
-            stopped: listing.stopped.as_ref().map(|stopped| Stopped {
+            torn: listing.torn.map(|torn| TornWrite { offset: torn.offset, bytes: torn.bytes }),
+            stopped: listing.stopped.as_ref().map(|stopped| ReplayStop {
                 offset: stopped.offset,
                 kind: format!("{:?}", stopped.kind),
                 cause: &stopped.cause,

@@ -181,10 +181,10 @@ fn kind(of: &KindSchema) -> Json {
         }
         K::Class(class) => serde_json::json!({ "kind": "class", "class": class }),
         K::Reference { holder, weak, class } => serde_json::json!({
-            "kind": "reference", "holder": holder.around(false, "_"), "weak": weak, "class": class,
+            "kind": "reference", "holder": holder.type_name(false, "_"), "weak": weak, "class": class,
         }),
         K::TraitReference { holder, weak, name } => serde_json::json!({
-            "kind": "reference", "holder": holder.around(false, "_"), "weak": weak, "trait": &**name,
+            "kind": "reference", "holder": holder.type_name(false, "_"), "weak": weak, "trait": &**name,
         }),
         K::Dynamic(name) => serde_json::json!({ "kind": "dynamic", "trait": &**name }),
         K::Handle(name) => serde_json::json!({ "kind": "handle", "arena": &**name }),

@@ -30,7 +30,7 @@ impl Needs {
 
 /// The pointer and the cell that hold an object; the cell is empty if there is none.
 pub(super) fn parts_of(holder: &Holder, weak: bool) -> (String, String) {
-    let written = holder.around(weak, "");
+    let written = holder.type_name(weak, "");
     let mut parts = written.trim_end_matches('>').split('<').map(str::to_owned);
     (parts.next().unwrap_or_default(), parts.next().unwrap_or_default())
 }

@@ -210,7 +210,7 @@ impl<'d> Types<'d> {
         if schema.name != name && !schema.name.is_empty() {
             attributes.push(format!("class = {:?}", schema.name));
         }
-        let id = ClassId::of(if schema.name.is_empty() { name } else { &schema.name });
+        let id = ClassId::from_name(if schema.name.is_empty() { name } else { &schema.name });
         if schema.id != id {
             attributes.push(format!("id = {:#x}", schema.id.0));
         }

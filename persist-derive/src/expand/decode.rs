@@ -299,7 +299,7 @@ fn boxed(
 ) -> TokenStream {
     let reads = fields.stored().enumerate().map(|(index, field)| {
         let value = match adapter_read(field, (row, index), "get", &emit! { __input }) {
-            Some(value) => emit! { _persist::apart(|| _persist::boxed(#value)) },
+            Some(value) => emit! { _persist::out_of_line(|| _persist::boxed(#value)) },
             None => {
                 let (row, nth) = (row::nth(row), row::nth(index));
                 let place = emit! { Self, #row, #nth };
@@ -315,7 +315,7 @@ fn boxed(
                 let (ty, default) = (&field.ty, field_default(field));
                 emit! {
                     let #local: _persist::Box<#ty> = if #is_missing {
-                        _persist::apart(|| _persist::Box::new(#default))
+                        _persist::out_of_line(|| _persist::Box::new(#default))
                     } else {
                         #value
                     };
@@ -335,7 +335,7 @@ fn boxed(
     });
     emit! {
         #(#reads)*
-        _Ok(_persist::apart(|| _persist::Box::new(#value)))
+        _Ok(_persist::out_of_line(|| _persist::Box::new(#value)))
     }
 }
 

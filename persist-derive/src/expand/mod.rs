@@ -144,7 +144,7 @@ fn empty_boxed(fields: &Fields, container: Option<&TokenStream>) -> Option<Token
             __prototypes: &_persist::Prototypes<'_>,
         ) -> _persist::Result<_persist::Box<Self>, _persist::Error> {
             #(#locals)*
-            _Ok(_persist::apart(|| _persist::Box::new(#value)))
+            _Ok(_persist::out_of_line(|| _persist::Box::new(#value)))
         }
     })
 }
@@ -168,7 +168,7 @@ fn component(input: &Input, bounds: &Bounds) -> Option<TokenStream> {
     let span = given.span.resolved_at(Span::mixed_site());
     // This function's bound has a message that says what to use in place of an `Rc`. The bound of the trait has none.
     let check = input.generics.params.is_empty().then(|| {
-        quote_spanned! {span=> const _: fn() = _persist::movable::<#ident>; }
+        quote_spanned! {span=> const _: fn() = _persist::assert_sendable::<#ident>; }
     });
     Some(emit! { #implementation #check })
 }

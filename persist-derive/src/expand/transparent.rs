@@ -104,7 +104,7 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
             #[inline]
             fn __decode_boxed(#head, #input_of) -> #result<_persist::Box<Self>, _persist::Fail> {
                 let __boxed = #stored::__decode_boxed(__head, __input)?;
-                #result::Ok(_persist::apart(|| _persist::Box::new(#unboxed)))
+                #result::Ok(_persist::out_of_line(|| _persist::Box::new(#unboxed)))
             }
             #[inline(always)]
             fn __decode_fixed(#head, __bad: &mut #bool) -> Self { #fixed }

@@ -1,6 +1,6 @@
 //! What can be typed.
 
-use persist::history::{CommandContext, Label};
+use persist::history::{CommandEdit, Label};
 use persist::{Command, Error, ErrorKind, ObjectId, Persist, Result, Session, Value, World};
 
 use super::level::{Color, Place, Tags};
@@ -167,13 +167,13 @@ pub struct Align {
 }
 
 impl Command for Align {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
         let Some((first, rest)) = self.objects.split_first() else { return Ok(()) };
-        let x = context.get::<Place>(*first)?.x;
-        rest.iter().try_for_each(|object| context.set(*object, "Place:x", x).map(drop))
+        let x = edit.get::<Place>(*first)?.x;
+        rest.iter().try_for_each(|object| edit.set(*object, "Place:x", x).map(drop))
     }
 
-    /// All that it does is done through its context.
+    /// All that it does is done through its edit.
     fn undo(&mut self, _: &mut World) -> Result<()> {
         Ok(())
     }

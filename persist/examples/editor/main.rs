@@ -40,7 +40,7 @@ fn edit(folder: &std::path::Path) -> Result<()> {
     saves.register_component::<Place>()?;
     saves.register_component::<Color>()?;
     saves.register_component::<Tags>()?;
-    let options = Session::with(saves, History::new(1000)).register::<commands::Align>()?;
+    let options = Session::with(saves, History::new(1000)).register_command::<commands::Align>()?;
 
     let (save, journal) = (folder.join("level.sav"), folder.join("level.journal"));
     let (mut session, recovered) = options.open(&save, &journal)?;

@@ -23,8 +23,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use persist::world::{Outside, Prefab};
-use persist::{Component, Context, ObjectId, Persist, Result, Saves, World};
+use persist::world::{ExternalIds, Prefab};
+use persist::{Component, ComponentScope, ObjectId, Persist, Result, Saves, World};
 
 const QUARTERS: [&str; 4] = ["Harbour", "Market", "Castle", "Slums"];
 const MONSTERS: u32 = 100_000;
@@ -57,8 +57,8 @@ struct Title {
 }
 
 impl Component for Title {
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        self.degrees = (self.degrees + 90.0 * context.step()) % 360.0;
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        self.degrees = (self.degrees + 90.0 * scope.step()) % 360.0;
     }
 }
 
@@ -148,7 +148,7 @@ fn play(folder: &Path, monsters: u32) -> std::result::Result<(), Box<dyn Error>>
             match loading.try_recv() {
                 Ok(part) => {
                     let (street, done) = part?;
-                    world.instantiate(&street, Outside::Clear)?;
+                    world.instantiate(&street, ExternalIds::Clear)?;
                     bar.set_position(done as u64);
                 }
                 Err(ended) => break ended == TryRecvError::Disconnected,

@@ -1,6 +1,6 @@
 //! Who lives in the town.
 
-use persist::{Component, Context, ObjectId, Persist};
+use persist::{Component, ComponentScope, ObjectId, Persist};
 
 use super::places::{Bakery, Position};
 use super::town::{self, Chronicle, is_night, roll, write};
@@ -13,9 +13,9 @@ pub struct Resident {
 }
 
 impl Component for Resident {
-    fn on_pre_update(&mut self, context: &mut Context<'_>) {
-        let person = context.object();
-        let world = &mut *context.world;
+    fn on_pre_update(&mut self, scope: &mut ComponentScope<'_>) {
+        let person = scope.object();
+        let world = &mut *scope.world;
         let hungry = world.get::<Hunger>(person).is_some_and(|hunger| hunger.0 > 40);
         if let Some(walker) = world.get_mut::<Walker>(person) {
             walker.towards = Some(if hungry { self.bakery } else { self.home });
@@ -38,9 +38,9 @@ pub struct Walker {
 }
 
 impl Component for Walker {
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        let person = context.object();
-        let world = &mut *context.world;
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        let person = scope.object();
+        let world = &mut *scope.world;
         let to = self.towards.and_then(|to| world.get::<Position>(to).copied());
         let (Some(to), Some(position)) = (to, world.get_mut::<Position>(person)) else { return };
         if position.step(to) {
@@ -55,11 +55,11 @@ pub struct Purse {
 }
 
 impl Component for Purse {
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        if !is_night(context.world) && roll(context.world, 30) == 0 {
-            let home = context.world.get::<Resident>(context.object());
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        if !is_night(scope.world) && roll(scope.world, 30) == 0 {
+            let home = scope.world.get::<Resident>(scope.object());
             let Some(bakery) = home.map(|resident| resident.bakery) else { return };
-            self.coins += context.world.get_mut::<Bakery>(bakery).map_or(0, Bakery::pay);
+            self.coins += scope.world.get_mut::<Bakery>(bakery).map_or(0, Bakery::pay);
         }
     }
 }
@@ -68,9 +68,9 @@ impl Component for Purse {
 pub struct Hunger(pub u32);
 
 impl Component for Hunger {
-    fn on_post_update(&mut self, context: &mut Context<'_>) {
-        let person = context.object();
-        let world = &mut *context.world;
+    fn on_post_update(&mut self, scope: &mut ComponentScope<'_>) {
+        let person = scope.object();
+        let world = &mut *scope.world;
         self.0 += 1;
         let Some(bakery) = world.get::<Resident>(person).map(|resident| resident.bakery) else {
             return;
@@ -106,13 +106,13 @@ pub struct Child {
 }
 
 impl Component for Child {
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        self.days += context.step() / 48.0;
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        self.days += scope.step() / 48.0;
         if self.days < 6.0 {
             return;
         }
-        let child = context.object();
-        let world = &mut *context.world;
+        let child = scope.object();
+        let world = &mut *scope.world;
         let name = if roll(world, 2) == 0 { "Ada" } else { "Bob" };
         if town::settle(world, name, self.home, self.bakery).is_ok() {
             world.remove(child);

@@ -1,6 +1,6 @@
 //! Where people live and work.
 
-use persist::{Component, Context, ObjectId, Persist};
+use persist::{Component, ComponentScope, ObjectId, Persist};
 
 use super::town::{Chronicle, is_night, roll, write};
 
@@ -27,8 +27,8 @@ pub struct Field {
 }
 
 impl Component for Field {
-    fn on_pre_update(&mut self, context: &mut Context<'_>) {
-        self.grain += if is_night(context.world) { 1 } else { 8 };
+    fn on_pre_update(&mut self, scope: &mut ComponentScope<'_>) {
+        self.grain += if is_night(scope.world) { 1 } else { 8 };
     }
 }
 
@@ -77,19 +77,19 @@ impl Bakery {
 }
 
 impl Component for Bakery {
-    fn on_start(&mut self, context: &mut Context<'_>) {
-        write(context.world, "the bakery opens");
+    fn on_start(&mut self, scope: &mut ComponentScope<'_>) {
+        write(scope.world, "the bakery opens");
     }
 
-    fn on_update(&mut self, _: &mut Context<'_>) {
+    fn on_update(&mut self, _: &mut ComponentScope<'_>) {
         if self.grain > 0 {
             self.grain -= 1;
             self.bread += 1;
         }
     }
 
-    fn on_post_update(&mut self, context: &mut Context<'_>) {
-        if let Some(chronicle) = context.world.resource_mut::<Chronicle>() {
+    fn on_post_update(&mut self, scope: &mut ComponentScope<'_>) {
+        if let Some(chronicle) = scope.world.resource_mut::<Chronicle>() {
             chronicle.tick();
         }
     }
@@ -111,9 +111,9 @@ impl Cart {
 }
 
 impl Component for Cart {
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        let cart = context.object();
-        let world = &mut *context.world;
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        let cart = scope.object();
+        let world = &mut *scope.world;
         let Some(to) = world.get::<Position>(self.towards).copied() else { return };
         if !world.get_mut::<Position>(cart).is_some_and(|position| position.step(to)) {
             return;
@@ -138,22 +138,22 @@ pub struct Lantern {
 }
 
 impl Component for Lantern {
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        if !is_night(context.world) {
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        if !is_night(scope.world) {
             return;
         }
         self.oil = self.oil.saturating_sub(1);
         if self.oil == 0 {
             // It reads as there until the end of the phase.
-            let lantern = context.object();
-            context.world.remove(lantern);
+            let lantern = scope.object();
+            scope.world.remove(lantern);
         }
     }
 
-    fn on_release(&mut self, context: &mut Context<'_>) {
+    fn on_release(&mut self, scope: &mut ComponentScope<'_>) {
         // Also when the whole town goes, where nobody is left to write for.
         if self.oil == 0 {
-            write(context.world, "a lantern has burnt down");
+            write(scope.world, "a lantern has burnt down");
         }
     }
 }

@@ -55,6 +55,6 @@ pub(crate) fn boxed_with<T, R>(value: Box<T>, wrap: impl FnOnce(T) -> R) -> Box<
 
 /// Runs `make` in a frame of its own, so that its temporaries are on the stack only during the call.
 #[inline(never)]
-pub fn apart<R>(make: impl FnOnce() -> R) -> R {
+pub fn out_of_line<R>(make: impl FnOnce() -> R) -> R {
     make()
 }

@@ -39,7 +39,7 @@ pub enum Compact {}
 
 impl<T: Persist> Adapter<T> for Compact {
     const MIN: usize = T::__COMPACT_MIN;
-    const FOREIGN: bool = false;
+    const IS_ADAPTER: bool = false;
     const PART: FieldCodec = FieldCodec::with::<T, Self>(T::__COMPACT_MIN, T::__LEAF);
 
     fn kind() -> Kind {

@@ -154,7 +154,7 @@ pub use type_set::Parts;
 #[doc(hidden)]
 pub use persist::Persist;
 
-pub(crate) use boxed::{apart, boxed_with, is_bulky, on_stack, unboxed};
+pub(crate) use boxed::{boxed_with, is_bulky, on_stack, out_of_line, unboxed};
 #[cfg(feature = "world")]
 pub(crate) use buffer::encode_parts;
 pub(crate) use buffer::left_over;
@@ -189,7 +189,7 @@ pub(crate) use trait_object::{
 };
 pub(crate) use type_set::{ClassAccess, LoadedObject, ObjectType, StandInClass, TypeSet};
 pub(crate) use unknown::{
-    ForeignClass, ForeignPart, ForeignPartKind, KeptTarget, Unknown, UnknownPiece,
+    Unknown, UnknownClass, UnknownPart, UnknownPartKind, UnknownPiece, UnknownTarget,
 };
 pub(crate) use visitor::{Phase, VisitLinks, Visitor};
 #[cfg(feature = "world")]

@@ -2,7 +2,7 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::mem::{needs_drop, swap};
 
-use super::boxed::{apart, boxed, is_bulky, unboxed};
+use super::boxed::{boxed, is_bulky, out_of_line, unboxed};
 use super::class_holder::ClassHolder;
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
@@ -758,7 +758,7 @@ pub(crate) fn decode_each<T: Persist>(
         }
         if const { is_bulky::<T>() } {
             let item = input.boxed()?;
-            apart(|| items.push(*item));
+            out_of_line(|| items.push(*item));
             continue;
         }
         items.push(if Inline::<T>::IN_LIST { decode_row(input)? } else { input.value()? });

@@ -30,7 +30,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    const fn of(parts: &[FieldCodec]) -> Self {
+    const fn from_parts(parts: &[FieldCodec]) -> Self {
         let mut layout = Self { head: 0, fixed: true, min: 0, leaf: true, cost: 0, on_stack: 0 };
         let mut i = 0;
         while i < parts.len() {
@@ -56,7 +56,7 @@ pub trait Row<V> {
     const PARTS: &'static [FieldCodec];
 
     /// Their segments.
-    const LAYOUT: Layout = Layout::of(Self::PARTS);
+    const LAYOUT: Layout = Layout::from_parts(Self::PARTS);
 }
 
 /// Adds the types that the fields of a class reach.

@@ -17,7 +17,7 @@ pub enum SkipFailed {}
 
 impl<T: Persist> Adapter<T> for SkipFailed {
     const MIN: usize = T::__MIN;
-    const FOREIGN: bool = false;
+    const IS_ADAPTER: bool = false;
     const PART: FieldCodec = FieldCodec {
         head: 0,
         fixed: false,

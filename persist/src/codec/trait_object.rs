@@ -200,7 +200,7 @@ pub trait Implements<T: 'static>: TraitObject {
     fn point(object: &Shared, place: &mut dyn Any);
 
     /// Puts a weak pointer to nothing into `place`, which is like that of [`point`](Self::point).
-    fn gone(place: &mut dyn Any);
+    fn dangle(place: &mut dyn Any);
 }
 
 /// Converts the values of one class to a trait object `D`. Pointers are put into places, as for [`Implements`].
@@ -245,7 +245,7 @@ impl<D: ?Sized + TraitObject> Caster<D> {
                 })
             },
             find: D::point,
-            dangling: D::gone,
+            dangling: D::dangle,
         }
     }
 }
@@ -606,7 +606,7 @@ macro_rules! __coerce {
             )*
         }
 
-        fn gone(place: &mut dyn $crate::__private::Any) {
+        fn dangle(place: &mut dyn $crate::__private::Any) {
             $(
                 $crate::__coerce!(@put place: ::std::$module::Weak<$object> = ::std::$module::Weak::<__T>::new());
                 $crate::__coerce!(@put place: ::std::$module::Weak<::std::cell::RefCell<$object>> = ::std::$module::Weak::<::std::cell::RefCell<__T>>::new());

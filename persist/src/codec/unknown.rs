@@ -66,15 +66,15 @@ impl KeepsUnknown for Unknown {}
 
 /// A value of a class of another save.
 pub(crate) struct UnknownPiece {
-    pub(crate) class: ForeignClass,
+    pub(crate) class: UnknownClass,
     pub(super) bytes: Vec<u8>,
     /// The parts whose bytes differ between saves, in order.
-    parts: RwLock<Vec<ForeignPart>>,
+    parts: RwLock<Vec<UnknownPart>>,
 }
 
 /// A class of the save that a value comes from.
 #[derive(Clone)]
-pub(crate) struct ForeignClass {
+pub(crate) struct UnknownClass {
     pub(crate) name: Arc<str>,
     /// The schema of the save.
     pub(crate) schema: Arc<dyn Any + Send + Sync>,
@@ -86,16 +86,16 @@ pub(crate) struct ForeignClass {
 
 /// A part of the bytes that has a meaning in one save only.
 #[derive(Clone)]
-pub(crate) struct ForeignPart {
+pub(crate) struct UnknownPart {
     pub(crate) start: usize,
     pub(crate) end: usize,
-    pub(crate) content: ForeignPartKind,
+    pub(crate) content: UnknownPartKind,
 }
 
 #[derive(Clone)]
-pub(crate) enum ForeignPartKind {
+pub(crate) enum UnknownPartKind {
     /// The id of an object.
-    Reference { weak: bool, target: Option<KeptTarget> },
+    Reference { weak: bool, target: Option<UnknownTarget> },
     /// The number of a class, as its index in the schema.
     Class(usize),
 }
@@ -135,8 +135,8 @@ impl Unknown {
 
     /// True if it holds strong references to objects.
     pub(crate) fn holds_objects(&self) -> bool {
-        let is_held = |part: &ForeignPart| {
-            matches!(part.content, ForeignPartKind::Reference { weak: false, target: Some(_) })
+        let is_held = |part: &UnknownPart| {
+            matches!(part.content, UnknownPartKind::Reference { weak: false, target: Some(_) })
         };
         self.pieces.iter().any(|piece| piece.parts().iter().any(is_held))
     }
@@ -223,7 +223,7 @@ impl Drop for DropGuard {
 }
 
 impl UnknownPiece {
-    pub(crate) fn new(class: ForeignClass, bytes: Vec<u8>, parts: Vec<ForeignPart>) -> Self {
+    pub(crate) fn new(class: UnknownClass, bytes: Vec<u8>, parts: Vec<UnknownPart>) -> Self {
         Self { class, bytes, parts: RwLock::new(parts) }
     }
 
@@ -233,11 +233,11 @@ impl UnknownPiece {
         (&self.class.name, &self.bytes)
     }
 
-    pub(super) fn parts(&self) -> RwLockReadGuard<'_, Vec<ForeignPart>> {
+    pub(super) fn parts(&self) -> RwLockReadGuard<'_, Vec<UnknownPart>> {
         self.parts.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn parts_mut(&self) -> RwLockWriteGuard<'_, Vec<ForeignPart>> {
+    pub(super) fn parts_mut(&self) -> RwLockWriteGuard<'_, Vec<UnknownPart>> {
         self.parts.write().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -248,11 +248,11 @@ impl Clone for UnknownPiece {
     }
 }
 
-impl ReferenceSlot for ForeignPart {
+impl ReferenceSlot for UnknownPart {
     fn connect(&mut self, object: &dyn Any, _: Option<&dyn Any>) -> bool {
         // Class and holder of the target were compared with those in the schema before.
-        if let ForeignPartKind::Reference { weak, target } = &mut self.content {
-            *target = object.downcast_ref().map(|object| KeptTarget::new(object, *weak));
+        if let UnknownPartKind::Reference { weak, target } = &mut self.content {
+            *target = object.downcast_ref().map(|object| UnknownTarget::new(object, *weak));
         }
         true
     }
@@ -267,7 +267,7 @@ impl fmt::Debug for Unknown {
 
 /// A strong or weak pointer to an object.
 #[derive(Clone)]
-enum KeptPointer {
+enum TargetPointer {
     Strong(Shared),
     Weak(WeakShared),
 }
@@ -276,7 +276,7 @@ enum KeptPointer {
 ///
 /// The pointer may be an `Rc`, so it stays in a table of the thread that loaded it. This is its key, which may move to
 /// any thread: an `Unknown` is `Send` and `Sync`.
-pub(crate) struct KeptTarget(Arc<TargetKey>);
+pub(crate) struct UnknownTarget(Arc<TargetKey>);
 
 struct TargetKey {
     home: Arc<OwnerThread>,
@@ -293,7 +293,7 @@ struct OwnerThread {
 #[derive(Default)]
 struct Pointers {
     home: Arc<OwnerThread>,
-    pointers: RefCell<HashMap<u64, KeptPointer>>,
+    pointers: RefCell<HashMap<u64, TargetPointer>>,
     last: Cell<u64>,
 }
 
@@ -302,7 +302,7 @@ thread_local! {
 }
 
 impl Pointers {
-    fn hold(&self, pointer: KeptPointer) -> KeptTarget {
+    fn hold(&self, pointer: TargetPointer) -> UnknownTarget {
         // Taken out first, since dropping a pointer may drop further keys.
         let dropped = std::mem::take(&mut *held(&self.home.dropped));
         for number in dropped {
@@ -311,25 +311,25 @@ impl Pointers {
         let number = self.last.get() + 1;
         self.last.set(number);
         self.pointers.borrow_mut().insert(number, pointer);
-        KeptTarget(Arc::new(TargetKey { home: Arc::clone(&self.home), number }))
+        UnknownTarget(Arc::new(TargetKey { home: Arc::clone(&self.home), number }))
     }
 
-    fn take(&self, number: u64) -> Option<KeptPointer> {
+    fn take(&self, number: u64) -> Option<TargetPointer> {
         self.pointers.borrow_mut().remove(&number)
     }
 }
 
-impl KeptTarget {
+impl UnknownTarget {
     pub(crate) fn new(object: &Shared, weak: bool) -> Self {
         let pointer = match weak {
-            true => KeptPointer::Weak(object.downgrade()),
-            false => KeptPointer::Strong(object.clone()),
+            true => TargetPointer::Weak(object.downgrade()),
+            false => TargetPointer::Strong(object.clone()),
         };
         POINTERS.with(|table| table.hold(pointer))
     }
 
     /// Passes the pointer in the table to `inspect`, if this is the table's thread.
-    fn with_pointer<R>(&self, inspect: impl FnOnce(&Pointers, &KeptPointer) -> R) -> Option<R> {
+    fn with_pointer<R>(&self, inspect: impl FnOnce(&Pointers, &TargetPointer) -> R) -> Option<R> {
         let found = POINTERS.try_with(|table| {
             if !Arc::ptr_eq(&table.home, &self.0.home) {
                 return None;
@@ -343,8 +343,8 @@ impl KeptTarget {
     /// Returns the object; `None` if it was dropped.
     pub(crate) fn object(&self) -> Result<Option<Shared>> {
         let object = self.with_pointer(|_, pointer| match pointer {
-            KeptPointer::Strong(object) => Some(object.clone()),
-            KeptPointer::Weak(object) => object.upgrade(),
+            TargetPointer::Strong(object) => Some(object.clone()),
+            TargetPointer::Weak(object) => object.upgrade(),
         });
         object.ok_or_else(|| {
             error!(
@@ -356,7 +356,7 @@ impl KeptTarget {
 }
 
 /// Each clone holds the object on its own, so that the strong count shows how many there are.
-impl Clone for KeptTarget {
+impl Clone for UnknownTarget {
     fn clone(&self) -> Self {
         let again = self.with_pointer(|table, pointer| table.hold(pointer.clone()));
         again.unwrap_or_else(|| Self(Arc::clone(&self.0)))

@@ -7,7 +7,7 @@ use super::fail::Fail;
 use super::links::{Prototypes, Within};
 use super::persist::Persist;
 use super::pointer::Pointee;
-use super::unknown::{ForeignPartKind, KeptTarget, Unknown, UnknownPiece};
+use super::unknown::{Unknown, UnknownPartKind, UnknownPiece, UnknownTarget};
 use super::visitor::{Phase, Visitor};
 use crate::Result;
 use crate::reflect::Kind;
@@ -40,8 +40,8 @@ impl UnknownPiece {
             out.bytes(&self.bytes[done..part.start])?;
             done = part.end;
             let number = match &part.content {
-                ForeignPartKind::Reference { weak, target } => link(target.as_ref(), *weak, out)?,
-                ForeignPartKind::Class(index) => {
+                UnknownPartKind::Reference { weak, target } => link(target.as_ref(), *weak, out)?,
+                UnknownPartKind::Class(index) => {
                     out.ask(|links| links.unknown_class(&self.class.schema, *index))?
                 }
             };
@@ -51,7 +51,7 @@ impl UnknownPiece {
     }
 }
 
-fn link(target: Option<&KeptTarget>, weak: bool, out: &mut Encoder<'_>) -> Result<u64, Stop> {
+fn link(target: Option<&UnknownTarget>, weak: bool, out: &mut Encoder<'_>) -> Result<u64, Stop> {
     let Some(target) = target else { return Ok(0) };
     let target = match target.object() {
         Ok(Some(target)) => target,
@@ -120,7 +120,7 @@ impl Persist for Unknown {
         let mut dropped = Vec::new();
         for piece in &self.pieces {
             for part in piece.parts_mut().iter_mut() {
-                if let ForeignPartKind::Reference { target, .. } = &mut part.content {
+                if let UnknownPartKind::Reference { target, .. } = &mut part.content {
                     if visitor.phase() == Phase::Dismantle {
                         dropped.push(target.take());
                     } else {

@@ -2,7 +2,7 @@
 
 use std::any::{Any, TypeId};
 
-use super::boxed::{apart, is_bulky};
+use super::boxed::{is_bulky, out_of_line};
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
@@ -26,7 +26,7 @@ impl Prototypes<'_> {
     /// Creates an empty value of an object in a box, for one that is too large for the stack.
     pub(super) fn boxed_object<T: Persist>(&self) -> Result<Box<T>> {
         match self.factory_of::<T>() {
-            Some(factory) => Ok(apart(|| Box::new((factory.0)()))),
+            Some(factory) => Ok(out_of_line(|| Box::new((factory.0)()))),
             None => empty_box(self),
         }
     }

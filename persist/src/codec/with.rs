@@ -153,7 +153,7 @@ pub trait Adapter<T: 'static>: Sized + 'static {
 
     /// True if a value of another type is stored than the field. No visit looks into it, because it may hold the type
     /// itself.
-    const FOREIGN: bool = true;
+    const IS_ADAPTER: bool = true;
 
     /// Describes the field, for a layout.
     const PART: FieldCodec = FieldCodec::with::<T, Self>(0, true);
@@ -215,7 +215,7 @@ impl FieldAccess {
             decode,
             list: None,
             map: None,
-            has_adapter: A::FOREIGN,
+            has_adapter: A::IS_ADAPTER,
             is_plain: false,
             visit: None,
         }

@@ -92,7 +92,7 @@ const MAX_NUMBERS: usize = 64;
 #[cfg(feature = "history")]
 impl NumberFields {
     /// Lists the fields of the class of a value; `None` if it has fields of other kinds.
-    pub(crate) fn of(registry: &Registry, root: &dyn Any, class: &str) -> Option<Self> {
+    pub(crate) fn new(registry: &Registry, root: &dyn Any, class: &str) -> Option<Self> {
         let mut found = Self(Vec::new());
         let whole = FieldPath::new(class.to_owned());
         found.add(registry, root, root, &whole)?;

@@ -88,7 +88,7 @@ impl FieldPath {
     }
 
     #[cfg(feature = "history")]
-    pub(super) fn of(class: String, steps: &[PathStep]) -> Self {
+    pub(super) fn from_steps(class: String, steps: &[PathStep]) -> Self {
         let (class, steps, known) = (class.into(), steps.to_vec(), LastUse::default());
         Self(Arc::new(PathData { class, steps, known }))
     }
@@ -111,7 +111,7 @@ impl FieldPath {
     /// Returns the path of an element of the value at this path, by its index, or in a map by its key.
     #[must_use]
     pub fn at(self, key: impl Into<Value>) -> Self {
-        self.step(PathStep::of(&key.into()))
+        self.step(PathStep::from_key(&key.into()))
     }
 
     fn step(mut self, step: PathStep) -> Self {
@@ -173,7 +173,7 @@ impl FieldPath {
 }
 
 impl PathStep {
-    fn of(key: &Value) -> Self {
+    fn from_key(key: &Value) -> Self {
         match key.as_u64() {
             Some(index) => Self::Index(index),
             None => Self::Key(key.to_string().into()),
@@ -318,12 +318,12 @@ fn key_step(text: &str) -> Result<(PathStep, &str), String> {
     if let Ok((key, end)) = first_value(text)
         && let Some(rest) = text[end..].trim_start().strip_prefix(']')
     {
-        return Ok((PathStep::of(&key), rest));
+        return Ok((PathStep::from_key(&key), rest));
     }
     // A single word is a text without quotes.
     let (word, rest) = text.split_once(']').ok_or_else(unclosed)?;
     if word.is_empty() || !word.chars().all(|c| c == '_' || c == '-' || c.is_alphanumeric()) {
         return Err(format!("`[{word}]` is no key; put a text into quotes"));
     }
-    Ok((PathStep::of(&Value::from(word)), rest))
+    Ok((PathStep::from_key(&Value::from(word)), rest))
 }

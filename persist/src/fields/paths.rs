@@ -64,7 +64,7 @@ impl<'c> Trail<'c> {
     /// Returns the path of the current field.
     pub(super) fn path(&self) -> FieldPath {
         let Trail { class, steps } = self;
-        let make = || FieldPath::of((*class).to_owned(), steps);
+        let make = || FieldPath::from_steps((*class).to_owned(), steps);
         let is_field = |step: &PathStep| matches!(step, PathStep::Field(_));
         if !steps.iter().all(is_field) {
             return make();

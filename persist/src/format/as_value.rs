@@ -71,9 +71,9 @@ impl<'c> ClassNames<'c> {
 
     fn kind(&self, kind: &KindSchema) -> Value {
         let word =
-            |word: &str, of: Value| with(Record::of_variant(KIND, word), [("of", of)]).into();
+            |word: &str, of: Value| with(Record::with_variant(KIND, word), [("of", of)]).into();
         let pointer = |holder: &Holder, weak: bool, to: Value| {
-            let pointer = Record::of_variant(KIND, if weak { "Weak" } else { "Strong" });
+            let pointer = Record::with_variant(KIND, if weak { "Weak" } else { "Strong" });
             with(pointer, [("holder", cell_of(*holder).into()), ("to", to)]).into()
         };
         match kind {

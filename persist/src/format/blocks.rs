@@ -142,7 +142,7 @@ impl Ends {
         let failed = |error| Error::of_reading("the end of the save", error);
         let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
         file.rewind().map_err(failed)?;
-        let header = Header::of_file(&mut file, size, limits)?;
+        let header = Header::from_file(&mut file, size, limits)?;
         let is_whole = Self::is_at_end(file).map_err(failed)?;
         Ok(Self { header, is_whole })
     }
@@ -172,7 +172,7 @@ impl Digest {
     pub(crate) const SIZE: usize = 16 + 8 + 8;
 
     /// Returns the digest of a whole save.
-    pub(crate) fn of(save: &[u8]) -> Result<Self> {
+    pub(crate) fn from_save(save: &[u8]) -> Result<Self> {
         let (Header { generation, .. }, start) = Header::parse(save)?;
         let Some((blocks, _)) = save[start..].split_last_chunk::<TRAILER_SIZE>() else {
             return Err(cut_short(save.len()));

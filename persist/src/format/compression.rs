@@ -52,7 +52,7 @@ impl Compression {
 
     /// Returns the compression of blocks with this tag, or the name of the feature that it lacks. Returns `None` for
     /// other tags.
-    pub(super) fn of(tag: u8) -> Option<Result<Self, &'static str>> {
+    pub(super) fn from_tag(tag: u8) -> Option<Result<Self, &'static str>> {
         match tag {
             #[cfg(feature = "lz4")]
             BLOCK_LZ4 => Some(Ok(Self::Lz4)),

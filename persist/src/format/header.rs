@@ -88,11 +88,11 @@ impl Header {
     ///
     /// Returns the same errors as [`from_reader`](Self::from_reader), within `limits`.
     pub fn within(mut reader: impl Read, limits: &Limits) -> Result<Self> {
-        Self::of_file(&mut reader, u64::MAX, limits)
+        Self::from_file(&mut reader, u64::MAX, limits)
     }
 
     /// Reads the header of a file of `size` bytes. A header that claims to be longer is damaged.
-    pub(super) fn of_file(reader: &mut dyn Read, size: u64, limits: &Limits) -> Result<Self> {
+    pub(super) fn from_file(reader: &mut dyn Read, size: u64, limits: &Limits) -> Result<Self> {
         let check = |length| limits.check_header(length, OTHER_FIELDS);
         let header = Self::read(&Self::bytes_of(reader, size, &check)?)?;
         limits.check_metadata(header.metadata_length())?;
@@ -303,7 +303,7 @@ impl Header {
     /// Sets the counts that [`counts`](Self::counts) returns. Returns `None` if they are invalid.
     #[cfg(feature = "tools")]
     pub(crate) fn set_counts(&mut self, counts: Vec<(String, u64, u64)>) -> Option<()> {
-        self.version = VersionVector::of(counts)?;
+        self.version = VersionVector::from_counts(counts)?;
         Some(())
     }
 

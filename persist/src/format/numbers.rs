@@ -112,7 +112,7 @@ impl ClassNumbers {
             };
             // A class of this name with other fields is in the save already. This one gets another id; a load finds it
             // by its name.
-            let others = (1_u32..).map(|i| ClassId::of(&format!("{}#{i}", stored.name)));
+            let others = (1_u32..).map(|i| ClassId::from_name(&format!("{}#{i}", stored.name)));
             let id = std::iter::once(stored.id).chain(others).find(is_free).unwrap_or(stored.id);
             self.last += 1;
             self.unknown.insert((address, class, None), self.last);
@@ -122,7 +122,10 @@ impl ClassNumbers {
             for kind in stored.kinds() {
                 for (target, holder) in mentioned(kind, &mut next) {
                     // The load noted which objects it converted to the program's form.
-                    match program.find(&schema[target]).filter(|_| schema.is_made(target, holder)) {
+                    match program
+                        .find(&schema[target])
+                        .filter(|_| schema.is_created(target, holder))
+                    {
                         Some(own) => {
                             let number = self.assign(own, classes, &mut fresh);
                             self.unknown.insert((address, target, Some(holder)), number);

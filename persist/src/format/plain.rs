@@ -67,7 +67,7 @@ fn is_compressed(save: &[u8]) -> bool {
     let Some(mut at) = Header::length(save) else { return false };
     while let Some((tag, end)) = Block::head(save, at) {
         if tag != BLOCK_RECORDS {
-            return Compression::of(tag).is_some();
+            return Compression::from_tag(tag).is_some();
         }
         at = end.saturating_add(CRC_SIZE);
     }
@@ -112,7 +112,7 @@ impl<'s> Unpacker<'s> {
 
     /// Appends a block. If it returns an error, nothing is appended.
     pub(super) fn block(&mut self, block: &Block, limits: &Limits) -> Result<()> {
-        let compression = Compression::of(block.tag);
+        let compression = Compression::from_tag(block.tag);
         self.places.push((self.plain.len(), block.at, compression.is_some()));
         let compression = match compression {
             Some(Ok(compression)) => compression,

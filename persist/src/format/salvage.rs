@@ -166,7 +166,8 @@ impl<'s> DamagedSave<'s> {
     /// Returns the tag of a block at `at` and the end of its content, from its head.
     fn head(&self, at: usize) -> Option<(u8, usize)> {
         let is_block = |tag| {
-            [BLOCK_RECORDS, BLOCK_DEFINITIONS].contains(&tag) || Compression::of(tag).is_some()
+            [BLOCK_RECORDS, BLOCK_DEFINITIONS].contains(&tag)
+                || Compression::from_tag(tag).is_some()
         };
         Block::head(self.save, at).filter(|(tag, _)| is_block(*tag))
     }

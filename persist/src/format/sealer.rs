@@ -211,7 +211,8 @@ pub(crate) fn write_again(
 
 #[cold]
 fn failed(doing: &str, error: io::Error) -> Error {
-    Error::new(ErrorKind::of(&error), format!("cannot {doing} the save: {error}")).because(error)
+    Error::new(ErrorKind::from_io(&error), format!("cannot {doing} the save: {error}"))
+        .because(error)
 }
 
 fn write_error(error: io::Error) -> Error {

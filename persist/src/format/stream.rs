@@ -144,7 +144,7 @@ impl<R: Read + Seek> BlockReader<R> {
             let what = "there is more than the definitions of the blocks before";
             return Err(damaged(0, what).moved_to(at));
         }
-        let compression = match (tag, Compression::of(tag)) {
+        let compression = match (tag, Compression::from_tag(tag)) {
             (BLOCK_RECORDS, _) => Compression::None,
             (BLOCK_DEFINITIONS, _) => {
                 return Ok(Ok(StreamBlock { at, stored: whole, compression: None, content }));

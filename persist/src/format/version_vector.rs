@@ -70,7 +70,7 @@ impl VersionVector {
 
     /// Makes a vector of these counts. Returns `None` if they are invalid.
     #[cfg(feature = "tools")]
-    pub(super) fn of(counts: Vec<(String, u64, u64)>) -> Option<Self> {
+    pub(super) fn from_counts(counts: Vec<(String, u64, u64)>) -> Option<Self> {
         let length = counts.len();
         if length > MAX_ENTRIES {
             return None;

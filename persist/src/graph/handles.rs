@@ -61,7 +61,7 @@ impl<'l> Handles<'l> {
         }
         error!(
             ErrorKind::InvalidValue,
-            "{}, since the remap made two handles equal; give each a new id of its own, and those without one `Missing::Dead`",
+            "{}, since the remap made two handles equal; give each a new id of its own, and those without one `UnmappedHandle::Dead`",
             error.message()
         )
     }

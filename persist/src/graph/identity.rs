@@ -69,7 +69,7 @@ struct Hash {
 impl Hash {
     /// Returns `None` if the address has bits that a slot cannot hold.
     #[inline]
-    fn of(address: usize) -> Option<Self> {
+    fn from_address(address: usize) -> Option<Self> {
         // The rotation moves the alignment bits to the top, so that the check for `WIDTH` bits below finds those that
         // are not 0.
         let rest = (address as u64).rotate_right(ALIGNED);
@@ -108,7 +108,7 @@ impl AddressMap {
     /// Returns the number of an address, and whether the address is new. Numbers count up from 0.
     #[inline]
     pub(super) fn insert(&mut self, address: usize) -> (u32, bool) {
-        match Hash::of(address).map(|hash| self.find(hash)) {
+        match Hash::from_address(address).map(|hash| self.find(hash)) {
             Some(AddressSearch::Number(number)) => (number, false),
             Some(AddressSearch::Free(place, slot)) if self.has_room() => {
                 self.len += 1;
@@ -130,7 +130,7 @@ impl AddressMap {
     /// Reads the home slots of addresses, one right after another. The processor executes several such short steps at
     /// once, so that their cache misses overlap.
     pub(super) fn touch(&self, addresses: impl Iterator<Item = usize>) {
-        let slot = |address| self.slots.get(self.home(Hash::of(address)?).0);
+        let slot = |address| self.slots.get(self.home(Hash::from_address(address)?).0);
         std::hint::black_box(addresses.filter_map(slot).fold(0, |sum, slot| sum ^ slot));
     }
 
@@ -204,7 +204,7 @@ impl AddressMap {
     }
 
     fn place(&mut self, address: usize, number: u32) {
-        match Hash::of(address).map(|hash| self.find(hash)) {
+        match Hash::from_address(address).map(|hash| self.find(hash)) {
             Some(AddressSearch::Free(place, slot)) => {
                 self.slots[place] = slot | (u64::from(number) + 1);
             }
@@ -359,7 +359,7 @@ mod tests {
     fn an_address_is_known_by_its_hash() {
         for bits in random().take(1000) {
             let one = usize::try_from(bits >> FAR << ALIGNED).unwrap();
-            assert_eq!(Hash::of(one).map(Hash::address), Some(one));
+            assert_eq!(Hash::from_address(one).map(Hash::address), Some(one));
         }
     }
 }

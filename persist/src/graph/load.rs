@@ -72,7 +72,7 @@ impl<'l> Loader<'l> {
         let matched = registry.schemas.matched(&scan.definitions, how, root, || {
             let classes = scan.classes(limits)?;
             let matched = Matched::new(classes, registry.program(), root, options.drop_unknown);
-            matched.stored.note_made(|class, holder| {
+            matched.stored.note_created(|class, holder| {
                 matched.resolved[class]
                     .is_some_and(|class| registry.object(class, holder).is_some())
             });
@@ -84,12 +84,12 @@ impl<'l> Loader<'l> {
         for record in unknown {
             let class = &matched.stored[record.class as usize];
             class
-                .check_kept(record.id, objects.find(record.id).is_some())
+                .check_unknown(record.id, objects.find(record.id).is_some())
                 .map_err(|error| error.at(record.start as u64))?;
             earlier.entry(record.id).or_default().push(record);
         }
         let first_free = objects.records.last_id() + 1;
-        let plans = Plans::of(matched, registry.program(), options);
+        let plans = Plans::with_matched(matched, registry.program(), options);
         let table = Table::new((registry, env), plans, objects, Handles::new(remap), save.weight);
         // A `Loader` on the stack would leave less of it for values nested in values.
         Ok(Box::new(Self {

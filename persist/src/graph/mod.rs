@@ -91,7 +91,7 @@ mod tables;
 mod targets;
 mod unknown;
 
-pub use registry::{Counted, Registry};
+pub use registry::{Registry, SharedPointer};
 
 pub(crate) use components::Edges;
 pub(crate) use load::Loader;

@@ -70,7 +70,7 @@ impl LoadedObjects {
 
     pub(crate) fn id(&self, place: usize) -> ObjectId {
         // The scan refuses a record without an id.
-        ObjectId::new(self.records.get(place).id).unwrap_or(ObjectId::NOWHERE)
+        ObjectId::new(self.records.get(place).id).unwrap_or(ObjectId::NULL)
     }
 
     pub(crate) fn is_added(&self, place: usize) -> bool {

@@ -12,12 +12,17 @@ use crate::format::{MAX_ID, RecordLocation};
 use crate::options::LoadPolicy;
 use crate::reflect::Holder;
 use crate::schema::{
-    InlinedObject, Keeps, KeptLocation, LoadEvent, PlannedRow, SharedValue, SourceRecord, transcode,
+    InlinedObject, LoadEvent, PlannedRow, SharedValue, SourceRecord, UnknownLocation,
+    UnknownValues, transcode,
 };
 use crate::{ErrorKind, Result};
 
 /// Returns the unknown data that earlier programs kept of an object, each value with its class.
-fn parts_of<'l>(earlier: &HashMap<u64, Vec<RecordLocation>>, id: u64, save: &'l [u8]) -> Keeps<'l> {
+fn parts_of<'l>(
+    earlier: &HashMap<u64, Vec<RecordLocation>>,
+    id: u64,
+    save: &'l [u8],
+) -> UnknownValues<'l> {
     let records = earlier.get(&id).map_or(&[][..], |records| records);
     records.iter().map(|record| (record.class as usize, record.payload(save))).collect()
 }
@@ -28,8 +33,8 @@ impl<'l> Loader<'l> {
     pub(super) fn rewrite(
         &mut self,
         record: &RecordLocation,
-        unknown: &Keeps<'l>,
-    ) -> Result<Keeps<'l>> {
+        unknown: &UnknownValues<'l>,
+    ) -> Result<UnknownValues<'l>> {
         let payload = record.payload(self.save);
         let (save, earlier) = (self.save, &self.earlier);
         let Table { plans, objects, env, .. } = &mut self.table;
@@ -38,11 +43,10 @@ impl<'l> Loader<'l> {
             let record = objects.records.get(found as usize);
             (objects.is_target(found, Some(class), holder)).then(|| InlinedObject {
                 payload: record.payload(save),
-                kept: parts_of(earlier, id, save),
+                unknown: parts_of(earlier, id, save),
             })
         };
-        let source =
-            SourceRecord { class: record.class as usize, id: record.id, payload, kept: unknown };
+        let source = SourceRecord { class: record.class as usize, id: record.id, payload, unknown };
         self.scratch.clear();
         // Wider numbers may double the length of a record. Reserved memory that is never written costs nothing.
         self.scratch.reserve(2 * payload.len());
@@ -53,25 +57,29 @@ impl<'l> Loader<'l> {
             self.add_shared(value)?;
         }
         Ok(rest
-            .kept
+            .unknown
             .into_iter()
             .map(|(class, place)| match place {
-                KeptLocation::Payload(range) => (class, &payload[range]),
-                KeptLocation::Kept(i) => unknown[i],
+                UnknownLocation::Payload(range) => (class, &payload[range]),
+                UnknownLocation::Original(i) => unknown[i],
             })
             .collect())
     }
 
     /// Returns the unknown data that earlier programs kept of an object.
     #[inline]
-    pub(super) fn earlier_of(&self, id: u64) -> Keeps<'l> {
-        if self.earlier.is_empty() { Keeps::new() } else { parts_of(&self.earlier, id, self.save) }
+    pub(super) fn earlier_of(&self, id: u64) -> UnknownValues<'l> {
+        if self.earlier.is_empty() {
+            UnknownValues::new()
+        } else {
+            parts_of(&self.earlier, id, self.save)
+        }
     }
 
     /// Keeps unknown values of an object, or of the root value if `index` is `None`.
     pub(super) fn keep(
         &mut self,
-        to_keep: Keeps<'l>,
+        to_keep: UnknownValues<'l>,
         index: Option<usize>,
         object: u64,
     ) -> Result<()> {

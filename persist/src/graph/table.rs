@@ -422,11 +422,11 @@ impl LoadLinks for Table<'_> {
         match self.objects.kinds[record] {
             Some(kind) => {
                 let kind = &self.registry.objects[kind.get()].kind;
-                kind.holder.around_class(false, &(kind.name)())
+                kind.holder.class_type_name(false, &(kind.name)())
             }
             None => {
                 let RecordLocation { class, holder, .. } = self.objects.records.get(record);
-                holder.around_class(false, self.name(class))
+                holder.class_type_name(false, self.name(class))
             }
         }
     }

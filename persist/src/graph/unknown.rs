@@ -10,8 +10,8 @@ use super::loading::TypeIndex;
 use super::references::PendingReference;
 use super::table::{Table, Unregistered};
 use crate::codec::{
-    AnyObject, ForeignClass, ForeignPart, ForeignPartKind, Linked, LoadedObject, Remapped, Shared,
-    Unknown, UnknownPiece, Within, left_over, not_registered,
+    AnyObject, Linked, LoadedObject, Remapped, Shared, Unknown, UnknownClass, UnknownPart,
+    UnknownPartKind, UnknownPiece, Within, left_over, not_registered,
 };
 use crate::format::RecordLocation;
 use crate::reflect::{Holder, TraitName};
@@ -44,7 +44,7 @@ impl Table<'_> {
                     handles.extend(self.handles.arena(arena).map(|arena| (start, arena, bits)));
                     return true;
                 }
-                LocalValue::Class(class) => ForeignPartKind::Class(class),
+                LocalValue::Class(class) => UnknownPartKind::Class(class),
                 LocalValue::Reference { id, weak, class, holder } => {
                     let target = self.objects.find(id);
                     if !target.map_or(weak, |record| self.objects.is_target(record, class, holder))
@@ -52,10 +52,10 @@ impl Table<'_> {
                         return false;
                     }
                     references.push((target, id, weak));
-                    ForeignPartKind::Reference { weak, target: None }
+                    UnknownPartKind::Reference { weak, target: None }
                 }
             };
-            parts.push(ForeignPart { start, end, content });
+            parts.push(UnknownPart { start, end, content });
             true
         };
         let length = length(class, &stored, bytes, &self.env.limits, &mut visit)?;
@@ -74,7 +74,7 @@ impl Table<'_> {
         });
         let name = name.clone();
         let is_made_up = Stored::is_made_up(class);
-        let class = ForeignClass { name, schema: stored, index: class, is_made_up };
+        let class = UnknownClass { name, schema: stored, index: class, is_made_up };
         let mut bytes = bytes[..length].to_vec();
         for (start, (arena, name), bits) in handles {
             let found = self.handles.find(arena, bits, self.record, &mut self.tally);
@@ -108,8 +108,8 @@ impl Table<'_> {
         let stored = &self.plans.stored;
         let class = number.checked_sub(1).and_then(|class| usize::try_from(class).ok());
         let is_known = |class: &usize| match Stored::is_made_up(*class) {
-            true => self.registry.program().layout().alone(*class).is_some(),
-            false => *class < stored.len() || stored.alone(*class).is_some(),
+            true => self.registry.program().layout().unknown_member(*class).is_some(),
+            false => *class < stored.len() || stored.unknown_member(*class).is_some(),
         };
         let Some(class) = class.filter(is_known) else {
             bail!(
@@ -166,7 +166,7 @@ impl Table<'_> {
         let resolved = self.plans.resolve(class as usize);
         if resolved.is_some_and(|class| self.caster((of.id)(), class).is_some()) {
             // The class is registered for the trait, but not in this holder.
-            let found = holder.around_class(false, self.name(class));
+            let found = holder.class_type_name(false, self.name(class));
             bail!(
                 ErrorKind::WrongClass,
                 "the reference is to object #{id}, {found}, where a dyn {} in another pointer or cell is expected",

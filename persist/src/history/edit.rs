@@ -1,6 +1,6 @@
 //! How a target is changed while the history records it: through an [`Edit`], or by the program's own commands.
 //!
-//! A command works through an edit of its own, its context, so commands apply further commands. All of that joins one
+//! A command works through an edit of its own, so commands apply further commands. All of that joins one
 //! entry.
 
 use std::any::{Any, type_name};
@@ -14,11 +14,11 @@ use super::Label;
 use super::failure::{Broken, Failure, guarded, is_broken};
 use super::journal::{StoredCommand, StoredStep};
 use super::proof::CommandPrints;
-use super::step::{self, End, Perform, ends, finalize_all, run_all};
+use super::step::{self, FinalState, Perform, ends, finalize_all, run_all};
 use super::support::world;
 use super::support::{ChangeTarget, PendingChange, Support};
 use crate::fields::{Direction, Merge};
-use crate::world::{ChangeState, Movable};
+use crate::world::{ChangeState, Sendable};
 use crate::{Error, ErrorKind, ObjectId, Result, World};
 
 pub(super) type Step<T> = step::StepOf<Performed<T>>;
@@ -63,7 +63,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
     }
 
-    /// The context of a command that is redone.
+    /// The edit of a command that is redone.
     pub(super) fn again(
         target: &'e mut T,
         support: &'e mut Support<T>,
@@ -283,14 +283,14 @@ impl<T: 'static> Deref for Edit<'_, T> {
 
 /// A change of a `T` by code of the program, which can also undo it.
 ///
-/// Changes through the context are recorded, and are undone and redone without the command. So a command for a
-/// [`World`] that only uses its context has nothing to undo. A command that changes the target
-/// [directly](CommandContext::target) must revert that in [`undo`](Self::undo).
+/// Changes through the edit are recorded, and are undone and redone without the command. So a command for a
+/// [`World`] that only uses its edit has nothing to undo. A command that changes the target
+/// [directly](CommandEdit::target) must revert that in [`undo`](Self::undo).
 ///
 /// # Example
 ///
 /// ```
-/// use persist::history::CommandContext;
+/// use persist::history::CommandEdit;
 /// use persist::{Command, History, Result};
 ///
 /// #[derive(Default)]
@@ -299,8 +299,8 @@ impl<T: 'static> Deref for Edit<'_, T> {
 /// struct Rename { title: String }
 ///
 /// impl Command<Document> for Rename {
-///     fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-///         std::mem::swap(&mut context.target().title, &mut self.title);
+///     fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+///         std::mem::swap(&mut edit.target().title, &mut self.title);
 ///         Ok(())
 ///     }
 ///
@@ -320,18 +320,18 @@ impl<T: 'static> Deref for Edit<'_, T> {
 ///
 /// A command is `Send`, since a history can be sent to another thread with all its entries. Use an `Arc<Mutex<_>>`
 /// instead of an `Rc<RefCell<_>>` in it.
-pub trait Command<T: 'static = World>: Any + Movable {
+pub trait Command<T: 'static = World>: Any + Sendable {
     /// Executes the command for the first time. Further commands that it applies join its entry.
     ///
     /// # Errors
     ///
     /// May return any error. The command must first have reverted what it changed directly; its changes through the
-    /// context are rolled back for it.
-    fn apply(&mut self, context: &mut CommandContext<'_, T>) -> Result<()>;
+    /// edit are rolled back for it.
+    fn apply(&mut self, edit: &mut CommandEdit<'_, T>) -> Result<()>;
 
     /// Reverts what [`apply`](Self::apply) changed directly.
     ///
-    /// It is called after the changes through the context are undone, and only if the target was handed out for direct
+    /// It is called after the changes through the edit are undone, and only if the target was handed out for direct
     /// changes.
     ///
     /// # Errors
@@ -342,14 +342,14 @@ pub trait Command<T: 'static = World>: Any + Movable {
 
     /// Redoes the direct changes. It is not called if there were none.
     ///
-    /// By default it calls [`apply`](Self::apply). Each further command that `apply` passes to its context is ignored,
+    /// By default it calls [`apply`](Self::apply). Each further command that `apply` passes to its edit is ignored,
     /// and the recorded one is redone in its place.
     ///
     /// # Errors
     ///
     /// May return any error, like [`undo`](Self::undo).
-    fn redo(&mut self, context: &mut CommandContext<'_, T>) -> Result<()> {
-        self.apply(context)
+    fn redo(&mut self, edit: &mut CommandEdit<'_, T>) -> Result<()> {
+        self.apply(edit)
     }
 
     /// Merges in the command that immediately followed this one, such as the next step of a drag.
@@ -367,7 +367,7 @@ pub trait Command<T: 'static = World>: Any + Movable {
 
     /// Returns the text for lists and menus.
     ///
-    /// With [`Label::None`], the default, the label describes what the command did through its context, as for an
+    /// With [`Label::None`], the default, the label describes what the command did through its edit, as for an
     /// [edit](super::History::edit) without a label. If it changed its target directly, the label is the name of its
     /// type, as in `Undo Rename`.
     fn label(&self) -> Label {
@@ -392,7 +392,7 @@ pub trait Command<T: 'static = World>: Any + Movable {
     /// It is called once for a command that was applied, and not for one that failed or had no effect. It is not called
     /// for commands that are left when the history is dropped, since there is no target to pass then. If they need the
     /// call, [`clear`](super::History::clear) the history first.
-    fn finalize(&mut self, target: &mut T, end: End) {
+    fn finalize(&mut self, target: &mut T, end: FinalState) {
         let _ = (target, end);
     }
 
@@ -407,15 +407,15 @@ pub trait Command<T: 'static = World>: Any + Movable {
     }
 }
 
-/// The context of a [`Command`]: an [`Edit`], and the target itself.
-pub struct CommandContext<'e, T: 'static = World> {
+/// The edit of a [`Command`]: an [`Edit`], and the target itself.
+pub struct CommandEdit<'e, T: 'static = World> {
     edit: Edit<'e, T>,
     is_direct: bool,
     /// The first error while pending changes were compared. `target` cannot return it.
     refused: Option<Error>,
 }
 
-impl<T: 'static> CommandContext<'_, T> {
+impl<T: 'static> CommandEdit<'_, T> {
     /// Returns the target, to be changed directly. The command itself must revert such changes.
     pub fn target(&mut self) -> &mut T {
         self.is_direct = true;
@@ -427,7 +427,7 @@ impl<T: 'static> CommandContext<'_, T> {
     }
 }
 
-impl<'e, T: 'static> Deref for CommandContext<'e, T> {
+impl<'e, T: 'static> Deref for CommandEdit<'e, T> {
     type Target = Edit<'e, T>;
 
     fn deref(&self) -> &Edit<'e, T> {
@@ -435,7 +435,7 @@ impl<'e, T: 'static> Deref for CommandContext<'e, T> {
     }
 }
 
-impl<T: 'static> DerefMut for CommandContext<'_, T> {
+impl<T: 'static> DerefMut for CommandEdit<'_, T> {
     fn deref_mut(&mut self) -> &mut Self::Target {
         &mut self.edit
     }
@@ -459,7 +459,7 @@ impl<T: 'static, C: Command<T>> AnyCommand<T> for C {
     }
 }
 
-/// A command that was executed, with the steps that it did through its context.
+/// A command that was executed, with the steps that it did through its edit.
 pub(super) struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
     pub(super) further: Vec<Step<T>>,
     /// Whether it changed its target directly.
@@ -490,19 +490,19 @@ impl<T: 'static> Performed<T> {
         let proved = support.prover.begin(|| command.objects(), target);
         let previous = previous_state(command, target, support)?;
         let edit = Edit::new(&mut *target, support);
-        let mut context = CommandContext { edit, is_direct: false, refused: None };
+        let mut edit = CommandEdit { edit, is_direct: false, refused: None };
         let mut is_applied = false;
         let result = guarded(|| {
-            command.apply(&mut context)?;
+            command.apply(&mut edit)?;
             is_applied = true;
-            match context.refused.take() {
+            match edit.refused.take() {
                 Some(error) => Err(error.into()),
-                None => Ok(context.edit.close()?),
+                None => Ok(edit.edit.close()?),
             }
         });
-        let is_direct = context.is_direct;
+        let is_direct = edit.is_direct;
         let Err(mut failure) = result else {
-            self.further = std::mem::take(&mut context.edit.steps).into_vec();
+            self.further = std::mem::take(&mut edit.edit.steps).into_vec();
             self.is_direct = is_direct;
             self.previous = previous.filter(|_| is_direct);
             self.proved = proved.filter(|_| is_direct).map(|mut proved| {
@@ -516,7 +516,7 @@ impl<T: 'static> Performed<T> {
         if !is_direct || is_applied {
             failure.broken = None;
         }
-        let failure = context.edit.roll_back(failure);
+        let failure = edit.edit.roll_back(failure);
         // An `apply` that returned an error has reverted its direct changes. One that succeeded has to be undone.
         Err(match is_applied && is_direct {
             true => failure.after(|| guarded(|| Ok(command.undo(target)?))),
@@ -558,13 +558,13 @@ impl<T: 'static> Performed<T> {
         }
         let Self { command, further, .. } = self;
         let edit = Edit::again(&mut *target, support, further);
-        let mut context = CommandContext { edit, is_direct: true, refused: None };
+        let mut edit = CommandEdit { edit, is_direct: true, refused: None };
         let redone = guarded(|| {
-            command.redo(&mut context)?;
-            Ok(context.edit.close()?)
+            command.redo(&mut edit)?;
+            Ok(edit.edit.close()?)
         });
-        let done = context.edit.again.as_ref().map_or(0, |again| again.done);
-        let broken = context.edit.take_broken();
+        let done = edit.edit.again.as_ref().map_or(0, |again| again.done);
+        let broken = edit.edit.take_broken();
         let (redone_steps, rest) = further.split_at_mut(done);
         if let Err(mut failure) = redone {
             // A `redo` that returned an error has reverted its direct changes.
@@ -646,7 +646,7 @@ impl<T: 'static> Perform for Performed<T> {
         self.command.is_significant() || self.further.iter().any(Step::is_significant)
     }
 
-    fn finalize(&mut self, target: &mut T, end: End) {
+    fn finalize(&mut self, target: &mut T, end: FinalState) {
         let command = guarded(|| {
             self.command.finalize(target, end);
             Ok(())
@@ -765,8 +765,8 @@ impl<T: 'static> fmt::Debug for Edit<'_, T> {
     }
 }
 
-impl<T: 'static> fmt::Debug for CommandContext<'_, T> {
+impl<T: 'static> fmt::Debug for CommandEdit<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CommandContext").field("edit", &self.edit).finish_non_exhaustive()
+        f.debug_struct("CommandEdit").field("edit", &self.edit).finish_non_exhaustive()
     }
 }

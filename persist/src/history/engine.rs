@@ -89,7 +89,7 @@ impl<T: 'static> History<T> {
     /// # Errors
     ///
     /// Returns the error of the command, and otherwise the same errors as [`edit`](Self::edit). If the command panics
-    /// after it changed the target [directly](super::CommandContext::target), the history is [poisoned](Self::poison).
+    /// after it changed the target [directly](super::CommandEdit::target), the history is [poisoned](Self::poison).
     pub fn apply(&mut self, target: &mut T, command: impl Command<T>) -> Result<()> {
         self.check_usable(target)?;
         let mut performed = Performed::new(command);

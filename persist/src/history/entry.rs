@@ -13,7 +13,7 @@ use super::Label;
 use super::edit::{Step, Steps};
 use super::failure::{Failure, guarded};
 use super::merging::{MergeTarget, Merging};
-use super::step::{End, Summary};
+use super::step::{FinalState, Summary};
 use crate::fields::Merge;
 use crate::world::ObjectName;
 use crate::{FieldPath, ObjectId};
@@ -183,7 +183,7 @@ impl<T: 'static> UndoEntry<T> {
         &mut self,
         next: &mut Self,
         merging: Merging,
-        ended: &mut Vec<(Step<T>, End)>,
+        ended: &mut Vec<(Step<T>, FinalState)>,
     ) -> Result<Merge, Failure> {
         let Self { label, steps: next, is_significant, .. } = next;
         let is_significant = *is_significant;
@@ -219,7 +219,7 @@ impl<T: 'static> UndoEntry<T> {
         &mut self,
         next: &mut Steps<T>,
         joins: bool,
-        ended: &mut Vec<(Step<T>, End)>,
+        ended: &mut Vec<(Step<T>, FinalState)>,
     ) -> Result<Merge, Failure> {
         let (old_len, first_ended) = (self.steps.len(), ended.len());
         let is_single = next.len() == 1;
@@ -259,7 +259,7 @@ impl<T: 'static> UndoEntry<T> {
                 void.extend(place);
             }
             if outcome != Merge::No {
-                ended.push((new, End::Merged));
+                ended.push((new, FinalState::Merged));
                 continue;
             }
             if is_single && (!joins || failed.is_some()) {
@@ -287,7 +287,7 @@ impl<T: 'static> UndoEntry<T> {
             }
             let mut at = 0..steps.len();
             let out = steps.extract_if(.., |_| at.next().is_some_and(|at| void.contains(&at)));
-            ended.splice(first_ended..first_ended, out.map(|step| (step, End::Merged)));
+            ended.splice(first_ended..first_ended, out.map(|step| (step, FinalState::Merged)));
             self.steps = Steps::Many(steps);
             self.forget_order();
             self.measure();
@@ -309,7 +309,7 @@ impl<T: 'static> UndoEntry<T> {
     fn take_order(&mut self) -> Order {
         let order = self.rare.as_mut().and_then(|rare| rare.order.take());
         let order = order.filter(|order| order.is_of(&self.steps));
-        order.unwrap_or_else(|| Order::of(&self.steps))
+        order.unwrap_or_else(|| Order::from_steps(&self.steps))
     }
 }
 
@@ -355,7 +355,7 @@ pub(super) struct Order {
 
 impl Order {
     /// Builds the index of the settings at the end of a list of steps.
-    pub(super) fn of<T: 'static>(steps: &[Step<T>]) -> Self {
+    pub(super) fn from_steps<T: 'static>(steps: &[Step<T>]) -> Self {
         let others = steps.iter().rposition(|step| !step.is_setting());
         let mut order = Self::from(others.map_or(0, |last| last + 1));
         steps[order.first..].iter().for_each(|step| order.push(step));
@@ -408,7 +408,7 @@ impl<T: 'static> Transaction<T> {
         &mut self,
         mut edit: UndoEntry<T>,
         (merging, new): (Merging, MergeTarget),
-        ended: &mut Vec<(Step<T>, End)>,
+        ended: &mut Vec<(Step<T>, FinalState)>,
     ) -> Result<(), Failure> {
         let last = self.edits.last_mut().filter(|_| merging != Merging::No);
         let merge = last.map_or(Ok(Merge::No), |last| last.merge(&mut edit, merging, ended));

@@ -159,7 +159,7 @@ pub(super) enum EntryName {
 }
 
 impl EntryName {
-    pub(super) fn of<T: 'static>(entry: Option<&UndoEntry<T>>) -> Self {
+    pub(super) fn from_entry<T: 'static>(entry: Option<&UndoEntry<T>>) -> Self {
         match entry.map(|entry| (entry, entry.set_field())) {
             None => Self::None,
             Some((_, Some((path, object)))) => Self::Set(path.clone(), object.cloned()),

@@ -13,7 +13,7 @@ use super::journal::{CommandClasses, FrameKind, Journal, Spill};
 use super::merging::{Clock, MergeKey, MergeTarget, MergeWindow, Merging, OpenDrag};
 use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
-use super::step::{End, Summary, ends};
+use super::step::{FinalState, Summary, ends};
 use super::support::Support;
 use super::support::world;
 use super::{Label, Poison};
@@ -86,7 +86,7 @@ pub struct History<T: 'static = World> {
     pub(super) open: Vec<Transaction<T>>,
     pub(super) poison: Option<Poison>,
     /// Steps that were dropped from the list during this call, and are finalized at its end.
-    pub(super) released: Vec<(Step<T>, End)>,
+    pub(super) released: Vec<(Step<T>, FinalState)>,
     /// A panic that was caught, and resumes at the end of the call, when the state is consistent.
     pub(super) panic: Option<Panic>,
     pub(super) listeners: Listeners<Self>,
@@ -191,13 +191,13 @@ impl<T: 'static> History<T> {
     /// Returns the text of a menu, such as `Undo Move door`. Empty if there is nothing to undo.
     #[must_use]
     pub fn undo_text(&self) -> String {
-        EntryName::of(self.entry_toward(Direction::Undo)).text("Undo")
+        EntryName::from_entry(self.entry_toward(Direction::Undo)).text("Undo")
     }
 
     /// Returns the text of a menu, such as `Redo Move door`. Empty if there is nothing to redo.
     #[must_use]
     pub fn redo_text(&self) -> String {
-        EntryName::of(self.entry_toward(Direction::Redo)).text("Redo")
+        EntryName::from_entry(self.entry_toward(Direction::Redo)).text("Redo")
     }
 
     /// The current values of everything that events report.
@@ -205,8 +205,8 @@ impl<T: 'static> History<T> {
         ReportedState {
             position: self.position(),
             state: self.state(),
-            undo: EntryName::of(self.entry_toward(Direction::Undo)),
-            redo: EntryName::of(self.entry_toward(Direction::Redo)),
+            undo: EntryName::from_entry(self.entry_toward(Direction::Undo)),
+            redo: EntryName::from_entry(self.entry_toward(Direction::Redo)),
             is_modified: self.is_modified(),
         }
     }
@@ -506,7 +506,7 @@ impl<T: 'static> History<T> {
         let broken = poison.map(|poison| poison.done);
         let Some(entry) = self.take_out(index) else { return };
         if let Some((spill, away)) = self.spill.as_mut().zip(entry.away()) {
-            let end = if is_applied { End::Applied } else { End::Undone };
+            let end = if is_applied { FinalState::Applied } else { FinalState::Undone };
             spill.drop_entry(away.at, away.has_end.then_some(end));
         }
         let UndoEntry { steps, .. } = entry;
@@ -618,7 +618,11 @@ impl<T: 'static> History<T> {
         while self.is_over() {
             let is_only = self.ring.position() <= 1;
             let is_spare = !is_only || self.ring.next().is_none();
-            let end = if is_spare && self.ring.position() > 0 { End::Applied } else { End::Undone };
+            let end = if is_spare && self.ring.position() > 0 {
+                FinalState::Applied
+            } else {
+                FinalState::Undone
+            };
             if !self.drop_one(end) {
                 break;
             }
@@ -629,10 +633,12 @@ impl<T: 'static> History<T> {
     }
 
     /// Evicts the oldest entry, or the last of those that could be redone. Returns false if there is none.
-    pub(super) fn drop_one(&mut self, end: End) -> bool {
+    pub(super) fn drop_one(&mut self, end: FinalState) -> bool {
         match end {
-            End::Undone if self.ring.next().is_some() => self.remove_entry(self.ring.len() - 1),
-            End::Applied | End::Merged if self.ring.position() > 0 => {
+            FinalState::Undone if self.ring.next().is_some() => {
+                self.remove_entry(self.ring.len() - 1)
+            }
+            FinalState::Applied | FinalState::Merged if self.ring.position() > 0 => {
                 self.base = self.state_at(1);
                 self.remove_entry(0);
             }

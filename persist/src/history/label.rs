@@ -99,7 +99,7 @@ impl Verb {
         }
     }
 
-    pub(super) fn of(change: &Change) -> Self {
+    pub(super) fn from_change(change: &Change) -> Self {
         match &change.what {
             ChangeKind::Field(field) => Self::of_field(&field.how),
             ChangeKind::Fields(fields) => Self::of_field(fields.named().1),
@@ -148,7 +148,7 @@ impl Label {
     /// The label of a change of a world.
     pub(super) fn of_change(change: &Change) -> Self {
         let of_class = |class: &str| Some(FieldPath::new(class.to_owned()));
-        let (verb, name) = (Verb::of(change), change.name.as_ref());
+        let (verb, name) = (Verb::from_change(change), change.name.as_ref());
         let field = match &change.what {
             ChangeKind::Field(field) => return Self::of_field(verb, &field.path, name),
             ChangeKind::Fields(fields) => return Self::of_field(verb, fields.named().0, name),

@@ -28,12 +28,12 @@
 //! | [`Editable`] | the targets of a history: a world, or any type with field records |
 //! | [`Edit`] | the target of an edit, which records its changes |
 //! | [`Drag`], [`MergeWindow`] | several edits that become one entry |
-//! | [`Command`], [`CommandContext`], [`Merge`] | edits by code of the program |
-//! | [`HistoryEvent`], [`Subscription`], [`End`] | notifications for menus and views |
+//! | [`Command`], [`CommandEdit`], [`Merge`] | edits by code of the program |
+//! | [`HistoryEvent`], [`Subscription`], [`FinalState`] | notifications for menus and views |
 //! | [`Histories`], [`HistoryId`] | the histories of several documents, with one menu |
 //! | [`Proof`], [`Poison`] | checks of undos, and failures of rollbacks |
 //! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is flushed |
-//! | [`Recovered`], [`Torn`], [`Stopped`] | the report of a recovery after a crash |
+//! | [`Recovered`], [`TornWrite`], [`ReplayStop`] | the report of a recovery after a crash |
 //! | [`JournalListing`], [`ListedEvent`], [`Occurrence`] | a reader of journals for tools (feature `tools`) |
 //! | [`ListedStep`], [`Replayed`] | a step in a journal, and a replay without the program (feature `tools`) |
 
@@ -92,7 +92,7 @@
 // - A *state* is the number of what the target holds. A new edit gives a new number, an undo returns to the previous
 //   one. An entry that is not *significant* keeps the number. The *saved point* is the number at the last save.
 // - A command is *direct* if it changed its target itself. Only its own code can undo and redo that. Changes and
-//   commands through its context are *further* steps.
+//   commands through its edit are *further* steps.
 // - A step is *finalized* when it can no longer be undone, can no longer be redone, or was merged.
 // - *Held* bytes belong to objects, components and resources that steps keep outside the target.
 
@@ -117,20 +117,20 @@ mod undo;
 mod world;
 
 pub use crate::fields::Merge;
-pub use edit::{CommandContext, Edit};
+pub use edit::{CommandEdit, Edit};
 pub use editable::Editable;
 pub use entries::{Entries, HistoryEntry};
 pub use event::{HistoryEvent, Subscription};
 pub use failure::Poison;
 pub use group::{Histories, HistoryId};
-pub use journal::{Flush, JournalInfo, Recovered, SessionOptions, Stopped, Torn};
+pub use journal::{Flush, JournalInfo, Recovered, ReplayStop, SessionOptions, TornWrite};
 #[cfg(feature = "tools")]
 pub use journal::{JournalListing, ListedEvent, ListedStep, Occurrence, Replayed};
 pub use label::{Label, Verb};
 pub use merging::{Drag, MergeWindow};
 pub use proof::Proof;
 pub use ring::Capacity;
-pub use step::End;
+pub use step::FinalState;
 
 // These are documented at the root of the crate.
 #[doc(hidden)]

@@ -10,7 +10,7 @@ use crate::world::{Print, print_value};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result, World};
 
 /// Selects the parts of the target that are hashed before and after a command that changes its target
-/// [directly](super::CommandContext::target).
+/// [directly](super::CommandEdit::target).
 ///
 /// The hashes are compared after each undo and redo. If an undo does not restore the old state, or a redo the new one,
 /// it returns [`ErrorKind::NotInverse`] with the names of the object and the field. Changes that were made beside the

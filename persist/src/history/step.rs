@@ -25,11 +25,11 @@ pub(super) enum StepOf<C: ?Sized> {
     Command(Box<C>),
 }
 
-/// A command that was executed, with the steps that it did through its context.
+/// A command that was executed, with the steps that it did through its edit.
 pub(super) trait Perform {
     type Target: 'static;
 
-    /// The steps that it did through its context.
+    /// The steps that it did through its edit.
     fn further(&self) -> &[StepOf<Self>];
 
     fn run(
@@ -47,7 +47,7 @@ pub(super) trait Perform {
 
     fn is_obsolete(&self) -> bool;
 
-    fn finalize(&mut self, target: &mut Self::Target, end: End);
+    fn finalize(&mut self, target: &mut Self::Target, end: FinalState);
 
     /// Bytes of memory that it takes, roughly.
     fn size(&self) -> usize;
@@ -146,7 +146,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     /// True if both may change the same thing, so that their order matters.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Change(one), Self::Change(other)) => one.meets(other),
+            (Self::Change(one), Self::Change(other)) => one.overlaps(other),
             _ => true,
         }
     }
@@ -188,11 +188,11 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// Releases what it holds, before it is dropped.
-    pub(super) fn finalize(&mut self, target: &mut C::Target, end: End) {
+    pub(super) fn finalize(&mut self, target: &mut C::Target, end: FinalState) {
         match self {
-            Self::Change(change) if end != End::Merged => {
+            Self::Change(change) if end != FinalState::Merged => {
                 if let Some(world) = world_mut(target) {
-                    change.discard(world, end == End::Applied);
+                    change.discard(world, end == FinalState::Applied);
                 }
             }
             Self::Change(_) => {}
@@ -360,14 +360,14 @@ impl<C: ?Sized> DerefMut for StepsOf<C> {
     }
 }
 
-/// How an entry ended.
+/// The final state of an entry, with which it leaves the history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// It was applied and can no longer be undone: a full history evicted it, or the history was cleared.
+pub enum FinalState {
+    /// The entry was applied and can no longer be undone: a full history evicted it, or the history was cleared.
     Applied,
-    /// It was undone and can no longer be redone.
+    /// The entry was undone and can no longer be redone.
     Undone,
-    /// It was merged into the step before it.
+    /// The entry was merged into the step before it.
     Merged,
 }
 
@@ -425,14 +425,14 @@ pub(super) fn run_all<C: Perform + ?Sized>(
 pub(super) fn ends<C: ?Sized>(
     steps: impl IntoIterator<Item = StepOf<C>>,
     done: usize,
-) -> impl Iterator<Item = (StepOf<C>, End)> {
-    let end = move |at| if at < done { End::Applied } else { End::Undone };
+) -> impl Iterator<Item = (StepOf<C>, FinalState)> {
+    let end = move |at| if at < done { FinalState::Applied } else { FinalState::Undone };
     steps.into_iter().enumerate().map(move |(at, step)| (step, end(at)))
 }
 
 /// Finalizes and drops steps. Each of them is, even if another one panics; returns the first panic.
 pub(super) fn finalize_all<C: Perform + ?Sized>(
-    steps: impl IntoIterator<Item = (StepOf<C>, End)>,
+    steps: impl IntoIterator<Item = (StepOf<C>, FinalState)>,
     target: &mut C::Target,
 ) -> Option<Panic> {
     let mut first = None;

@@ -8,7 +8,7 @@ use super::entry::UndoEntry;
 use super::event::{EntryName, Events, HistoryEvent, NameChange, notify};
 use super::failure::{Broken, Failure, Panic, guarded};
 use super::journal::{FrameKind, spill};
-use super::step::{End, finalize_all, run_all};
+use super::step::{FinalState, finalize_all, run_all};
 use super::support::{world, world_mut};
 use super::{History, Label, Poison};
 use crate::fields::Direction;
@@ -198,7 +198,7 @@ impl<T: 'static> History<T> {
 
     /// Drops the obsolete steps of an entry, and the entry if it has no others.
     fn drop_obsolete(&mut self, index: usize) {
-        let end = if index < self.position() { End::Applied } else { End::Undone };
+        let end = if index < self.position() { FinalState::Applied } else { FinalState::Undone };
         let Some(entry) = self.ring.get_mut(index) else { return };
         if !entry.steps.iter().any(Step::is_obsolete) {
             return;
@@ -430,10 +430,11 @@ fn replaced<T: 'static>(
     entry: Option<&UndoEntry<T>>,
     panic: &mut Option<Panic>,
 ) -> NameChange {
-    let new = catch_unwind(AssertUnwindSafe(|| EntryName::of(entry))).unwrap_or_else(|why| {
-        panic.get_or_insert(why);
-        EntryName::Other(Label::None)
-    });
+    let new =
+        catch_unwind(AssertUnwindSafe(|| EntryName::from_entry(entry))).unwrap_or_else(|why| {
+            panic.get_or_insert(why);
+            EntryName::Other(Label::None)
+        });
     name.replace(new)
 }
 

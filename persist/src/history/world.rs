@@ -8,7 +8,7 @@ use super::support::{ChangeTarget, PendingChange};
 use crate::codec::Pointee;
 use crate::fields::{IntoFieldPath, Request};
 use crate::world::{
-    Activity, Bundle, Change, ChangeKind, Detached, Movable, Outside, Owner, Prefab,
+    Activity, Bundle, Change, ChangeKind, Detached, ExternalIds, Owner, Prefab, Sendable,
 };
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 
@@ -163,7 +163,7 @@ impl Edit<'_, World> {
     /// # Errors
     ///
     /// Returns [`ErrorKind::NotFound`] if there is none.
-    pub fn resource<T: Persist + Pointee + Movable>(&self) -> Result<&T> {
+    pub fn resource<T: Persist + Pointee + Sendable>(&self) -> Result<&T> {
         self.target.resource::<T>().ok_or_else(no_resource::<T>)
     }
 
@@ -172,7 +172,7 @@ impl Edit<'_, World> {
     /// # Errors
     ///
     /// Returns the same errors as [`get_mut`](Self::get_mut).
-    pub fn resource_mut<T: Persist + Pointee + Movable>(&mut self) -> Result<&mut T> {
+    pub fn resource_mut<T: Persist + Pointee + Sendable>(&mut self) -> Result<&mut T> {
         self.check_first()?;
         if self.target.resource::<T>().is_none() {
             return Err(no_resource::<T>());
@@ -188,7 +188,7 @@ impl Edit<'_, World> {
     /// Returns the same errors as [`World::insert_resource`], and an error if a `validate` function refuses the value.
     /// If the history has a journal that could not record it, returns [`ErrorKind::Unsupported`] if it holds shared
     /// pointers, and [`ErrorKind::WrongClass`] if its class is not registered with the saves.
-    pub fn insert_resource<T: Persist + Pointee + Movable>(&mut self, value: T) -> Result<()> {
+    pub fn insert_resource<T: Persist + Pointee + Sendable>(&mut self, value: T) -> Result<()> {
         self.ready_to_change()?;
         self.target.registry_mut().register_resource::<T>()?;
         self.attach_detached(Owner::Resource, Detached::resource(value))
@@ -200,7 +200,7 @@ impl Edit<'_, World> {
     ///
     /// Returns [`ErrorKind::NotFound`] if there is none. If the history has a journal, also returns the errors that
     /// [`insert_resource`](Self::insert_resource) returns for it.
-    pub fn remove_resource<T: Persist + Pointee + Movable>(&mut self) -> Result<()> {
+    pub fn remove_resource<T: Persist + Pointee + Sendable>(&mut self) -> Result<()> {
         self.ready_to_change()?;
         if self.target.resource::<T>().is_none() {
             return Err(no_resource::<T>());
@@ -272,9 +272,9 @@ impl Edit<'_, World> {
     ///
     /// Returns the same errors as [`World::instantiate`]. If the history has a journal, also returns the errors that
     /// [`attach`](Self::attach) returns for it.
-    pub fn instantiate(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
+    pub fn instantiate(&mut self, prefab: &Prefab, external: ExternalIds) -> Result<ObjectId> {
         self.ready_to_change()?;
-        let object = self.target.instantiate(prefab, outside)?;
+        let object = self.target.instantiate(prefab, external)?;
         self.record_copy(object)
     }
 
@@ -304,7 +304,7 @@ impl Edit<'_, World> {
     /// pointers, and [`ErrorKind::WrongClass`] if its class is not registered with the saves.
     pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
         self.ready_to_change()?;
-        self.target.register::<T>()?;
+        self.target.register_component::<T>()?;
         self.attach_detached(Owner::Object(object), Detached::component(component))
     }
 
@@ -341,7 +341,7 @@ impl Edit<'_, World> {
     /// journal, also returns the errors that [`attach`](Self::attach) returns for it.
     pub fn detach<T: Component>(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
-        self.target.register::<T>()?;
+        self.target.register_component::<T>()?;
         self.detach_of(Owner::Object(object), T::persist_name())
     }
 

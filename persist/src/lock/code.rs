@@ -83,11 +83,11 @@ pub(super) fn path(variant: Option<&str>, name: &str) -> String {
 impl ClassCode {
     /// Returns the code of all classes of a program.
     pub(super) fn all(program: &Program) -> HashMap<usize, Self> {
-        (0..program.classes.len()).map(|class| (class, Self::of(program, class))).collect()
+        (0..program.classes.len()).map(|class| (class, Self::new(program, class))).collect()
     }
 
     /// Returns the code of a class of a program.
-    pub(super) fn of(program: &Program, class: usize) -> Self {
+    pub(super) fn new(program: &Program, class: usize) -> Self {
         let Some(target) = program.targets[class] else { return Self::default() };
         let described = target.class;
         let said = |of: usize| {

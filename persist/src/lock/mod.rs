@@ -48,7 +48,7 @@
 //!
 //! A change is [safe](Verdict::Safe) only if nothing that any locked version can hold is lost or changed. You accept a
 //! loss in the code, and a load then drops the content: `#[persist(removed = "hp")]` on a struct, an enum or a variant,
-//! and [`Registry::removed_class`] for a class. Another kind of a field is accepted with a
+//! and [`Registry::declare_removed_class`] for a class. Another kind of a field is accepted with a
 //! `#[persist(convert = function)]`.
 //!
 //! # What it finds

@@ -84,8 +84,8 @@ impl Lock {
         let classes = save.classes();
         // Unknown data that programs kept for others belongs to no version.
         let own: Vec<usize> = (0..classes.len())
-            .filter(|class| classes[*class].kept_field().is_none())
-            .filter(|class| classes[*class].kept_variant().is_none())
+            .filter(|class| classes[*class].unknown_field().is_none())
+            .filter(|class| classes[*class].unknown_variant().is_none())
             .filter(|class| !matches!(classes[*class].form, Form::Value(_)))
             // A program that has no worlds does not lock them.
             .filter(|class| !classes[*class].name.starts_with("persist."))
@@ -185,7 +185,7 @@ fn fields(
     (new, newest): (&[FieldSchema], &Section),
     add: &mut dyn FnMut(&str, String),
 ) {
-    let (known_new, known_old) = (KnownFields::of(new), KnownFields::of(old));
+    let (known_new, known_old) = (KnownFields::new(new), KnownFields::new(old));
     let version = &newest.version;
     for field in old {
         let Some(known) = known_new.find(field).map(|known| &new[known]) else {
@@ -219,7 +219,7 @@ pub(super) struct KnownFields<'f> {
 }
 
 impl<'f> KnownFields<'f> {
-    pub(super) fn of(fields: &'f [FieldSchema]) -> Self {
+    pub(super) fn new(fields: &'f [FieldSchema]) -> Self {
         let all = || fields.iter().enumerate().rev();
         let unnumbered = all().filter(|(_, field)| field.id.is_none());
         Self {

@@ -53,7 +53,7 @@ pub(super) fn entries(registry: &Registry) -> SectionEntries {
         with(Record::new("Object"), [("class", names.class(class)), ("holder", holder)])
     });
     let code = (0..registry.program().classes.len()).filter_map(|class| {
-        let code = ClassCode::of(registry.program(), class);
+        let code = ClassCode::new(registry.program(), class);
         (code != ClassCode::default()).then(|| code.entry(names.class(class)))
     });
     let entries = classes.chain(traits).chain(objects).chain(code);

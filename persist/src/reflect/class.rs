@@ -120,11 +120,11 @@ impl ClassId {
     /// ```
     /// use persist::reflect::ClassId;
     ///
-    /// const HERO: ClassId = ClassId::of("quest.Hero");
-    /// assert_ne!(HERO, ClassId::of("quest.Monster"));
+    /// const HERO: ClassId = ClassId::from_name("quest.Hero");
+    /// assert_ne!(HERO, ClassId::from_name("quest.Monster"));
     /// ```
     #[must_use]
-    pub const fn of(name: &str) -> Self {
+    pub const fn from_name(name: &str) -> Self {
         let bytes = name.as_bytes();
         let mut hash = 0xcbf2_9ce4_8422_2325_u64;
         let mut i = 0;
@@ -268,8 +268,8 @@ impl Class {
     pub fn id(&self) -> ClassId {
         match self.given_id {
             Some(id) => ClassId(id),
-            None if self.arguments.is_empty() => ClassId::of(self.name),
-            None => ClassId::of(&self.name()),
+            None if self.arguments.is_empty() => ClassId::from_name(self.name),
+            None => ClassId::from_name(&self.name()),
         }
     }
 
@@ -755,8 +755,8 @@ impl Reference {
     #[must_use]
     pub fn display(&self) -> String {
         match self.target {
-            Target::Value { name, .. } => self.holder.around_class(self.weak, &name()),
-            Target::Trait(of) => self.holder.around(self.weak, &format!("dyn {}", of.name)),
+            Target::Value { name, .. } => self.holder.class_type_name(self.weak, &name()),
+            Target::Trait(of) => self.holder.type_name(self.weak, &format!("dyn {}", of.name)),
         }
     }
 }

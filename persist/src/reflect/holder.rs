@@ -106,7 +106,7 @@ impl Holder {
     /// Returns the type as a Rust programmer writes it, with `target` inside: `Rc<RefCell<Hero>>`, or
     /// `Weak<RefCell<Hero>>` if it is `weak`.
     #[must_use]
-    pub fn around(self, weak: bool, target: &str) -> String {
+    pub fn type_name(self, weak: bool, target: &str) -> String {
         let Some((pointer, cell)) = self.parts() else { return target.to_owned() };
         let target = cell.wrap(target);
         match (pointer, weak) {
@@ -123,18 +123,18 @@ impl Holder {
     ///
     /// A `OnceCell` or `OnceLock` belongs to the class, and is part of its name.
     #[must_use]
-    pub(crate) fn around_class(self, weak: bool, class: &str) -> String {
+    pub(crate) fn class_type_name(self, weak: bool, class: &str) -> String {
         match self.parts() {
             Some((pointer, Cell::OnceCell | Cell::OnceLock)) => {
-                Self::new(pointer, Cell::None).around(weak, class)
+                Self::new(pointer, Cell::None).type_name(weak, class)
             }
-            _ => self.around(weak, class),
+            _ => self.type_name(weak, class),
         }
     }
 }
 
 impl std::fmt::Debug for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.around(false, "_"))
+        f.write_str(&self.type_name(false, "_"))
     }
 }

@@ -96,7 +96,7 @@ impl Document {
     /// For the objects, returns the same errors as [`to_vec`](Self::to_vec).
     pub fn from_value(mut save: Value) -> Result<Self> {
         let objects = take_objects(&mut save);
-        Self::of_value(&save, objects.map(Vec::into_iter))
+        Self::from_parts(&save, objects.map(Vec::into_iter))
     }
 
     /// Converts the result of [`into_head_and_objects`](Self::into_head_and_objects) back to a save.
@@ -108,10 +108,10 @@ impl Document {
         head: &Value,
         objects: impl IntoIterator<Item = Value>,
     ) -> Result<Self> {
-        Self::of_value(head, Some(objects.into_iter()))
+        Self::from_parts(head, Some(objects.into_iter()))
     }
 
-    fn of_value(head: &Value, objects: Option<impl Iterator<Item = Value>>) -> Result<Self> {
+    fn from_parts(head: &Value, objects: Option<impl Iterator<Item = Value>>) -> Result<Self> {
         let limits = Limits::DEFAULT;
         let document = read(head, objects, &limits)
             .map_err(|what| error!(ErrorKind::InvalidValue, "the value is no save: {what}"))?;

@@ -33,7 +33,7 @@ impl Saves {
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn file(&self, path: impl AsRef<Path>) -> Slot {
-        Slot::of_file(self, path.as_ref())
+        Slot::from_file(self, path.as_ref())
     }
 
     /// Returns the slots of a folder, to save, load, list and rename them by name.
@@ -104,7 +104,7 @@ impl Saves {
         before: Option<&Header>,
     ) -> Result<Vec<u8>> {
         let device = self.output().device.as_deref();
-        let header = Past::of(before.cloned()).lead_to(self.header().clone(), device, 0);
+        let header = Past::new(before.cloned()).lead_to(self.header().clone(), device, 0);
         self.encode(&mut content, &header)
     }
 

@@ -91,7 +91,7 @@ pub(crate) struct Adoption {
 
 #[cfg(feature = "tools")]
 impl Adoption {
-    pub(crate) fn of(save: &Document) -> Self {
+    pub(crate) fn from_document(save: &Document) -> Self {
         let mut this = Self { classes: save.stored.to_vec(), by_id: HashMap::new() };
         for (index, class) in this.classes.iter().enumerate() {
             this.by_id.entry(class.id).or_insert(index);
@@ -238,8 +238,8 @@ impl Document {
         unpacked(save, limits, |save| {
             let (scan, classes) = scan(save.bytes, limits)?;
             let (bytes, records) = (save.bytes, scan.records.clone());
-            // A salvage calls `of_scan` without these checks, since the targets of references may be lost.
-            let document = Self::of_scan(save, scan, classes, limits, Err)?;
+            // A salvage calls `from_scan` without these checks, since the targets of references may be lost.
+            let document = Self::from_scan(save, scan, classes, limits, Err)?;
             document.check_unknown(&records)?;
             document.check_references(&records, bytes)?;
             Ok(document)
@@ -252,7 +252,7 @@ impl Document {
         for record in records.iter().filter(RecordLocation::is_kept) {
             let owner = ObjectId::new(record.id).and_then(|id| self.places.get(&id));
             self.stored[record.class as usize]
-                .check_kept(record.id, owner.is_some())
+                .check_unknown(record.id, owner.is_some())
                 .map_err(|error| error.at(record.start as u64))?;
         }
         Ok(())
@@ -260,7 +260,7 @@ impl Document {
 
     /// Reads the records that a scan has found. `fault` is called for a record that cannot be read: it returns `Ok` to
     /// skip the record, or the error to stop.
-    pub(super) fn of_scan(
+    pub(super) fn from_scan(
         save: Plain<'_>,
         scan: Scan<'_>,
         classes: Vec<ClassSchema>,
@@ -615,7 +615,7 @@ impl Entry {
     #[cfg(feature = "tools")]
     #[must_use]
     pub fn holder(&self) -> String {
-        self.holder.around(false, "_")
+        self.holder.type_name(false, "_")
     }
 
     /// Returns true if the program added the object itself, and false if the save reached it through a pointer.
@@ -682,7 +682,7 @@ impl fmt::Display for Document {
             }
             write_name(entry.class(), NameOf::Class, f)?;
             if entry.holder != Holder::VALUE {
-                write!(f, " in {}", entry.holder.around(false, "_"))?;
+                write!(f, " in {}", entry.holder.type_name(false, "_"))?;
             }
             f.write_str(if entry.added { ", added\n" } else { "\n" })?;
             writeln!(f, "{:#}", entry.value)?;

@@ -22,7 +22,7 @@ impl Saves {
     ) -> Result<(Loaded<T>, Option<Digest>)> {
         self.settle(path);
         let read = |save: &[u8]| {
-            Ok((Digest::of(save)?, <T as content::ReadContent>::read(self, save, None)?))
+            Ok((Digest::from_save(save)?, <T as content::ReadContent>::read(self, save, None)?))
         };
         match SaveSource::File(path, &[]).read(self.output(), self.loading().policy, read) {
             Ok(((digest, loaded), rescue)) => {
@@ -68,7 +68,7 @@ impl Saves {
         let header = info.into_header(output.storage.now(), self.header(), self.bounds())?;
         output.write_file(path, 0, &header, Some(session), &mut |out, header| {
             let save = with_header(save, &header, self.bounds())?;
-            announce(&Digest::of(&save)?);
+            announce(&Digest::from_save(&save)?);
             out.write_all(&save).map_err(|error| Error::io("write", path, error))
         })
     }

@@ -9,7 +9,7 @@ use super::info::SlotInfo;
 use super::objects::{SavedObjects, free_loaded, free_objects};
 use super::output::{Continued, ContinuedSave, SaveLocation};
 use super::source::Rescue;
-use crate::codec::{KeptTarget, Unknown};
+use crate::codec::{Unknown, UnknownTarget};
 use crate::env::{SharedContext, shared};
 use crate::graph::{Implementors, LoadedObjects};
 use crate::platform::held;
@@ -141,9 +141,9 @@ impl<T: fmt::Debug> fmt::Debug for Loaded<T> {
 #[derive(Default)]
 pub(crate) struct UnknownContent {
     of_value: Unknown,
-    of_objects: Vec<(KeptTarget, ObjectId, Unknown)>,
+    of_objects: Vec<(UnknownTarget, ObjectId, Unknown)>,
     /// Weak pointers to all objects of the load, if unknown content holds any of them.
-    all: Vec<KeptTarget>,
+    all: Vec<UnknownTarget>,
     /// The context with which the objects are visited to find the pointers in them.
     context: Option<SharedContext>,
     /// The registered implementors of traits, to empty trait objects in those objects.
@@ -156,7 +156,7 @@ impl UnknownContent {
     fn new(mut objects: LoadedObjects) -> Self {
         let mut all = Vec::new();
         if objects.are_held_by_unknown() {
-            all.extend(objects.iter().map(|(_, shared)| KeptTarget::new(shared, true)));
+            all.extend(objects.iter().map(|(_, shared)| UnknownTarget::new(shared, true)));
         }
         let of_value = std::mem::take(&mut objects.root_unknown);
         let mut by_id = std::mem::take(&mut objects.unknown);
@@ -165,7 +165,7 @@ impl UnknownContent {
             for (place, shared) in objects.iter() {
                 let id = objects.id(place);
                 if let Some(unknown) = by_id.remove(&id) {
-                    of_objects.push((KeptTarget::new(shared, true), id, unknown));
+                    of_objects.push((UnknownTarget::new(shared, true), id, unknown));
                 }
             }
         }
@@ -182,7 +182,7 @@ impl UnknownContent {
     /// Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported) if objects have unknown content and this is
     /// not the thread that loaded them.
     pub(super) fn objects(&self) -> Result<SavedObjects> {
-        let mut objects = SavedObjects::of_value(self.of_value.clone());
+        let mut objects = SavedObjects::from_root_unknown(self.of_value.clone());
         for (target, id, unknown) in &self.of_objects {
             if let Some(shared) = target.object().map_err(|error| error.reworded(AWAY.into()))? {
                 objects.insert_reached(&shared, *id, unknown.clone());

@@ -10,7 +10,7 @@ use super::objects::{SavedObjects, empty, free_objects};
 use super::{LoadReport, Loaded, SaveOutcome, Saves};
 use crate::codec::{Implements, Persist, Pointee, Prototypes, Shared};
 use crate::env::shared;
-use crate::graph::{Counted, Edges, LoadedObjects, Targets};
+use crate::graph::{Edges, LoadedObjects, SharedPointer, Targets};
 use crate::schema::LoadEvent;
 use crate::sorting::sort;
 use crate::{Error, ErrorKind, ObjectId, Result};
@@ -156,7 +156,7 @@ impl SaveManager {
     /// # Errors
     ///
     /// Returns the same errors as [`Saves::register_pointer`], and [`ErrorKind::TooLarge`] if all ids are used.
-    pub fn add<Q: Counted>(&mut self, object: &Q) -> Result<ObjectId> {
+    pub fn add<Q: SharedPointer>(&mut self, object: &Q) -> Result<ObjectId> {
         self.saves.register_pointer::<Q>()?;
         self.objects.0.borrow_mut().add(object.share())
     }
@@ -213,7 +213,7 @@ impl SaveManager {
     /// # Errors
     ///
     /// Returns [`ErrorKind::NotFound`] if there is none.
-    pub fn first_pointer<Q: Counted + Persist>(&self) -> Result<Q> {
+    pub fn first_pointer<Q: SharedPointer + Persist>(&self) -> Result<Q> {
         let first = self.find(|_, shared| self.cast(shared));
         first.ok_or_else(|| self.no_object(&format!("of type {}", Q::persist_name())))
     }
@@ -233,7 +233,7 @@ impl SaveManager {
     /// # Errors
     ///
     /// Returns [`ErrorKind::NotFound`] if no object has the id, [`ErrorKind::WrongClass`] if a `Q` cannot point to it.
-    pub fn pointer<Q: Counted + Persist>(&self, id: ObjectId) -> Result<Q> {
+    pub fn pointer<Q: SharedPointer + Persist>(&self, id: ObjectId) -> Result<Q> {
         let object = self.list().and_then(|list| list.get(id));
         let object = object.ok_or_else(|| self.no_object(&id.to_string()))?;
         self.cast(&object).ok_or_else(|| {
@@ -247,7 +247,7 @@ impl SaveManager {
     }
 
     /// Iterates over the objects that a pointer of type `Q` can point to; added objects come first.
-    pub fn pointers<Q: Counted>(&self) -> impl Iterator<Item = Q> + use<Q> {
+    pub fn pointers<Q: SharedPointer>(&self) -> impl Iterator<Item = Q> + use<Q> {
         let mut found = Vec::new();
         self.find(|_, shared| {
             found.extend(self.cast(shared));
@@ -299,7 +299,7 @@ impl SaveManager {
         error!(ErrorKind::NotFound, "the save has no object {what}{advice}")
     }
 
-    fn cast<Q: Counted>(&self, shared: &Shared) -> Option<Q> {
+    fn cast<Q: SharedPointer>(&self, shared: &Shared) -> Option<Q> {
         match Q::of() {
             None => Q::find(shared, None),
             Some(of) => {

@@ -30,14 +30,14 @@
 //!
 //! | | |
 //! | --- | --- |
-//! | [`Saves`], [`Registry`], [`Counted`] | the classes and settings of a program |
+//! | [`Saves`], [`Registry`], [`SharedPointer`] | the classes and settings of a program |
 //! | [`SaveManager`] | a list of objects, saved with everything they lead to |
 //! | [`Slot`], [`Slots`], [`SlotEntry`], [`Health`], [`slot_name`] | the place of one save; the slots of a folder or store, listed for a menu |
 //! | [`SlotInfo`], [`Header`] | the metadata that a menu shows, read without loading the save |
 //! | [`Content`], [`Loadable`], [`Loaded`] | what can be saved and loaded, and what a load returns |
 //! | [`SaveOptions`](crate::SaveOptions), [`Compression`], [`SaveOutcome`] | how a file is written, and whether it is locked |
 //! | [`BackgroundSave`], [`Progress`] | a save on another thread |
-//! | [`LoadOptions`](crate::LoadOptions), [`LoadPolicy`], [`Remap`], [`Missing`] | how strict a load is, and new ids for handles |
+//! | [`LoadOptions`](crate::LoadOptions), [`LoadPolicy`], [`Remap`], [`UnmappedHandle`] | how strict a load is, and new ids for handles |
 //! | [`LoadReport`], [`ReportRow`], [`LoadCounts`], [`LoadEvent`] | what a load changed |
 //! | [`Recovery`], [`Salvage`] | what was done about a damaged or refused save |
 //! | [`Lineage`], [`Comparison`], [`Keep`] | which of two devices has the newer save |
@@ -100,14 +100,14 @@ pub use verify::{Verified, verify};
 
 // These types are defined in private modules; this is their public path.
 pub use crate::format::{Compression, Header, Lineage};
-pub use crate::graph::{Counted, Registry};
+pub use crate::graph::{Registry, SharedPointer};
 pub use crate::options::LoadPolicy;
 pub use crate::schema::LoadEvent;
 #[cfg(feature = "tools")]
 pub use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use crate::storage::recover::Recovery;
 pub use crate::storage::slot_name;
-pub use crate::types::{Missing, Remap};
+pub use crate::types::{Remap, UnmappedHandle};
 
 // The crate root re-exports these, and documents them there.
 #[cfg(feature = "tools")]

@@ -69,7 +69,7 @@ impl SavedObjects {
     }
 
     /// Creates an empty list for a value with this unknown content.
-    pub(super) fn of_value(root_unknown: Unknown) -> Self {
+    pub(super) fn from_root_unknown(root_unknown: Unknown) -> Self {
         Self { root_unknown, ..Self::default() }
     }
 

@@ -39,7 +39,7 @@ pub enum SaveOutcome {
 }
 
 impl SaveOutcome {
-    pub(super) fn of(is_locked: bool) -> Self {
+    pub(super) fn new(is_locked: bool) -> Self {
         if is_locked { Self::Saved } else { Self::SavedUnlocked }
     }
 }
@@ -267,7 +267,7 @@ impl Output {
         let is_locked = new.write_and_commit(|file, past| {
             write(file, past.lead_to(header.clone(), device.as_deref(), min_generation))
         })?;
-        Ok(SaveOutcome::of(is_locked))
+        Ok(SaveOutcome::new(is_locked))
     }
 
     /// Replaces the save of a slot in a store, and returns the new version. For a value that was loaded from the slot,
@@ -292,7 +292,7 @@ impl Output {
                 );
             }
             let replaced = current.map(|(save, _)| Header::read(&save)).transpose()?;
-            let past = Past::of(replaced);
+            let past = Past::new(replaced);
             let mut save = Vec::new();
             write(&mut save, past.lead_to(header.clone(), self.device.as_deref(), min_generation))?;
             match store.put_if(slot, version.as_ref(), &save) {

@@ -116,7 +116,7 @@ fn salvaged(save: &[u8], limits: &Limits) -> Result<(Document, Salvage)> {
         Salvage { lost_bytes: damaged.lost_bytes, places: damaged.places, ..Salvage::default() };
     let (scan, classes) = damaged.scan(limits)?;
     let stored = Stored::new(classes.clone());
-    let mut document = Document::of_scan(damaged.plain(), scan, classes, limits, |_| Ok(()))?;
+    let mut document = Document::from_scan(damaged.plain(), scan, classes, limits, |_| Ok(()))?;
     let objects = document.entries().filter(|entry| !entry.is_kept());
     let mut alive: HashSet<ObjectId> = objects.map(|entry| entry.id()).collect();
     loop {

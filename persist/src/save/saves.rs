@@ -11,7 +11,7 @@ use super::output::Output;
 use crate::codec::{Buffer, Implements, Persist, Pointee};
 use crate::env::{SharedContext, Watch};
 use crate::format::{Header, LONGEST_DEVICE};
-use crate::graph::{Counted, Registry};
+use crate::graph::{Registry, SharedPointer};
 use crate::platform::held;
 use crate::storage::{Patient, SaveOptions, Storage};
 use crate::{ErrorKind, Limits, LoadOptions, Result};
@@ -119,7 +119,7 @@ impl Saves {
     /// # Errors
     ///
     /// Returns the same errors as [`Registry::register`].
-    pub fn register_pointer<Q: Counted>(&self) -> Result<()> {
+    pub fn register_pointer<Q: SharedPointer>(&self) -> Result<()> {
         self.change_classes(|registry| registry.register_pointer::<Q>())
     }
 
@@ -172,9 +172,9 @@ impl Saves {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Registry::removed_class`].
-    pub fn removed_class(&self, name: &str) -> Result<()> {
-        self.change_classes(|registry| registry.removed_class(name))
+    /// Returns the same errors as [`Registry::declare_removed_class`].
+    pub fn declare_removed_class(&self, name: &str) -> Result<()> {
+        self.change_classes(|registry| registry.declare_removed_class(name))
     }
 
     /// Returns the classes that are registered now. Later registrations do not change the returned registry.

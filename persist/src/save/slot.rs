@@ -64,7 +64,7 @@ impl Slot {
         Self { saves: saves.clone(), place, info: Some(SlotInfo::default()), backups: None }
     }
 
-    pub(super) fn of_file(saves: &Saves, path: &Path) -> Self {
+    pub(super) fn from_file(saves: &Saves, path: &Path) -> Self {
         Self::new(saves, Place::File(path.to_owned()))
     }
 
@@ -389,7 +389,7 @@ impl Remap<'_> {
     /// # Errors
     ///
     /// Returns the same errors as [`Slot::load`], and [`ErrorKind::MissingObject`] for an id without a new id if the
-    /// remap is set to [`Missing::Error`](crate::types::Missing::Error).
+    /// remap is set to [`UnmappedHandle::Error`](crate::types::UnmappedHandle::Error).
     pub fn load<T: Loadable>(&mut self, slot: &Slot) -> Result<Loaded<T>> {
         slot.load_with(Some(self))
     }

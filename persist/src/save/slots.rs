@@ -67,7 +67,7 @@ pub enum Health {
 }
 
 impl Health {
-    fn of(error: &Error) -> Self {
+    fn from_error(error: &Error) -> Self {
         let why = error.to_string();
         match error.kind() {
             ErrorKind::Truncated => Self::Truncated(why),
@@ -318,7 +318,7 @@ impl Slots {
         };
         self.saves.worker().settle_all();
         let Output { storage, options, limits, device, .. } = self.saves.output().clone();
-        Ok(SlotFolder::of_device(storage, folder, device).options(options).limits(limits))
+        Ok(SlotFolder::with_device(storage, folder, device).options(options).limits(limits))
     }
 
     /// Waits for background saves, and returns the files of two slots; `None` in a store.
@@ -372,7 +372,7 @@ fn inspect(
         path,
     };
     if let Err(error) = slot.read_ends(storage, files.has_save, limits)? {
-        slot.health = Health::of(&error);
+        slot.health = Health::from_error(&error);
         slot.find_backup(storage, limits, error.is_damage());
     }
     slot.info = slot.header.info();

@@ -99,7 +99,9 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
     }
     for (id, class, place) in &pass.unknown {
         let is_present = pass.ids.get(*id).is_some();
-        classes[*class as usize].check_kept(*id, is_present).map_err(|error| error.at(*place))?;
+        classes[*class as usize]
+            .check_unknown(*id, is_present)
+            .map_err(|error| error.at(*place))?;
     }
     if pass.is_sure && pass.ids.are_sure() {
         return Ok(pass.found);

@@ -270,8 +270,8 @@ impl Compiler<'_, '_> {
                 Conversion::Class(self.plans.class_plan(*class, *target))
             }
             (K::Dynamic(_), K::Dynamic(_)) => Conversion::Dynamic,
-            _ if Width::of(s).is_some() && Width::of(w).is_some() => {
-                let (from, to) = Width::of(s).zip(Width::of(w))?;
+            _ if Width::from_kind(s).is_some() && Width::from_kind(w).is_some() => {
+                let (from, to) = Width::from_kind(s).zip(Width::from_kind(w))?;
                 if from.is_float() && !to.is_float() {
                     return None;
                 }

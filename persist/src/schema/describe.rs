@@ -364,10 +364,10 @@ impl KindSchema {
             }
             Self::Class(index) => out.write_str(class_name(*index)),
             Self::Reference { holder, weak, class } => {
-                out.write_str(&holder.around_class(*weak, class_name(*class)))
+                out.write_str(&holder.class_type_name(*weak, class_name(*class)))
             }
             Self::TraitReference { holder, weak, name } => {
-                out.write_str(&holder.around(*weak, &format!("dyn {name}")))
+                out.write_str(&holder.type_name(*weak, &format!("dyn {name}")))
             }
             // Unknown data may belong to any trait.
             Self::Dynamic(name) if name.is_empty() => out.write_str("Unknown"),
@@ -420,7 +420,7 @@ impl ClassSchema {
     }
 
     /// The name of the owner, and the field, of a class of what was kept of another.
-    pub(crate) fn kept_field(&self) -> Option<(&str, &FieldSchema)> {
+    pub(crate) fn unknown_field(&self) -> Option<(&str, &FieldSchema)> {
         let Form::Struct(fields) = &self.form else { return None };
         let [field] = &fields[..] else { return None };
         Some((self.name.strip_suffix(&field.name)?.strip_suffix('.')?, field))
@@ -432,11 +432,11 @@ impl ClassSchema {
 
     /// True for the class of such a value, among those of what was kept.
     pub(crate) fn is_made_up(&self) -> bool {
-        self.version == Self::MADE_UP_VERSION && self.kept_field().is_some()
+        self.version == Self::MADE_UP_VERSION && self.unknown_field().is_some()
     }
 
     /// Checks the class of a record that was kept of an object: one field of an object, or of the value, of the save.
-    pub(crate) fn check_kept(&self, id: u64, is_present: bool) -> Result<()> {
+    pub(crate) fn check_unknown(&self, id: u64, is_present: bool) -> Result<()> {
         let is_field = matches!(&self.form, Form::Struct(fields) if fields.len() == 1);
         if is_field && is_present {
             return Ok(());
@@ -449,7 +449,7 @@ impl ClassSchema {
     }
 
     /// The variant of such a class.
-    pub(crate) fn kept_variant(&self) -> Option<&VariantSchema> {
+    pub(crate) fn unknown_variant(&self) -> Option<&VariantSchema> {
         let Form::Enum(variants) = &self.form else { return None };
         let [variant] = &variants[..] else { return None };
         self.name.strip_suffix(&variant.name)?.ends_with("::").then_some(variant)

@@ -3,8 +3,8 @@
 use super::event::{IN_PLACE_OF_DEFAULT, REMOVED, shortened};
 use super::meaning::Meaning;
 use super::ops::{
-    Conversion, FieldName, FieldSource, KeepStep, Member, Piece, RecordPlan, RecordStep,
-    StoredFields,
+    Conversion, FieldName, FieldSource, Member, Piece, RecordPlan, RecordStep, StoredFields,
+    UnknownFieldStep,
 };
 use super::pairing::pair;
 use super::plan::Plans;
@@ -29,7 +29,7 @@ impl<'p> Plans<'p> {
     ) -> Result<RecordPlan> {
         let all = self.stored.clone();
         let members = all.members(class, variant);
-        let given = StoredFields::of(&all, class, variant, &members);
+        let given = StoredFields::new(&all, class, variant, &members);
         self.all_fields(&given, &self.program.expected(target.0, target.1))
     }
 
@@ -63,7 +63,7 @@ impl<'p> Plans<'p> {
             pieces: Vec::new(),
             sources: Vec::new(),
             steps: Vec::new(),
-            keeps: Vec::new(),
+            unknown: Vec::new(),
             marks: false,
             has_room: new.records.iter().any(|record| record.keeps_unknown),
             rows: Vec::new(),
@@ -141,7 +141,7 @@ impl<'p> Plans<'p> {
             }
             let is_removed = new.removed.contains(&&*member.name);
             match member.kept.filter(|_| !self.options.drop_unknown && !is_removed) {
-                Some(class) => plan.keeps.push(KeepStep {
+                Some(class) => plan.unknown.push(UnknownFieldStep {
                     piece,
                     class,
                     kept: (class >= self.stored.len()).then(|| row(LoadEvent::Kept, "")),
@@ -153,7 +153,7 @@ impl<'p> Plans<'p> {
                 }
             }
         }
-        if !plan.keeps.is_empty() && !made_up.is_empty() {
+        if !plan.unknown.is_empty() && !made_up.is_empty() {
             plan.mark(&made_up);
         }
         Ok(plan)
@@ -170,7 +170,7 @@ impl<'p> Plans<'p> {
                 _ => {}
             }
         }
-        plan.keeps.iter().for_each(|keep| uses[keep.piece] = Some((0, false)));
+        plan.unknown.iter().for_each(|keep| uses[keep.piece] = Some((0, false)));
         let mut places = Vec::with_capacity(members.len());
         for (i, member) in members.iter().enumerate() {
             let joins = i > 0
@@ -197,7 +197,7 @@ impl<'p> Plans<'p> {
             }
         }
         plan.sources.dedup();
-        plan.keeps.iter_mut().for_each(|keep| keep.piece = places[keep.piece]);
+        plan.unknown.iter_mut().for_each(|keep| keep.piece = places[keep.piece]);
     }
 
     /// Orders the steps of a record. Each piece is converted in stored order. The result waits if the program has
@@ -254,7 +254,7 @@ impl<'p> Plans<'p> {
     fn growth(&self, plan: &RecordPlan) -> Option<usize> {
         let mut nodes = plan.pieces.iter().flat_map(|piece| piece.nodes.clone());
         let is_small = plan.pieces.len() <= PIECES && !plan.sources.is_empty();
-        if !is_small || !plan.keeps.is_empty() || !nodes.all(|node| self.stored.is_flat(node)) {
+        if !is_small || !plan.unknown.is_empty() || !nodes.all(|node| self.stored.is_flat(node)) {
             return None;
         }
         plan.sources.iter().try_fold(0, |growth, source| match *source {
@@ -275,7 +275,7 @@ impl<'p> Plans<'p> {
     ) -> Result<()> {
         let all = self.stored.clone();
         let members = all.members(class, old);
-        let old = StoredFields::of(&all, class, old, &members);
+        let old = StoredFields::new(&all, class, old, &members);
         let new = self.program.expected(target, new);
         let Some(source) = source.map(|source| &members[source]) else {
             return self.without_source(&old, &new, field).map(drop);

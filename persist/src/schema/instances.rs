@@ -118,13 +118,13 @@ impl<'s> NamedClasses<'s> {
     }
 
     /// Returns the unknown fields of known classes, each stored as a class of its own, with the fields of its owner.
-    pub(super) fn kept_fields(&self) -> impl Iterator<Item = Sides<'s>> {
+    pub(super) fn unknown_fields(&self) -> impl Iterator<Item = Sides<'s>> {
         self.unresolved().filter_map(|class| self.owner(class))
     }
 
     /// The one field of a class of what was kept, with the fields of the struct or variant that it belongs to.
     fn owner(&self, class: usize) -> Option<Sides<'s>> {
-        let (owner, field) = self.stored[class].kept_field()?;
+        let (owner, field) = self.stored[class].unknown_field()?;
         let (target, variant) = match self.by_name().get(owner) {
             Some(target) => (*target, 0),
             None => {
@@ -165,7 +165,7 @@ pub(crate) fn contested(name: &str, program: &Program, candidates: &[usize]) -> 
     Error::new(
         ErrorKind::KindMismatch,
         format!(
-            "{name} is not registered, and an object of it could become any of {}; register {name} too, to load it as it is, or one of the others alone, or say that it is gone, `removed_class({name:?})`",
+            "{name} is not registered, and an object of it could become any of {}; register {name} too, to load it as it is, or one of the others alone, or say that it is gone, `declare_removed_class({name:?})`",
             names.collect::<Vec<_>>().join(", ")
         ),
     )

@@ -190,7 +190,7 @@ impl Matched {
         let mut found: Vec<Counterparts> = Vec::new();
         if !candidates.is_empty() {
             let kept = named.kept(&candidates);
-            let kinds = named.kept_fields().flat_map(Sides::kinds);
+            let kinds = named.unknown_fields().flat_map(Sides::kinds);
             kinds.for_each(|(old, new)| in_pairs(old, new, &mut |it| found.push(it)));
             // Classes that no unknown data refers to belong to the program.
             for class in (0..self.stored.len()).filter(|class| !kept.contains(class)) {
@@ -263,7 +263,7 @@ impl Matched {
     fn identical(&self, program: &Program, drop_unknown: bool) -> Vec<bool> {
         let stored = &self.stored;
         let keeps = |schema: &ClassSchema| schema.kinds().any(|kind| *kind == KindSchema::Unknown);
-        let kept = KeptClasses::of(stored);
+        let kept = UnknownClasses::new(stored);
         let is_same = |(class, schema): (usize, &ClassSchema)| {
             self.is_same(schema, program, self.resolved[class])
                 && !(keeps(schema)
@@ -301,7 +301,7 @@ impl Matched {
     }
 
     /// True if the program's class has the variant or field of some unknown data, or declares it `removed`.
-    fn knows(&self, class: usize, program: &Program, kept: &KeptClasses<'_>) -> bool {
+    fn knows(&self, class: usize, program: &Program, kept: &UnknownClasses<'_>) -> bool {
         let target = self.resolved[class].and_then(|target| program.targets[target]);
         let Some(target) = target.map(|target| target.class) else { return false };
         let knows = |records: &[FieldRecord], removed: &[&str]| {
@@ -369,16 +369,16 @@ impl Matched {
 }
 
 /// The variants and fields that stand in a save as classes of their own.
-struct KeptClasses<'s> {
+struct UnknownClasses<'s> {
     variants: HashSet<&'s str>,
     fields: StoredNames<'s>,
     /// True if two may be one field.
     doubled: bool,
 }
 
-impl<'s> KeptClasses<'s> {
-    fn of(stored: &'s [ClassSchema]) -> Self {
-        let variants = stored.iter().filter_map(ClassSchema::kept_variant);
+impl<'s> UnknownClasses<'s> {
+    fn new(stored: &'s [ClassSchema]) -> Self {
+        let variants = stored.iter().filter_map(ClassSchema::unknown_variant);
         let mut kept = Self {
             variants: variants.map(|variant| &*variant.name).collect(),
             fields: StoredNames::default(),
@@ -386,7 +386,7 @@ impl<'s> KeptClasses<'s> {
         };
         let (mut names, mut numbers) = (HashSet::new(), HashSet::new());
         for class in stored {
-            let Some((owner, field)) = class.kept_field() else { continue };
+            let Some((owner, field)) = class.unknown_field() else { continue };
             kept.doubled |= !names.insert(&class.name)
                 || field.id.is_some_and(|number| !numbers.insert((owner, number)));
             kept.fields.insert(field);
@@ -499,7 +499,7 @@ impl Program {
         // A kept class may have lost its id to the program's class of the same name.
         let by_name = || {
             let is_kept =
-                |id| (1..=1000).any(|i| ClassId::of(&format!("{}#{i}", stored.name)) == id);
+                |id| (1..=1000).any(|i| ClassId::from_name(&format!("{}#{i}", stored.name)) == id);
             let found = self.classes.iter().position(|class| class.name == stored.name);
             found.filter(|_| is_kept(stored.id))
         };

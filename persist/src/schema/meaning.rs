@@ -144,9 +144,8 @@ fn is_of_kind(plans: &Plans<'_>, value: &Value, kind: &KindSchema) -> bool {
                 || record.class() == plans.program.classes[*class].name
                 || target.is_some_and(|it| it.class.aliases.contains(&record.class()))
         }
-        (number, kind) => {
-            number_kind(number).is_some_and(|number| Width::of(&number) == Width::of(&plain(kind)))
-        }
+        (number, kind) => number_kind(number)
+            .is_some_and(|number| Width::from_kind(&number) == Width::from_kind(&plain(kind))),
     }
 }
 

@@ -41,7 +41,7 @@ pub(super) fn migrate(
     for version in from..described.version {
         step(record, version, described.migration, env)?;
         for field in &mut record.fields {
-            if field.origin == Origin::Made && field.since == 0 {
+            if field.origin == Origin::Created && field.since == 0 {
                 field.since = version + 1;
             }
         }
@@ -51,7 +51,7 @@ pub(super) fn migrate(
         }
         names.retain(|(place, name)| {
             let mut fields = record.fields.iter();
-            let left = fields.find(|it| it.place == *place && it.origin != Origin::Made);
+            let left = fields.find(|it| it.place == *place && it.origin != Origin::Created);
             let what = match left {
                 Some(field) if field.seen.take() => "looked at",
                 Some(_) => return true,
@@ -150,7 +150,7 @@ impl WaitingConvert {
 
     fn was_seen_too_early(&self, record: &Record, version: u32) -> bool {
         let is_after = self.old.version.is_some_and(|last| last > version);
-        let is_untouched = |field: &Field| field.origin != Origin::Made && !field.seen.take();
+        let is_untouched = |field: &Field| field.origin != Origin::Created && !field.seen.take();
         !is_after && !self.find(record).is_some_and(is_untouched)
     }
 
@@ -205,15 +205,15 @@ impl MigrationWriter<'_, '_> {
     }
 
     fn migrate_record(&mut self, record: &mut Record) -> Result<()> {
-        let Some(class) = record.origin else { return self.migrate_made(record) };
+        let Some(class) = record.origin else { return self.migrate_created(record) };
         let Some(target) = self.plans.resolve_moved(class) else { return Ok(()) };
         let Some(described) = self.plans.program.targets[target] else { return Ok(()) };
         let (version, described) = (self.plans.stored[class].version, described.class);
         self.plans.check_since(class, target)?;
         if is_older(version, described) {
-            self.bring_on(record, version, (target, described))?;
+            self.migrate_from(record, version, (target, described))?;
         }
-        self.give_back(record, class, target);
+        self.restore_unknown(record, class, target);
         self.report_left(record, class, target);
         Ok(())
     }
@@ -249,7 +249,7 @@ impl MigrationWriter<'_, '_> {
     }
 
     /// Migrates a record that a migration has made: of a class of several versions it says which one it has.
-    fn migrate_made(&mut self, record: &mut Record) -> Result<()> {
+    fn migrate_created(&mut self, record: &mut Record) -> Result<()> {
         let program = self.plans.program;
         let target = program.classes.iter().position(|class| class.name == record.class());
         let Some(target) = target else { return Ok(()) };
@@ -272,11 +272,11 @@ impl MigrationWriter<'_, '_> {
                     format!("`migrate` has made version {version} of {class}, which has {last}"),
                 ))
             }
-            version => self.bring_on(record, version, (target, described)),
+            version => self.migrate_from(record, version, (target, described)),
         }
     }
 
-    fn bring_on(
+    fn migrate_from(
         &mut self,
         record: &mut Record,
         version: u32,
@@ -294,7 +294,7 @@ impl MigrationWriter<'_, '_> {
     }
 
     /// Gives a record the fields back that were kept of it and that the program has; the rest stays kept.
-    fn give_back(&mut self, record: &mut Record, class: usize, target: usize) {
+    fn restore_unknown(&mut self, record: &mut Record, class: usize, target: usize) {
         let stored = self.plans.stored.clone();
         let fields = fields_of(&stored, class, record).unwrap_or_default();
         let unknown = fields.iter().find(|field| field.kind == KindSchema::Unknown);
@@ -315,7 +315,7 @@ impl MigrationWriter<'_, '_> {
                 Value::Struct(Record { mut fields, .. })
                     if fields.len() == 1 && records.iter().any(|it| it.may_be(&&fields[0])) =>
                 {
-                    fields[0].origin = Origin::Kept;
+                    fields[0].origin = Origin::Unknown;
                     record.fields.append(&mut fields);
                 }
                 part => rest.push(part),

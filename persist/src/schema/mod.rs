@@ -34,7 +34,6 @@
 //!   program wrote for fields that it did not find (law 18).
 //! - A *row* is a line of the load report. It is entered when a plan is made, and counted when the plan runs.
 
-mod alone;
 mod check;
 mod conversion;
 mod cursor;
@@ -62,12 +61,12 @@ mod strict;
 mod texts;
 mod transcode;
 mod unique;
+mod unknown_member;
 #[cfg(feature = "tools")]
 mod usage;
 mod walk;
 mod write;
 
-pub(crate) use alone::Alone;
 pub(crate) use check::Checker;
 pub(crate) use cursor::Cursor;
 pub(crate) use describe::rust_type;
@@ -93,8 +92,10 @@ pub(crate) use strict::Strict;
 #[cfg(feature = "lock")]
 pub(crate) use texts::{Texts, texts_and_classes_by_place};
 pub(crate) use transcode::{
-    DefaultedField, InlinedObject, Keeps, KeptLocation, SharedValue, SourceRecord, transcode,
+    DefaultedField, InlinedObject, SharedValue, SourceRecord, UnknownLocation, UnknownValues,
+    transcode,
 };
+pub(crate) use unknown_member::UnknownMember;
 #[cfg(feature = "tools")]
 pub(crate) use usage::{Long, UsageTree};
 #[cfg(feature = "world")]

@@ -81,12 +81,14 @@ impl KindSchema {
     /// True for two kinds of numbers if every number of this kind is one of the other, too.
     #[cfg(feature = "lock")]
     pub(crate) fn is_number_in(&self, other: &Self) -> bool {
-        Width::of(self).zip(Width::of(other)).is_some_and(|(this, other)| this.fits(other))
+        Width::from_kind(self)
+            .zip(Width::from_kind(other))
+            .is_some_and(|(this, other)| this.fits(other))
     }
 }
 
 impl Width {
-    pub(super) fn of(kind: &KindSchema) -> Option<Self> {
+    pub(super) fn from_kind(kind: &KindSchema) -> Option<Self> {
         Some(match kind {
             KindSchema::U8
             | KindSchema::U16

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::event::shortened;
 use super::number::{Widening, Width};
 use super::pairing::StoredField;
-use super::{FieldPlace, Form, KeptLocation, Stored};
+use super::{FieldPlace, Form, Stored, UnknownLocation};
 use crate::reflect::Holder;
 use crate::value::{Origin, Value};
 
@@ -47,7 +47,7 @@ pub(super) enum OtherField {
     /// Nothing: the program declares the stored variant `removed`.
     Empty,
     /// The variant, as a value of this class.
-    Kept(usize),
+    Unknown(usize),
 }
 
 /// How a record becomes a struct or a variant of the program's.
@@ -61,7 +61,7 @@ pub(super) struct RecordPlan {
     /// The steps of the conversion, in order.
     pub(super) steps: Vec<RecordStep>,
     /// The unknown fields, each kept or dropped.
-    pub(super) keeps: Vec<KeepStep>,
+    pub(super) unknown: Vec<UnknownFieldStep>,
     /// True if the program's class has a field for what is unknown.
     pub(super) has_room: bool,
     /// True if something is kept and something is made up: then what was made up is kept, too, so that a later program
@@ -113,7 +113,7 @@ pub(super) enum RecordStep {
     Write(Range<usize>),
 }
 
-pub(super) struct KeepStep {
+pub(super) struct UnknownFieldStep {
     pub(super) piece: usize,
     /// The class as which it is kept.
     pub(super) class: usize,
@@ -180,7 +180,7 @@ pub(super) struct Member<'a> {
     pub(super) kept: Option<usize>,
     /// Its bytes in one record. `place` says where they stay if they are kept.
     pub(super) bytes: &'a [u8],
-    pub(super) place: Option<KeptLocation>,
+    pub(super) place: Option<UnknownLocation>,
 }
 
 impl StoredField for Member<'_> {
@@ -199,7 +199,7 @@ impl StoredField for Member<'_> {
 
 impl<'a> StoredFields<'a> {
     /// The fields of a stored class, of one variant if it is an enum.
-    pub(super) fn of(
+    pub(super) fn new(
         all: &'a Stored,
         class: usize,
         variant: usize,
@@ -230,7 +230,7 @@ impl Stored {
             name: (&*field.name).into(),
             number: field.id,
             stored: Some(node),
-            kept: Some(self.field_alone(node)),
+            kept: Some(self.unknown_field(node)),
             ..Member::default()
         });
         members.collect()

@@ -88,11 +88,11 @@ fn pair_fields(stored: &[&dyn StoredField], records: &[FieldRecord]) -> Pairing 
         is_accepted: vec![false; stored.len()],
         sources: vec![None; records.len()],
     };
-    pairs.take(&|stored, field| stored.origin() == Origin::Made && stored.name() == field.name);
+    pairs.take(&|stored, field| stored.origin() == Origin::Created && stored.name() == field.name);
     pairs.take(&|stored, field| stored.origin() == Origin::Written && is_numbered(stored, field));
     pairs.take(&|stored, field| stored.origin() == Origin::Written && is_named(stored, field));
     pairs.take(&|stored, field| {
-        matches!(stored.origin(), Origin::Written | Origin::Made) && is_alias(stored, field)
+        matches!(stored.origin(), Origin::Written | Origin::Created) && is_alias(stored, field)
     });
     let is_made_up = |stored: &dyn StoredField| stored.origin() == Origin::MadeUp;
     if stored.iter().any(|stored| is_made_up(*stored)) {
@@ -106,9 +106,9 @@ fn pair_fields(stored: &[&dyn StoredField], records: &[FieldRecord]) -> Pairing 
     let written = pairs.sources.clone();
     for (source, made) in pairs.sources.iter_mut().zip(&mut made) {
         let origin = |source: usize| stored[source].origin();
-        *made = source.take_if(|it| matches!(origin(*it), Origin::Made | Origin::MadeUp));
+        *made = source.take_if(|it| matches!(origin(*it), Origin::Created | Origin::MadeUp));
     }
-    let is_kept = |stored: &dyn StoredField| stored.origin() == Origin::Kept;
+    let is_kept = |stored: &dyn StoredField| stored.origin() == Origin::Unknown;
     pairs.take(&|stored, field| is_kept(stored) && is_numbered(stored, field));
     pairs.take(&|stored, field| is_kept(stored) && is_named(stored, field));
     pairs.take(&|stored, field| is_kept(stored) && is_alias(stored, field));
@@ -231,7 +231,7 @@ impl PairingBuilder<'_> {
             sources.any(|(source, record)| source.is_some() && record.may_be(stored))
         };
         let lost = |(i, stored): (usize, &&dyn StoredField)| {
-            matches!(stored.origin(), Origin::Written | Origin::Kept | Origin::MadeUp)
+            matches!(stored.origin(), Origin::Written | Origin::Unknown | Origin::MadeUp)
                 && !self.is_accepted[i]
                 && (self.copies[i] || is_source(*stored))
         };
@@ -243,13 +243,13 @@ impl PairingBuilder<'_> {
 fn copies(stored: &[&dyn StoredField]) -> Vec<bool> {
     let mut copies = vec![false; stored.len()];
     let of = |origin| stored.iter().enumerate().filter(move |(_, field)| field.origin() == origin);
-    if of(Origin::Kept).next().is_none() {
+    if of(Origin::Unknown).next().is_none() {
         return copies;
     }
     let mut known = StoredNames::default();
-    for (i, field) in of(Origin::Written).chain(of(Origin::MadeUp)).chain(of(Origin::Kept)) {
+    for (i, field) in of(Origin::Written).chain(of(Origin::MadeUp)).chain(of(Origin::Unknown)) {
         let is_known = known.has(field.number(), field.name());
-        copies[i] = is_known && field.origin() == Origin::Kept;
+        copies[i] = is_known && field.origin() == Origin::Unknown;
         known.insert(*field);
     }
     copies
@@ -369,7 +369,7 @@ mod tests {
             assert!(fields.iter().all(|field| names.has(None, field.name)));
             steps.get()
         };
-        for origin in [Origin::Written, Origin::Kept, Origin::Made] {
+        for origin in [Origin::Written, Origin::Unknown, Origin::Created] {
             let (once, duplicate) = (steps_for(1_000, origin), steps_for(2_000, origin));
             assert!(duplicate <= 2 * once + 100, "{origin:?}: {once} and {duplicate} steps");
         }

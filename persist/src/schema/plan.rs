@@ -71,11 +71,15 @@ impl<'p> Plans<'p> {
         root: Option<(usize, usize)>,
     ) -> Self {
         let matched = Matched::new(stored, program, root, options.drop_unknown);
-        Self::of(Arc::new(matched), program, options)
+        Self::with_matched(Arc::new(matched), program, options)
     }
 
     /// Plans for classes that have been matched with the program's.
-    pub(crate) fn of(matched: Arc<Matched>, program: &'p Program, options: LoadOptions) -> Self {
+    pub(crate) fn with_matched(
+        matched: Arc<Matched>,
+        program: &'p Program,
+        options: LoadOptions,
+    ) -> Self {
         Self {
             stored: matched.stored.clone(),
             program,
@@ -322,8 +326,8 @@ impl<'p> Plans<'p> {
         let all = self.stored.clone();
         let (stored, compiled) = (&all[class], &program.classes[index]);
         self.check_since(class, index)?;
-        let has_kept = stored.kinds().any(|kind| *kind == KindSchema::Unknown);
-        if self.is_migrated(class, index) || has_kept {
+        let has_unknown = stored.kinds().any(|kind| *kind == KindSchema::Unknown);
+        if self.is_migrated(class, index) || has_unknown {
             return Ok(Plan::Named);
         }
         let newer = self.newer(class, index);
@@ -386,10 +390,10 @@ impl<'p> Plans<'p> {
         let field = match records[other].fields.is_empty() {
             true => OtherField::None,
             false if is_removed => OtherField::Empty,
-            false => OtherField::Kept(self.stored.variant_alone(class, variant)),
+            false => OtherField::Unknown(self.stored.unknown_variant(class, variant)),
         };
         let event = match field {
-            OtherField::Kept(_) => LoadEvent::Kept,
+            OtherField::Unknown(_) => LoadEvent::Kept,
             _ => LoadEvent::Replaced,
         };
         let detail = if is_removed { REMOVED } else { records[other].name };

@@ -18,7 +18,7 @@ pub(crate) struct Program {
     pub(crate) targets: Vec<Option<ProgramClass>>,
     /// The classes that are registered as objects, with their holders.
     pub(crate) objects: HashMap<usize, Vec<Holder>>,
-    /// The names that `removed_class` declared.
+    /// The names that `declare_removed_class` declared.
     pub(crate) removed: HashSet<String>,
     /// The classes of bare values that code of the program restores, `via` another type.
     pub(crate) restored: HashSet<usize>,
@@ -63,7 +63,7 @@ impl Program {
             for (field, kinds) in &self.old_kinds {
                 old_kinds.insert(*field, classes.len());
                 classes.extend(kinds.iter().map(|kind| ClassSchema {
-                    id: ClassId::of(""),
+                    id: ClassId::from_name(""),
                     name: String::new(),
                     version: 1,
                     since: None,

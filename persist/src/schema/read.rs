@@ -148,7 +148,7 @@ impl Reader {
         if self.names.len() <= class {
             self.names.resize(stored.len(), None);
         }
-        self.names[class].get_or_insert_with(|| Arc::new(RecordNames::of(stored, class))).clone()
+        self.names[class].get_or_insert_with(|| Arc::new(RecordNames::new(stored, class))).clone()
     }
 
     /// Counts the memory of values, and other work on them as if it were memory.
@@ -177,7 +177,7 @@ pub(super) struct VariantNames {
 }
 
 impl RecordNames {
-    fn of(stored: &Stored, class: usize) -> Self {
+    fn new(stored: &Stored, class: usize) -> Self {
         let names = |name: Option<&str>, fields: &[FieldSchema]| VariantNames {
             name: name.map(Into::into),
             fields: fields.iter().map(|field| ((&*field.name).into(), field.id)).collect(),

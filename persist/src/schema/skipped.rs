@@ -63,7 +63,7 @@ fn skip(plans: &Plans<'_>, kind: &KindSchema, input: &mut Decoder<'_>) -> Result
             for _ in 0..count::decode(input)? {
                 // A field or a variant alone has no number of a class.
                 let class = input.count()?.checked_sub(1).ok_or(Fail::Value)?;
-                if class >= plans.stored.len() && plans.stored.alone(class).is_none() {
+                if class >= plans.stored.len() && plans.stored.unknown_member(class).is_none() {
                     return Err(Fail::Value);
                 }
                 skip_stored(plans, class, input)?;

@@ -238,10 +238,10 @@ impl Stored {
         if found.0 == holder && class.is_none_or(|class| class == found.1) {
             return Ok(());
         }
-        let found = found.0.around_class(false, &self[found.1].name);
+        let found = found.0.class_type_name(false, &self[found.1].name);
         let expected = match class {
             Some(class) => KindSchema::Reference { holder, weak, class }.display(self),
-            None => format!("a pointer to a trait object in {}", holder.around(weak, "_")),
+            None => format!("a pointer to a trait object in {}", holder.type_name(weak, "_")),
         };
         Err(error!(
             ErrorKind::WrongClass,
@@ -272,20 +272,20 @@ impl Stored {
     }
 
     /// Notes which objects of those that kinds refer to the load makes.
-    pub(crate) fn note_made(&self, is_made: impl Fn(usize, Holder) -> bool) {
+    pub(crate) fn note_created(&self, is_created: impl Fn(usize, Holder) -> bool) {
         let mut found = HashSet::new();
         for node in &self.nodes {
             if let KindSchema::Reference { holder, class, .. } = node.kind {
                 found.insert((class, holder));
             }
         }
-        found.retain(|(class, holder)| is_made(*class, *holder));
+        found.retain(|(class, holder)| is_created(*class, *holder));
         // It is noted once.
         let _ = self.made.set(found);
     }
 
     /// True if objects of a class in a holder are the program's, and not kept as they are stored.
-    pub(crate) fn is_made(&self, class: usize, holder: Holder) -> bool {
+    pub(crate) fn is_created(&self, class: usize, holder: Holder) -> bool {
         self.made.get().is_some_and(|made| made.contains(&(class, holder)))
     }
 

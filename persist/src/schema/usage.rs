@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 
 use super::walk::{Checks, FrameParts, LocalValue, Walk, WalkFrame, fault, path, surplus};
-use super::{Alone, KindSchema, Stored};
+use super::{KindSchema, Stored, UnknownMember};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
 use crate::{Limits, Result};
@@ -154,11 +154,11 @@ impl UsageTree {
 /// The name of a part: of a field of a variant with that of the variant.
 fn name_of(frame: &WalkFrame, node: usize, stored: &Stored) -> String {
     match frame.parts {
-        FrameParts::Fields => match stored.alone(stored.field_alone(node)) {
-            Some(Alone::Field { variant: Some(variant), field, .. }) => {
+        FrameParts::Fields => match stored.unknown_member(stored.unknown_field(node)) {
+            Some(UnknownMember::Field { variant: Some(variant), field, .. }) => {
                 format!("{variant}.{}", field.name)
             }
-            Some(Alone::Field { field, .. }) => field.name.clone(),
+            Some(UnknownMember::Field { field, .. }) => field.name.clone(),
             _ => String::new(),
         },
         FrameParts::Numbered => (node - frame.first()).to_string(),

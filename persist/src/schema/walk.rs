@@ -7,7 +7,7 @@ use std::fmt::Write;
 
 use super::stored::Node;
 use super::unique::Unique;
-use super::{Alone, Form, KindSchema, Stored};
+use super::{Form, KindSchema, Stored, UnknownMember};
 use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count, left_over};
 use crate::env::Env;
 use crate::reflect::Holder;
@@ -58,10 +58,10 @@ pub(crate) fn length(
     let mut links = NoLinks::default();
     let env = Env::bare(limits);
     let mut input = Decoder::new(bytes, &env, &mut links);
-    let nodes = match stored.alone(class) {
+    let nodes = match stored.unknown_member(class) {
         None => stored.root(class)..stored.root(class) + 1,
-        Some(Alone::Field { node, .. }) => node..node + 1,
-        Some(Alone::Variant { variant, first, .. }) => {
+        Some(UnknownMember::Field { node, .. }) => node..node + 1,
+        Some(UnknownMember::Variant { variant, first, .. }) => {
             // Its tag; there is no other.
             if input.value::<u8>().map_err(fault)? != 0 {
                 return Err(fault(Fail::Value));

@@ -351,7 +351,7 @@ impl<'r> ValueWriter<'r> {
                     let missing = self.target.missing((class, variant, i), self.out);
                     missing.map_err(|error| error.in_field(&field.name))?;
                 }
-                let record = Record::of_variant(&*stored[class].name, &**name);
+                let record = Record::with_variant(&*stored[class].name, &**name);
                 self.target.check_rest(class, variant, 0, &record)?;
                 return Ok(None);
             }
@@ -398,7 +398,7 @@ impl<'r> ValueWriter<'r> {
     /// Appends a value that no others lie in.
     #[inline(never)]
     fn scalar(&mut self, kind: &KindSchema, value: &Value) -> Result<()> {
-        if let Some(width) = Width::of(kind) {
+        if let Some(width) = Width::from_kind(kind) {
             return self.number(kind, width, value);
         }
         match (kind, value) {
@@ -557,7 +557,7 @@ fn is_in_range(number: Number) -> bool {
 /// The handle of an object of a world.
 fn object(id: Option<ObjectId>) -> HandleValue {
     match id {
-        None | Some(ObjectId::NOWHERE) => HandleValue::Null,
+        None | Some(ObjectId::NULL) => HandleValue::Null,
         Some(id) if id.is_dead() => HandleValue::Dead(id.get() & !ObjectId::DEAD),
         Some(id) => HandleValue::Live(id.get()),
     }

@@ -49,7 +49,7 @@ impl Past {
     }
 
     /// Makes a past without files, from the header of the save that a new one replaces.
-    pub(crate) fn of(replaced: Option<Header>) -> Self {
+    pub(crate) fn new(replaced: Option<Header>) -> Self {
         Self { replaced, backups: Vec::new(), damaged: Vec::new(), surplus: Vec::new() }
     }
 

@@ -46,11 +46,11 @@ pub struct SlotFolder {
 impl SlotFolder {
     /// Makes a store of the slots in a folder. The folder is not accessed before the first call.
     pub fn new(storage: impl Storage + 'static, folder: impl AsRef<Path>) -> Self {
-        Self::of_device(Arc::new(Patient::new(storage)), folder.as_ref(), None)
+        Self::with_device(Arc::new(Patient::new(storage)), folder.as_ref(), None)
     }
 
     /// Makes a store with the storage of a program, which may have the name of a device.
-    pub(crate) fn of_device(
+    pub(crate) fn with_device(
         storage: Arc<dyn Storage>,
         folder: &Path,
         device: Option<String>,
@@ -142,16 +142,16 @@ impl SlotFolder {
             }
             let failed = |error| Error::io("write the save to", &path, error);
             if takes_remote && past.is_replaceable_by(&other, Some(device)) {
-                written = Some(SlotVersion::of(kept));
+                written = Some(SlotVersion::from_save(kept));
                 return out.write_all(kept).map_err(failed);
             }
             let header = past.reconcile(header.clone(), &other, Some(device));
             let save = with_header(kept, &header, limits)?;
-            written = Some(SlotVersion::of(&save));
+            written = Some(SlotVersion::from_save(&save));
             out.write_all(&save).map_err(failed)
         };
         begin(&**storage, &path, &options, limits, None)?.write_and_commit(write)?;
-        Ok(written.unwrap_or_else(|| SlotVersion::of(kept)))
+        Ok(written.unwrap_or_else(|| SlotVersion::from_save(kept)))
     }
 
     /// Reads all intact backups of a slot, the newest first.
@@ -182,7 +182,7 @@ impl SlotFolder {
     fn current(&self, path: &Path) -> Result<Option<SlotVersion>> {
         match read_file(&*self.storage, path, &self.limits) {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            save => Ok(Some(SlotVersion::of(&save?))),
+            save => Ok(Some(SlotVersion::from_save(&save?))),
         }
     }
 }
@@ -195,7 +195,7 @@ impl SlotStore for SlotFolder {
         let mut found = None;
         let mut read = |save: &[u8]| {
             check(save, limits)?;
-            found = Some((save.to_vec(), SlotVersion::of(save)));
+            found = Some((save.to_vec(), SlotVersion::from_save(save)));
             Ok(())
         };
         match fetch(request, &path, &mut read) {
@@ -221,7 +221,7 @@ impl SlotStore for SlotFolder {
             out.write_all(save).map_err(|error| Error::io("write the save to", &path, error))
         };
         begin(&**storage, &path, options, limits, None)?.write_and_commit(write)?;
-        Ok(SlotVersion::of(save))
+        Ok(SlotVersion::from_save(save))
     }
 
     fn list(&self) -> Result<Vec<StoredSlot>> {

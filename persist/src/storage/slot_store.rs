@@ -105,7 +105,7 @@ pub struct StoredSlot {
 /// ```
 /// use persist::storage::SlotVersion;
 ///
-/// let version = SlotVersion::of(&persist::to_vec(&7_u32)?);
+/// let version = SlotVersion::from_save(&persist::to_vec(&7_u32)?);
 /// assert_eq!(version.to_string().parse::<SlotVersion>()?, version);
 /// # Ok::<(), persist::Error>(())
 /// ```
@@ -118,7 +118,7 @@ pub struct SlotVersion {
 impl SlotVersion {
     /// Returns the version of a save.
     #[must_use]
-    pub fn of(save: &[u8]) -> Self {
+    pub fn from_save(save: &[u8]) -> Self {
         // 128 bits, so that two saves do not collide by chance.
         Self { length: save.len() as u64, hash: XxHash3_128::oneshot(save) }
     }

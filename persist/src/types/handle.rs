@@ -24,7 +24,7 @@ use crate::{Error, ErrorKind, Result};
 /// ```
 /// use std::collections::HashMap;
 ///
-/// use persist::save::{Missing, Remap};
+/// use persist::save::{Remap, UnmappedHandle};
 /// use persist::{Arena, Handle, Persist, Saves};
 ///
 /// #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -81,7 +81,7 @@ use crate::{Error, ErrorKind, Result};
 /// // Every old id gets a slot in it as soon as it is met.
 /// let mut new_ids = HashMap::new();
 /// let mut remap = Remap::new();
-/// remap.arena::<Monsters>(Missing::Error, |old| {
+/// remap.arena::<Monsters>(UnmappedHandle::Error, |old| {
 ///     Some(*new_ids.entry(old).or_insert_with(|| game.insert(None)))
 /// });
 /// let level = remap.from_slice::<Level>(&Saves::new(), &save)?;
@@ -161,20 +161,20 @@ enum HandleState {
 }
 
 impl<A: Arena> Handle<A> {
-    fn of(state: HandleState, bits: u64) -> Self {
+    fn from_parts(state: HandleState, bits: u64) -> Self {
         Self { state, bits, arena: PhantomData }
     }
 
     /// Creates a live handle.
     #[must_use]
     pub fn new(key: A::Key) -> Self {
-        Self::of(HandleState::Live, A::to_bits(key))
+        Self::from_parts(HandleState::Live, A::to_bits(key))
     }
 
     /// Creates a handle that leads nowhere.
     #[must_use]
     pub fn null() -> Self {
-        Self::of(HandleState::Null, 0)
+        Self::from_parts(HandleState::Null, 0)
     }
 
     /// Returns the key; `None` if the handle is null or dead.
@@ -213,10 +213,10 @@ impl<A: Arena> Handle<A> {
         let found = check::<A>(bits, "holds").and_then(|()| links.handle(TypeId::of::<A>(), bits));
         let found = found.and_then(|found| match found {
             Remapped::Live(new) => {
-                check::<A>(new, "gets").map(|()| Self::of(HandleState::Live, new))
+                check::<A>(new, "gets").map(|()| Self::from_parts(HandleState::Live, new))
             }
             Remapped::Null => Ok(Self::null()),
-            Remapped::Dead => Ok(Self::of(HandleState::Dead, bits)),
+            Remapped::Dead => Ok(Self::from_parts(HandleState::Dead, bits)),
         });
         match found {
             Ok(handle) => Ok(handle),
@@ -283,7 +283,7 @@ impl<A: Arena> Persist for Handle<A> {
         match head[0] {
             0 if bits == 0 && !bad => Ok(Self::null()),
             1 if !bad => Self::load(bits, input),
-            2 if !bad => Ok(Self::of(HandleState::Dead, bits)),
+            2 if !bad => Ok(Self::from_parts(HandleState::Dead, bits)),
             _ => Err(Fail::Value),
         }
     }

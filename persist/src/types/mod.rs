@@ -31,7 +31,7 @@ mod wrapper;
 pub(crate) use handle::BITS_OF_NO_KEY;
 pub use handle::{Arena, Handle};
 pub use lift::Items;
-pub use remap::{Missing, Remap};
+pub use remap::{Remap, UnmappedHandle};
 
 pub(crate) use object_id::WorldObjects;
 pub(crate) use remap::Renumber;

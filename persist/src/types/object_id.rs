@@ -36,7 +36,7 @@ fn find(head: &[u8], input: &mut Decoder<'_>) -> Result<(u64, CurrentId), Fail> 
     let mut bad = false;
     let bits = u64::__decode_fixed(&head[1..], &mut bad);
     let found = match head[0] {
-        0 if bits == 0 => return Ok((ObjectId::NOWHERE.get(), CurrentId::Dead)),
+        0 if bits == 0 => return Ok((ObjectId::NULL.get(), CurrentId::Dead)),
         1 => input.links().handle(TypeId::of::<WorldObjects>(), bits),
         2 => Ok(Remapped::Dead),
         _ => return Err(Fail::Value),
@@ -82,13 +82,13 @@ impl Persist for ObjectId {
     }
 
     fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
-        Ok(Self::NOWHERE)
+        Ok(Self::NULL)
     }
 
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {
         let (state, bits) = match *self {
-            Self::NOWHERE => (0, 0),
+            Self::NULL => (0, 0),
             id if id.is_dead() => (2, id.get() & !Self::DEAD),
             id => (1, id.get()),
         };

@@ -6,7 +6,7 @@ use crate::codec::persist::Inline;
 use crate::codec::skip::Skipping;
 use crate::codec::with::Same;
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, apart, on_stack,
+    Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, on_stack, out_of_line,
 };
 use crate::reflect::{Kind, TypeCode};
 
@@ -65,7 +65,7 @@ impl<T: Persist> Persist for Option<T> {
         match head[0] {
             0 => Ok(Box::new(None)),
             // Only types of a pointer's size are nullable, so no large value becomes `None`.
-            1 => input.boxed().map(|value| apart(|| Box::new(Some(*value)))),
+            1 => input.boxed().map(|value| out_of_line(|| Box::new(Some(*value)))),
             _ => Err(Fail::Value),
         }
     }

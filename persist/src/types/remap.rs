@@ -12,7 +12,7 @@ use crate::{Error, ErrorKind, Result};
 /// ```
 /// use std::collections::HashMap;
 ///
-/// use persist::save::{Missing, Remap};
+/// use persist::save::{Remap, UnmappedHandle};
 /// use persist::{Arena, Handle, Saves};
 ///
 /// struct Items;
@@ -28,7 +28,7 @@ use crate::{Error, ErrorKind, Result};
 /// let new = HashMap::from([(1, 41)]);
 ///
 /// let mut remap = Remap::new();
-/// remap.arena::<Items>(Missing::Dead, |old| new.get(&old).copied());
+/// remap.arena::<Items>(UnmappedHandle::Dead, |old| new.get(&old).copied());
 /// let bag = remap.from_slice::<Vec<Handle<Items>>>(&Saves::new(), &save)?;
 ///
 /// assert_eq!(bag[0].key(), Some(41));
@@ -55,7 +55,7 @@ pub struct Remap<'r> {
 
 /// Says how a load treats a handle whose old id has no new one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Missing {
+pub enum UnmappedHandle {
     /// The load fails, with [`ErrorKind::MissingObject`].
     Error,
     /// The handle becomes null.
@@ -67,7 +67,7 @@ pub enum Missing {
 struct ArenaMapping<'r> {
     arena: TypeId,
     name: &'static str,
-    missing: Missing,
+    unmapped: UnmappedHandle,
     /// Maps old bits to new ones.
     find: Box<dyn FnMut(u64) -> Option<u64> + 'r>,
 }
@@ -79,17 +79,17 @@ impl<'r> Remap<'r> {
         Self::default()
     }
 
-    /// Maps handles into an arena to new ids by a function, which replaces an earlier one for this arena. `missing`
+    /// Maps handles into an arena to new ids by a function, which replaces an earlier one for this arena. `unmapped`
     /// says how a handle is treated for which the function returns `None`.
     pub fn arena<A: Arena>(
         &mut self,
-        missing: Missing,
+        unmapped: UnmappedHandle,
         mut find: impl FnMut(A::Key) -> Option<A::Key> + 'r,
     ) -> &mut Self {
         let arena = TypeId::of::<A>();
         self.arenas.retain(|entry| entry.arena != arena);
         let find = Box::new(move |bits| A::from_bits(bits).and_then(&mut find).map(A::to_bits));
-        self.arenas.push(ArenaMapping { arena, name: A::NAME, missing, find });
+        self.arenas.push(ArenaMapping { arena, name: A::NAME, unmapped, find });
         self
     }
 }
@@ -113,11 +113,11 @@ impl Renumber for Remap<'_> {
         let Some(entry) = self.arenas.iter_mut().find(|entry| entry.arena == arena) else {
             return Ok(None);
         };
-        match ((entry.find)(bits), entry.missing) {
+        match ((entry.find)(bits), entry.unmapped) {
             (Some(new), _) => Ok(Some(Remapped::Live(new))),
-            (None, Missing::Null) => Ok(Some(Remapped::Null)),
-            (None, Missing::Dead) => Ok(Some(Remapped::Dead)),
-            (None, Missing::Error) => Err(missing(entry.name, bits)),
+            (None, UnmappedHandle::Null) => Ok(Some(Remapped::Null)),
+            (None, UnmappedHandle::Dead) => Ok(Some(Remapped::Dead)),
+            (None, UnmappedHandle::Error) => Err(missing(entry.name, bits)),
         }
     }
 }
@@ -126,12 +126,12 @@ impl Renumber for Remap<'_> {
 fn missing(arena: &str, bits: u64) -> Error {
     error!(
         ErrorKind::MissingObject,
-        "the remap has no new id for handle {bits:#x} into arena {arena}; give it one, or pass `Missing::Null` or `Missing::Dead`"
+        "the remap has no new id for handle {bits:#x} into arena {arena}; give it one, or pass `UnmappedHandle::Null` or `UnmappedHandle::Dead`"
     )
 }
 
 impl fmt::Debug for Remap<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_map().entries(self.arenas.iter().map(|entry| (entry.name, entry.missing))).finish()
+        f.debug_map().entries(self.arenas.iter().map(|entry| (entry.name, entry.unmapped))).finish()
     }
 }

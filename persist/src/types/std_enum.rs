@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 use super::whole_items;
 use crate::codec::type_set::FieldCodec;
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet, Visitor, apart, on_stack,
+    Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet, Visitor, on_stack,
+    out_of_line,
 };
 use crate::reflect::{
     Argument, Body, Class, FieldRecord, Kind, Prototype, TypeCode, VariantRecord,
@@ -113,8 +114,8 @@ macro_rules! std_enums {
 
             fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
                 match head[0] {
-                    0 => input.boxed().map(|value| apart(|| Box::new(Self::$first(*value)))),
-                    1 => input.boxed().map(|value| apart(|| Box::new(Self::$second(*value)))),
+                    0 => input.boxed().map(|value| out_of_line(|| Box::new(Self::$first(*value)))),
+                    1 => input.boxed().map(|value| out_of_line(|| Box::new(Self::$second(*value)))),
                     _ => Err(Fail::Value),
                 }
             }

@@ -6,7 +6,7 @@ use crate::codec::persist::{Inline, checked};
 use crate::codec::row::{cut, cut_mut};
 use crate::codec::{
     Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
-    apart, on_stack,
+    on_stack, out_of_line,
 };
 use crate::reflect::{Kind, TypeCode};
 
@@ -93,7 +93,7 @@ macro_rules! tuples {
                 } else {
                     ($(input.boxed::<$part>()?,)+)
                 };
-                Ok(apart(|| Box::new(($(*parts.$index,)+))))
+                Ok(out_of_line(|| Box::new(($(*parts.$index,)+))))
             }
 
             #[inline(always)]

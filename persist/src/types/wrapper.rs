@@ -7,7 +7,7 @@ use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::{
     Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
-    apart,
+    out_of_line,
 };
 use crate::reflect::{Kind, TypeCode};
 
@@ -67,7 +67,7 @@ macro_rules! wrappers {
             }
 
             fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
-                T::__decode_boxed(head, input).map(|value| apart(|| Box::new(Self(*value))))
+                T::__decode_boxed(head, input).map(|value| out_of_line(|| Box::new(Self(*value))))
             }
 
             #[inline(always)]

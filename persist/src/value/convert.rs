@@ -121,12 +121,12 @@ impl Value {
     /// use persist::{ObjectId, Value};
     ///
     /// let id = ObjectId::new(7).unwrap();
-    /// assert_eq!(Value::from(id).as_object(), Some(id));
-    /// assert_eq!(Value::Handle(HandleValue::Live(7)).as_object(), Some(id));
-    /// assert_eq!(Value::Handle(HandleValue::Null).as_object(), None);
+    /// assert_eq!(Value::from(id).as_object_id(), Some(id));
+    /// assert_eq!(Value::Handle(HandleValue::Live(7)).as_object_id(), Some(id));
+    /// assert_eq!(Value::Handle(HandleValue::Null).as_object_id(), None);
     /// ```
     #[must_use]
-    pub fn as_object(&self) -> Option<ObjectId> {
+    pub fn as_object_id(&self) -> Option<ObjectId> {
         let mut value = self;
         while let Self::Option(Some(inner)) = value {
             value = inner;

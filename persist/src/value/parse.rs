@@ -262,7 +262,7 @@ impl<'t> Parser<'t> {
         } else {
             let class = self.name()?;
             let record = match self.take("::") {
-                true => Record::of_variant(class, self.name()?),
+                true => Record::with_variant(class, self.name()?),
                 false => Record::new(class),
             };
             if !self.take("{") {

@@ -40,7 +40,7 @@ impl<'de> Deserialize<'de> for Record {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let RecordData { class, variant, fields } = RecordData::deserialize(deserializer)?;
         let mut record = match variant {
-            Some(variant) => Self::of_variant(class, variant),
+            Some(variant) => Self::with_variant(class, variant),
             None => Self::new(class),
         };
         for (name, value) in fields.0 {

@@ -293,7 +293,7 @@ pub(crate) struct Field {
 impl Field {
     /// Notes that the field differs from the one that was read.
     fn change(&mut self) {
-        (self.number, self.origin, self.since, self.place) = (None, Origin::Made, 0, None);
+        (self.number, self.origin, self.since, self.place) = (None, Origin::Created, 0, None);
     }
 }
 
@@ -325,11 +325,11 @@ pub(crate) enum Origin {
     #[default]
     Written,
     /// That program lacked the field, and kept it as unknown content.
-    Kept,
+    Unknown,
     /// That program kept the field as unknown content of another variant; it does not belong to this one.
     OtherVariant,
     /// A migration created the field, or gave it its name.
-    Made,
+    Created,
     /// The program that wrote the save did not find the field in an older one, and still had the value that it made up
     /// then.
     MadeUp,
@@ -344,7 +344,7 @@ impl Record {
 
     /// Creates a variant of an enum without fields.
     #[must_use]
-    pub fn of_variant(class: impl Into<Arc<str>>, variant: impl Into<Arc<str>>) -> Self {
+    pub fn with_variant(class: impl Into<Arc<str>>, variant: impl Into<Arc<str>>) -> Self {
         Self { variant: Some(variant.into()), ..Self::new(class) }
     }
 
@@ -412,7 +412,7 @@ impl Record {
             name: name.into(),
             number: None,
             value,
-            origin: Origin::Made,
+            origin: Origin::Created,
             since: 0,
             place: None,
             seen: Seen::default(),
@@ -434,7 +434,7 @@ impl Record {
             self.fields[place].name = new.into();
             // The new name identifies the field from now on.
             let field = &mut self.fields[place];
-            (field.number, field.origin, field.since) = (None, Origin::Made, 0);
+            (field.number, field.origin, field.since) = (None, Origin::Created, 0);
             let mut at = 0;
             self.fields.retain(|field| {
                 at += 1;

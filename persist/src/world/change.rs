@@ -274,7 +274,7 @@ impl Change {
     }
 
     /// Returns true if the change sets fields. Such changes are independent of each other unless they
-    /// [overlap](Self::meets).
+    /// [overlap](Self::overlaps).
     pub(crate) fn is_setting(&self) -> bool {
         match &self.what {
             ChangeKind::Field(change) => change.is_setting(),
@@ -284,7 +284,7 @@ impl Change {
     }
 
     /// Returns true if both changes may affect the same data.
-    pub(crate) fn meets(&self, other: &Self) -> bool {
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
         match (&self.what, &other.what) {
             (ChangeKind::Field(one), ChangeKind::Field(other_field)) if other.is_setting() => {
                 self.owner == other.owner && one.path.overlaps(&other_field.path)
@@ -476,7 +476,7 @@ impl Change {
     /// Replaces a change of fields by its equivalent for the current types.
     pub(crate) fn migrate(&mut self, fields: Vec<FieldChange>) {
         let migrated = match &self.what {
-            ChangeKind::Field(change) => Migrated::of(change, fields),
+            ChangeKind::Field(change) => Migrated::new(change, fields),
             ChangeKind::Fields(migrated) => migrated.with(fields),
             _ => return,
         };

@@ -4,7 +4,7 @@ use std::mem;
 
 use super::object::{Owner, UnknownEntry};
 use super::recorded::{content_size, decode_boxed};
-use super::resources::{AnyResource, Movable};
+use super::resources::{AnyResource, Sendable};
 use super::world::{AnyComponent, Component, World};
 use crate::codec::{Pointee, Portable, TraitObject as _};
 use crate::fields::{awaken, content_of, validate};
@@ -95,7 +95,7 @@ impl Detached {
     }
 
     /// Creates a new resource.
-    pub(crate) fn resource<T: Persist + Pointee + Movable>(value: T) -> Self {
+    pub(crate) fn resource<T: Persist + Pointee + Sendable>(value: T) -> Self {
         Self::new(T::persist_name(), Some(Live::Resource(Box::new(value))))
     }
 

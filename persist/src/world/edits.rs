@@ -21,7 +21,7 @@ impl World {
     }
 
     /// Continues the assignment of ids after this one. Returns false if the id is too large.
-    pub(crate) fn give_behind(&mut self, id: u64) -> bool {
+    pub(crate) fn continue_ids_after(&mut self, id: u64) -> bool {
         let is_possible = id <= LAST_ID / 2;
         if is_possible {
             self.last_id = self.last_id.max(id);
@@ -191,7 +191,7 @@ impl World {
         if known.len() <= column {
             known.resize_with(column + 1, || None);
         }
-        let find = || NumberFields::of(registry, root, &(entry.of.name)()).map(Arc::new);
+        let find = || NumberFields::new(registry, root, &(entry.of.name)()).map(Arc::new);
         let fields = known[column].get_or_insert_with(find).clone()?;
         let bits = fields.bits(root)?;
         Some((fields, bits))

@@ -23,7 +23,7 @@ pub(crate) struct Migrated {
 
 impl Migrated {
     /// Creates the migrated form of a change.
-    pub(super) fn of(change: &FieldChange, fields: Vec<FieldChange>) -> Self {
+    pub(super) fn new(change: &FieldChange, fields: Vec<FieldChange>) -> Self {
         let recorded = vec![change.clone()];
         let how = match &change.how {
             FieldEdit::Insert { index, .. } => {

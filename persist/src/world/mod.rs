@@ -24,11 +24,11 @@
 //! | --- | --- |
 //! | [`World`], [`Activity`] | spawns, changes, pauses and removes objects |
 //! | [`Bundle`] | components that an object is spawned with |
-//! | [`Component`], [`Context`] | a type that objects have, its `on_start`, `on_update` and other hooks |
+//! | [`Component`], [`ComponentScope`] | a type that objects have, its `on_start`, `on_update` and other hooks |
 //! | [`Query`] | iterates over the objects that have certain components |
 //! | [`Reference`] | a field that holds the id of an object |
 //! | [`FieldPath`](crate::FieldPath) | a field by its name: `Transform:position.x` |
-//! | [`Prefab`], [`Outside`], [`Placed`] | an object with its descendants, copied and placed any number of times |
+//! | [`Prefab`], [`ExternalIds`], [`InstantiatedObject`] | an object with its descendants, copied and placed any number of times |
 
 mod bundle;
 #[cfg(feature = "history")]
@@ -83,10 +83,9 @@ pub(crate) use names::ObjectName;
 pub use object::Activity;
 #[cfg(feature = "history")]
 pub(crate) use object::Owner;
-#[cfg(feature = "history")]
 #[cfg(feature = "tools")]
 pub(crate) use parked::{Fragment, TreePosition};
-pub use prefab::{Outside, Placed, Prefab};
+pub use prefab::{ExternalIds, InstantiatedObject, Prefab};
 #[cfg(feature = "history")]
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
@@ -99,7 +98,7 @@ pub(crate) use untyped::{UntypedTree, UntypedWorld};
 #[doc(hidden)]
 pub use {
     references::Reference,
-    resources::{Movable, movable},
+    resources::{Sendable, assert_sendable},
     shared_name::{read_name, write_name},
-    world::{Component, Context, World},
+    world::{Component, ComponentScope, World},
 };

@@ -293,7 +293,7 @@ impl World {
 /// These methods register component types, and attach and detach components.
 impl World {
     /// Registers a component class in a registry that worlds are loaded with.
-    pub(crate) fn register_component<T: Component>(registry: &mut Registry) -> Result<()> {
+    pub(crate) fn register_component_in<T: Component>(registry: &mut Registry) -> Result<()> {
         registry.register_as::<T, dyn AnyComponent>()
     }
 
@@ -335,7 +335,7 @@ impl World {
         if let Some(column) = self.by_type.get(&TypeId::of::<T>()) {
             return Ok(*column);
         }
-        Self::register_component::<T>(&mut self.registry)?;
+        Self::register_component_in::<T>(&mut self.registry)?;
         Ok(self.new_column(ComponentType::of::<T>()))
     }
 
@@ -346,7 +346,7 @@ impl World {
             let advice = match names::nearest(class, known) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => String::from(
-                    "call `World::register` with it, or for a session `Saves::register_component`",
+                    "call `World::register_component` with it, or for a session `Saves::register_component`",
                 ),
             };
             let message =

@@ -8,8 +8,8 @@ use super::directory::Location;
 use super::object::{Activity, Shapes};
 use super::stored::StoredWorld;
 use super::world::{
-    AnyComponent, Component, ComponentType, Context, DeferredChange, FramePhase, ParkedObject,
-    World,
+    AnyComponent, Component, ComponentScope, ComponentType, DeferredChange, FramePhase,
+    ParkedObject, World,
 };
 use crate::ObjectId;
 use crate::codec::TypeSet;
@@ -37,7 +37,7 @@ impl ComponentType {
                     run_release(world, column, object, *component);
                 }
             },
-            register: World::register_component::<T>,
+            register: World::register_component_in::<T>,
             make: |registry| Ok(Box::new(registry.prototypes().object::<T>()?)),
         }
     }
@@ -100,7 +100,7 @@ fn run_phase(world: &mut World, phase: FramePhase, step: f64) {
             let Some(object) = world.directory.id(page, bit) else { continue };
             for column in columns.iter().take(started.into()) {
                 run_one(world, *column, object, phase, step);
-                // The method may have paused the object, or assigned another world to `context.world`.
+                // The method may have paused the object, or assigned another world to `scope.world`.
                 let found = world.objects.get(Location { page, bit });
                 if found.is_none_or(|found| found.is_held) {
                     break;
@@ -142,8 +142,8 @@ pub(super) fn run_release<T: Component>(
 ) {
     world.running += 1;
     let running = Running::<T> { world, column, object, component: None };
-    let mut context = Context { world: &mut *running.world, object, step: 0.0, column };
-    component.on_release(&mut context);
+    let mut scope = ComponentScope { world: &mut *running.world, object, step: 0.0, column };
+    component.on_release(&mut scope);
 }
 
 /// Releases the components of an object that may have an `on_release` method.
@@ -234,20 +234,20 @@ impl<T: Component> Running<'_, T> {
     fn run(&mut self, phase: FramePhase, step: f64) {
         let Some(component) = &mut self.component else { return };
         let (object, column) = (self.object, self.column);
-        let context = &mut Context { world: &mut *self.world, object, step, column };
+        let scope = &mut ComponentScope { world: &mut *self.world, object, step, column };
         match phase {
-            FramePhase::Start => component.on_start(context),
-            FramePhase::PreUpdate => component.on_pre_update(context),
-            FramePhase::Update => component.on_update(context),
-            FramePhase::PostUpdate => component.on_post_update(context),
-            FramePhase::Release => component.on_release(context),
+            FramePhase::Start => component.on_start(scope),
+            FramePhase::PreUpdate => component.on_pre_update(scope),
+            FramePhase::Update => component.on_update(scope),
+            FramePhase::PostUpdate => component.on_post_update(scope),
+            FramePhase::Release => component.on_release(scope),
         }
     }
 }
 
 impl<T: Component> Drop for Running<'_, T> {
     fn drop(&mut self) {
-        // The method may have assigned another world to `context.world`, in which no method is running.
+        // The method may have assigned another world to `scope.world`, in which no method is running.
         let Some(running) = self.world.running.checked_sub(1) else { return };
         self.world.running = running;
         let column = self.world.columns.get_mut(self.column);

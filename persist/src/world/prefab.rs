@@ -9,7 +9,7 @@ use super::stored::{EncodeScope, check_ids, live, save_of};
 use super::world::{ComponentType, DeferredChange, LAST_ID};
 use crate::format::unpacked;
 use crate::graph::Registry;
-use crate::types::{Missing, Remap, WorldObjects};
+use crate::types::{Remap, UnmappedHandle, WorldObjects};
 use crate::{ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 /// An object and its descendants, copied out of a world.
@@ -25,8 +25,8 @@ use crate::{ErrorKind, Limits, LoadOptions, ObjectId, Result};
 ///
 /// Each copy has new ids. Every [`ObjectId`] in its components that refers to an object of the prefab is replaced by
 /// the id of the copied object. This includes ids in nested values, keys of maps, sets, the stored values of `with`
-/// fields, and components of classes that the program does not have. [`Outside`] decides about ids of objects outside
-/// of the prefab.
+/// fields, and components of classes that the program does not have. [`ExternalIds`] decides about ids of objects
+/// outside of the prefab.
 ///
 /// **Ids that you store as plain numbers are not replaced**, since they look like any other number. An example is a
 /// `u64` from [`ObjectId::get`] in a component, or in the stored value of a `with` module.
@@ -34,7 +34,7 @@ use crate::{ErrorKind, Limits, LoadOptions, ObjectId, Result};
 /// # Example
 ///
 /// ```
-/// use persist::world::Outside;
+/// use persist::world::ExternalIds;
 /// use persist::{Component, ObjectId, Persist, World};
 ///
 /// #[derive(Persist)]
@@ -49,13 +49,13 @@ use crate::{ErrorKind, Limits, LoadOptions, ObjectId, Result};
 /// world.attach(tower, Turret { gun, target: Some(ada) })?;
 ///
 /// let prefab = world.prefab(tower)?;
-/// let copy = world.instantiate(&prefab, Outside::Keep)?;
+/// let copy = world.instantiate(&prefab, ExternalIds::Keep)?;
 /// assert_eq!(world.name(copy), Some("Tower1"));
 /// let turret = world.get::<Turret>(copy).unwrap();
 /// assert_eq!(turret.gun, world.children(copy)[0]);
 /// assert_eq!(turret.target, Some(ada));
 ///
-/// let copy = world.instantiate(&prefab, Outside::Clear)?;
+/// let copy = world.instantiate(&prefab, ExternalIds::Clear)?;
 /// assert_eq!(world.get::<Turret>(copy).unwrap().target, None);
 /// # Ok::<(), persist::Error>(())
 /// ```
@@ -74,7 +74,7 @@ pub struct Prefab {
 
 /// The old and the new id of an object; [`World::instantiate_level`] returns it for each object of the level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Placed {
+pub struct InstantiatedObject {
     /// The id of the object in the level.
     pub stored: ObjectId,
     /// The id of its copy in the world.
@@ -83,7 +83,7 @@ pub struct Placed {
 
 /// How a copy of a [`Prefab`] treats ids of objects outside of the prefab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Outside {
+pub enum ExternalIds {
     /// Keeps the ids. Use it for a copy in the world that the prefab comes from.
     ///
     /// In another world, the same ids belong to other objects. Ids that the world has never assigned are cleared.
@@ -112,7 +112,7 @@ impl Prefab {
     }
 
     /// Creates the prefab of a save. `world` was loaded from it within these limits.
-    pub(super) fn of(
+    pub(super) fn from_save(
         mut world: World,
         save: &[u8],
         limits: &Limits,
@@ -169,7 +169,7 @@ impl Prefab {
     }
 
     /// Adds a copy of the objects to a world, and returns the first of their ids.
-    pub(super) fn place(&self, world: &mut World, outside: Outside) -> Result<u64> {
+    pub(super) fn place(&self, world: &mut World, external: ExternalIds) -> Result<u64> {
         let old_last = world.last_id;
         let last = old_last + self.ids.len() as u64;
         if last >= LAST_ID {
@@ -182,8 +182,9 @@ impl Prefab {
             }
         }
         let mut remap = Remap::new();
-        remap.arena::<WorldObjects>(Missing::Null, |old| {
-            let same = Some(old).filter(|old| outside == Outside::Keep && old.get() <= old_last);
+        remap.arena::<WorldObjects>(UnmappedHandle::Null, |old| {
+            let same =
+                Some(old).filter(|old| external == ExternalIds::Keep && old.get() <= old_last);
             self.renewed(old, old_last + 1).or(same)
         });
         let objects = {

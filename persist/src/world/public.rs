@@ -5,10 +5,10 @@ use std::any::{Any, TypeId};
 use super::bundle::Bundle;
 use super::column::Page;
 use super::object::{Activity, ComponentIndex};
-use super::prefab::{Outside, Placed, Prefab};
+use super::prefab::{ExternalIds, InstantiatedObject, Prefab};
 use super::query::{self, Query, SharedQuery};
 use super::references::{self, Reference};
-use super::resources::Movable;
+use super::resources::Sendable;
 use super::shared_name::write_name;
 use super::world::{Component, DeferredChange, World};
 use super::{objects::missing, phases};
@@ -80,7 +80,7 @@ impl World {
     /// # Errors
     ///
     /// Returns [`ErrorKind::AlreadyExists`] if the tuple has two components of one type. For the first component of a
-    /// type, returns the same errors as [`register`](Self::register). No object is spawned then.
+    /// type, returns the same errors as [`register_component`](Self::register_component). No object is spawned then.
     ///
     /// # Example
     ///
@@ -281,7 +281,7 @@ impl World {
     }
 
     /// Runs one frame. `step` is the time step that components read from
-    /// [`Context::step`](crate::world::Context::step), usually in seconds.
+    /// [`ComponentScope::step`](crate::world::ComponentScope::step), usually in seconds.
     ///
     /// A frame has three phases: [`on_pre_update`](Component::on_pre_update) of all components,
     /// [`on_update`](Component::on_update) of all, and [`on_post_update`](Component::on_post_update) of all. Before
@@ -391,7 +391,7 @@ impl World {
     /// # Errors
     ///
     /// Returns [`ErrorKind::NotFound`] if the object is not in the world. For the first component of a type, returns
-    /// the same errors as [`register`](Self::register). The component is dropped then.
+    /// the same errors as [`register_component`](Self::register_component). The component is dropped then.
     pub fn attach<T: Component>(&mut self, object: ObjectId, component: T) -> Result<()> {
         let column = self.column_of::<T>()?;
         self.flush();
@@ -563,7 +563,7 @@ impl World {
     /// # Errors
     ///
     /// Returns the same errors as [`Registry::register_as`].
-    pub fn register<T: Component>(&mut self) -> Result<()> {
+    pub fn register_component<T: Component>(&mut self) -> Result<()> {
         self.column_of::<T>().map(drop)
     }
 
@@ -582,7 +582,8 @@ impl World {
     /// - a [factory](Registry::register_with) of empty values;
     /// - the [context](Registry::set_context) of hooks.
     ///
-    /// Register component classes with [`register`](Self::register) instead, even if the registry has them already.
+    /// Register component classes with [`register_component`](Self::register_component) instead, even if the registry
+    /// has them already.
     ///
     /// A world that was loaded by a [`Saves`](crate::Saves) has the classes and the context of that `Saves`. A save
     /// uses those of the `Saves` that saves the world.
@@ -619,7 +620,7 @@ impl World {
     /// assert_eq!(world.resource::<Score>().map(|score| score.0), Some(2));
     /// # Ok::<(), persist::Error>(())
     /// ```
-    pub fn insert_resource<T: Persist + Pointee + Movable>(
+    pub fn insert_resource<T: Persist + Pointee + Sendable>(
         &mut self,
         value: T,
     ) -> Result<Option<T>> {
@@ -634,18 +635,18 @@ impl World {
 
     /// Returns the resource of a type; `None` if there is none.
     #[must_use]
-    pub fn resource<T: Persist + Pointee + Movable>(&self) -> Option<&T> {
+    pub fn resource<T: Persist + Pointee + Sendable>(&self) -> Option<&T> {
         self.resources.get()
     }
 
     /// Returns the resource of a type, to change it; `None` if there is none.
     #[must_use]
-    pub fn resource_mut<T: Persist + Pointee + Movable>(&mut self) -> Option<&mut T> {
+    pub fn resource_mut<T: Persist + Pointee + Sendable>(&mut self) -> Option<&mut T> {
         self.resources.get_mut()
     }
 
     /// Removes and returns the resource of a type; `None` if there is none.
-    pub fn remove_resource<T: Persist + Pointee + Movable>(&mut self) -> Option<T> {
+    pub fn remove_resource<T: Persist + Pointee + Sendable>(&mut self) -> Option<T> {
         self.resources.remove()
     }
 }
@@ -692,8 +693,8 @@ impl World {
     /// # Example
     ///
     /// ```
-    /// use persist::world::{Outside, Prefab};
-    /// use persist::{Component, Context, Persist, World};
+    /// use persist::world::{ExternalIds, Prefab};
+    /// use persist::{Component, ComponentScope, Persist, World};
     ///
     /// #[derive(Persist)]
     /// struct Gun;
@@ -706,11 +707,11 @@ impl World {
     /// }
     ///
     /// impl Component for Gun {
-    ///     fn on_update(&mut self, context: &mut Context<'_>) {
-    ///         let ammunition = context.world.resource::<Ammunition>();
+    ///     fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+    ///         let ammunition = scope.world.resource::<Ammunition>();
     ///         let bullet = ammunition.and_then(|ammunition| ammunition.bullet.clone());
     ///         if let Some(bullet) = bullet {
-    ///             context.world.instantiate(&bullet, Outside::Clear).expect("it was made here");
+    ///             scope.world.instantiate(&bullet, ExternalIds::Clear).expect("it was made here");
     ///         }
     ///     }
     /// }
@@ -726,9 +727,9 @@ impl World {
     /// assert!(world.find("Bullet").is_some() && world.find("Bullet1").is_some());
     /// # Ok::<(), persist::Error>(())
     /// ```
-    pub fn instantiate(&mut self, prefab: &Prefab, outside: Outside) -> Result<ObjectId> {
+    pub fn instantiate(&mut self, prefab: &Prefab, external: ExternalIds) -> Result<ObjectId> {
         self.flush();
-        let first = prefab.place(self, outside)?;
+        let first = prefab.place(self, external)?;
         let root = prefab.renewed(prefab.root, first);
         root.ok_or_else(|| error!(ErrorKind::InvalidValue, "the prefab has no object at its top"))
     }
@@ -737,8 +738,8 @@ impl World {
     ///
     /// It returns the old and the new id of each object, in the order of the level. Ids, names and components are
     /// treated like in [`instantiate`](Self::instantiate). Ids in components are replaced by the ids of the copied
-    /// objects, and ids of objects that are not in the level are [cleared](Outside::Clear). The copies have the same
-    /// tree as the level. Resources of the level are not copied.
+    /// objects, and ids of objects that are not in the level are [cleared](ExternalIds::Clear). The copies have the
+    /// same tree as the level. Resources of the level are not copied.
     ///
     /// # Errors
     ///
@@ -768,14 +769,14 @@ impl World {
     /// assert_eq!(world.get::<Door>(door).map(|door| door.key), Some(key));
     /// # Ok::<(), persist::Error>(())
     /// ```
-    pub fn instantiate_level(&mut self, level: &World) -> Result<Vec<Placed>> {
+    pub fn instantiate_level(&mut self, level: &World) -> Result<Vec<InstantiatedObject>> {
         self.flush();
         let stored: Vec<ObjectId> = level.objects().collect();
         let Some(root) = stored.first() else { return Ok(Vec::new()) };
         let copy = Prefab::copy_of(level, *root, stored)?;
-        let first = copy.place(self, Outside::Clear)?;
+        let first = copy.place(self, ExternalIds::Clear)?;
         let placed = |stored: &ObjectId| {
-            Some(Placed { stored: *stored, object: copy.renewed(*stored, first)? })
+            Some(InstantiatedObject { stored: *stored, object: copy.renewed(*stored, first)? })
         };
         Ok(copy.ids.iter().filter_map(placed).collect())
     }

@@ -24,13 +24,13 @@ pub(super) struct Resources {
     note = "refer to objects by their `ObjectId`; share other values in an `Arc`, such as `Arc<Mutex<_>>`, in place of an `Rc`",
     note = "a trait object is `Send` if its trait is: `trait Item: Send`"
 )]
-pub trait Movable: Send {}
+pub trait Sendable: Send {}
 
 #[diagnostic::do_not_recommend]
-impl<T: ?Sized + Send> Movable for T {}
+impl<T: ?Sized + Send> Sendable for T {}
 
 /// Lets the compiler check that a type can be sent to another thread.
-pub fn movable<T: ?Sized + Movable>() {}
+pub fn assert_sendable<T: ?Sized + Sendable>() {}
 
 /// A resource whose type is known only at run time. The trait is called `persist.Resource` in saves.
 #[persist_derive::dynamic(name = "persist.Resource", unknown = UnknownResource, crate = crate)]
@@ -38,7 +38,7 @@ pub(crate) trait AnyResource: Any + Send {
     fn __register(&self, registry: &mut Registry) -> Result<()>;
 }
 
-impl<T: Persist + Pointee + Movable> AnyResource for T {
+impl<T: Persist + Pointee + Sendable> AnyResource for T {
     fn __register(&self, registry: &mut Registry) -> Result<()> {
         registry.register_resource::<T>()
     }
@@ -129,7 +129,7 @@ impl Registry {
     /// # Errors
     ///
     /// Returns the same errors as [`register_as`](Self::register_as).
-    pub fn register_resource<T: Persist + Pointee + Movable>(&mut self) -> Result<()> {
+    pub fn register_resource<T: Persist + Pointee + Sendable>(&mut self) -> Result<()> {
         self.register_as::<T, dyn AnyResource>()
     }
 }

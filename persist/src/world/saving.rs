@@ -2,7 +2,7 @@
 
 use std::any::Any;
 
-use super::{Component, Movable, Prefab, World};
+use super::{Component, Prefab, Sendable, World};
 use crate::codec::class_holder::ClassHolder;
 use crate::codec::{Persist, Pointee};
 use crate::env::SharedContext;
@@ -23,7 +23,7 @@ impl Saves {
     ///
     /// Returns the same errors as [`Registry::register_as`].
     pub fn register_component<T: Component>(&self) -> Result<()> {
-        self.change_classes(World::register_component::<T>)
+        self.change_classes(World::register_component_in::<T>)
     }
 
     /// Registers class `T` as a resource, to be loaded with a world.
@@ -31,7 +31,7 @@ impl Saves {
     /// # Errors
     ///
     /// Returns the same errors as [`Registry::register_resource`].
-    pub fn register_resource<T: Persist + Pointee + Movable>(&self) -> Result<()> {
+    pub fn register_resource<T: Persist + Pointee + Sendable>(&self) -> Result<()> {
         self.change_classes(|registry| registry.register_resource::<T>())
     }
 }
@@ -83,7 +83,7 @@ impl ReadContent for Prefab {
     fn read(saves: &Saves, save: &[u8], remap: Option<&mut Remap<'_>>) -> Result<Loaded<Self>> {
         let prepared = saves.register_type::<World>()?;
         let (world, objects, outcome) = decode::<World>(saves, &prepared, save, remap, true)?;
-        let prefab = Self::of(*world, save, saves.bounds(), saves.loading());
+        let prefab = Self::from_save(*world, save, saves.bounds(), saves.loading());
         // The world was dropped. Long chains of objects that its pointers led to are freed without recursion.
         free_loaded(objects);
         Ok(Loaded::of_whole(Box::new(prefab?), LoadReport::new(outcome)))

@@ -445,7 +445,7 @@ fn unregistered(class: &str) -> Error {
     Error::new(
         ErrorKind::WrongClass,
         format!(
-            "component class {class} is not registered; call `register_component::<{class}>()` on the `Saves`, or `register` with it on the world if it is this that saves"
+            "component class {class} is not registered; call `register_component::<{class}>()` on the `Saves`, or `register_component` with it on the world if it is this that saves"
         ),
     )
 }

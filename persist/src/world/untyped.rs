@@ -41,7 +41,7 @@ pub(crate) struct UntypedTree {
 impl UntypedWorld {
     /// Takes a world out of a value. Returns `None` if the value is not a world that a program can load. For example,
     /// two objects may not have the same name or child, and the tree may not have a cycle.
-    pub(crate) fn of(root: &mut Value) -> Option<Self> {
+    pub(crate) fn new(root: &mut Value) -> Option<Self> {
         let Value::Struct(record) = root else { return None };
         record.get("resources")?.as_seq()?;
         let last_id = record.get("last_id")?.as_u64()?;
@@ -102,7 +102,7 @@ impl UntypedWorld {
     }
 
     /// Continues the assignment of ids after this one. Returns `None` if the id is too large.
-    pub(crate) fn give_behind(&mut self, id: u64) -> Option<()> {
+    pub(crate) fn continue_ids_after(&mut self, id: u64) -> Option<()> {
         let last = self.last_id()?.max(id);
         (last <= LAST_ID / 2).then(|| drop(self.record.set("last_id", last)))
     }
@@ -158,7 +158,7 @@ impl UntypedWorld {
         if let Some(parent) = parent {
             insert_child(self.children_mut(parent)?, index, *root);
         }
-        self.give_behind(last)?;
+        self.continue_ids_after(last)?;
         let names = objects.iter().map(|(_, object)| object.name().to_owned());
         self.names.extend(names.filter(|name| !name.is_empty()));
         self.objects.extend(objects);
@@ -304,7 +304,7 @@ impl UntypedTree {
         record.push("id", Value::U64(id.get()));
         record.push("name", name.into());
         record.push("children", Value::Unit);
-        record.push("activity", Record::of_variant("persist.Activity", activity).into());
+        record.push("activity", Record::with_variant("persist.Activity", activity).into());
         record.push("waiting", Value::U32(0));
         record.push("components", Value::Seq(Vec::new()));
         let object = UntypedObject { record, children: Children::default(), parent: None };

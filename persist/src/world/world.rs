@@ -1,4 +1,4 @@
-//! [`World`], [`Component`] and [`Context`]: the data structures of a world.
+//! [`World`], [`Component`] and [`ComponentScope`]: the data structures of a world.
 
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;
@@ -13,10 +13,10 @@ use super::column::{Column, Page};
 use super::directory::{Directory, Location};
 use super::names::Names;
 use super::object::{Bundles, Object, Shapes};
-use super::resources::{Movable, Resources, UnknownComponent};
+use super::resources::{Resources, Sendable, UnknownComponent};
 use crate::codec::persist::Inline;
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Pointee, Stop, apart, count, is_bulky, is_light_box,
+    Decoder, Encoder, Fail, Persist, Pointee, Stop, count, is_bulky, is_light_box, out_of_line,
 };
 #[cfg(feature = "history")]
 use crate::fields::NumberFields;
@@ -39,16 +39,16 @@ use crate::{FieldPath, ObjectId, Result};
 /// # Example
 ///
 /// ```
-/// use persist::{Component, Context, Persist, World};
+/// use persist::{Component, ComponentScope, Persist, World};
 ///
 /// #[derive(Persist)]
 /// struct Fuse { seconds: f64 }
 ///
 /// impl Component for Fuse {
-///     fn on_update(&mut self, context: &mut Context<'_>) {
-///         self.seconds -= context.step();
+///     fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+///         self.seconds -= scope.step();
 ///         if self.seconds <= 0.0 {
-///             context.world.remove(context.object());
+///             scope.world.remove(scope.object());
 ///         }
 ///     }
 /// }
@@ -67,32 +67,32 @@ use crate::{FieldPath, ObjectId, Result};
     label = "not a `Component`",
     note = "if the type is yours, derive `Persist` and add `#[persist(component)]`, or `impl persist::Component for {Self} {{}}` to give it methods"
 )]
-pub trait Component: Persist + Pointee + Movable {
+pub trait Component: Persist + Pointee + Sendable {
     /// Runs once, before the first update of the component.
     ///
     /// A save records whether it has run, so it does not run again after a load.
-    fn on_start(&mut self, context: &mut Context<'_>) {
-        context.clear_hook(FramePhase::Start);
+    fn on_start(&mut self, scope: &mut ComponentScope<'_>) {
+        scope.clear_hook(FramePhase::Start);
     }
 
     /// Runs in every update, before [`on_update`](Self::on_update) of any object.
-    fn on_pre_update(&mut self, context: &mut Context<'_>) {
-        context.clear_hook(FramePhase::PreUpdate);
+    fn on_pre_update(&mut self, scope: &mut ComponentScope<'_>) {
+        scope.clear_hook(FramePhase::PreUpdate);
     }
 
     /// Runs in every update.
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        context.clear_hook(FramePhase::Update);
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        scope.clear_hook(FramePhase::Update);
     }
 
     /// Runs in every update, after [`on_update`](Self::on_update) of all objects.
-    fn on_post_update(&mut self, context: &mut Context<'_>) {
-        context.clear_hook(FramePhase::PostUpdate);
+    fn on_post_update(&mut self, scope: &mut ComponentScope<'_>) {
+        scope.clear_hook(FramePhase::PostUpdate);
     }
 
     /// Runs once, when the component is replaced or detached, its object is removed, or the world is dropped.
-    fn on_release(&mut self, context: &mut Context<'_>) {
-        context.clear_hook(FramePhase::Release);
+    fn on_release(&mut self, scope: &mut ComponentScope<'_>) {
+        scope.clear_hook(FramePhase::Release);
     }
 }
 
@@ -112,7 +112,7 @@ impl FramePhase {
 }
 
 /// The world and the object that a method of a component runs in.
-pub struct Context<'w> {
+pub struct ComponentScope<'w> {
     /// The world, without the component whose method runs.
     pub world: &'w mut World,
     pub(super) object: ObjectId,
@@ -121,7 +121,7 @@ pub struct Context<'w> {
     pub(super) column: usize,
 }
 
-impl Context<'_> {
+impl ComponentScope<'_> {
     /// Returns the object that the component belongs to.
     #[must_use]
     pub fn object(&self) -> ObjectId {
@@ -315,7 +315,7 @@ impl<T: Component> AnyColumn for Column<T> {
         let registered = |fail| if fail == Fail::Unregistered { Fail::Refused } else { fail };
         if const { is_bulky::<T>() } {
             let component = input.in_box::<T, _>(Decoder::boxed::<T>).map_err(registered)?;
-            apart(|| self.insert(location, *component));
+            out_of_line(|| self.insert(location, *component));
             return Ok(true);
         }
         let component = input.in_box::<T, _>(|input| input.value::<T>()).map_err(registered)?;
@@ -535,8 +535,8 @@ impl fmt::Debug for World {
     }
 }
 
-impl fmt::Debug for Context<'_> {
+impl fmt::Debug for ComponentScope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context").field("object", &self.object).finish_non_exhaustive()
+        f.debug_struct("ComponentScope").field("object", &self.object).finish_non_exhaustive()
     }
 }

@@ -1,13 +1,13 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::history::CommandContext;
+use persist::history::CommandEdit;
 use persist::{Command, History, Result, World};
 
 struct Log(Rc<RefCell<Vec<String>>>);
 
 impl Command for Log {
-    fn apply(&mut self, _: &mut CommandContext<'_>) -> Result<()> {
+    fn apply(&mut self, _: &mut CommandEdit<'_>) -> Result<()> {
         self.0.borrow_mut().push("applied".into());
         Ok(())
     }

@@ -159,7 +159,7 @@ fn slots_that_others_have_saved() {
     let disk = disk(2);
     let store = SlotFolder::new(disk.clone(), "saves");
     let save = persist::to_vec(&game(3)).unwrap();
-    let version = SlotVersion::of(&save);
+    let version = SlotVersion::from_save(&save);
     table.add("a slot of another version", store.put_if("game", Some(&version), &save));
     table.add("a slot to be created that exists", store.put_if("game", None, &save));
     table.add("a slot that is gone", store.put_if("none", Some(&version), &save));

@@ -6,7 +6,7 @@ use std::rc::{Rc, Weak};
 
 use persist::codec::{Decoder, Encoder, Fail, Parts, Prototypes, Stop};
 use persist::reflect::Kind;
-use persist::save::{Missing, Remap};
+use persist::save::{Remap, UnmappedHandle};
 use persist::{Arena, Handle, ObjectId, Persist, SaveManager, Saves, Unknown};
 
 use crate::messages::table::Table;
@@ -319,12 +319,12 @@ fn handles() {
     let save = persist::to_vec(&one).unwrap();
     let saves = Saves::new();
     let mut remap = Remap::new();
-    remap.arena::<Monsters>(Missing::Error, |_| None);
+    remap.arena::<Monsters>(UnmappedHandle::Error, |_| None);
     table.add("an id without an object", remap.from_slice::<Handle<Monsters>>(&saves, &save));
     let map: HashMap<Handle<Monsters>, u8> = [(one, 1), (Handle::new(2), 2)].into();
     let save = persist::to_vec(&map).unwrap();
     let mut remap = Remap::new();
-    remap.arena::<Monsters>(Missing::Error, |_| Some(7));
+    remap.arena::<Monsters>(UnmappedHandle::Error, |_| Some(7));
     table.add(
         "two keys that become one",
         remap.from_slice::<HashMap<Handle<Monsters>, u8>>(&saves, &save),

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use persist::history::{CommandContext, Edit, Editable, Label, Proof};
+use persist::history::{CommandEdit, Edit, Editable, Label, Proof};
 use persist::{Command, Component, Error, ErrorKind, History, ObjectId, Persist, Result, World};
 
 use crate::messages::table::Table;
@@ -48,9 +48,9 @@ impl Editable for Text {
 struct Write(&'static str);
 
 impl Command<Text> for Write {
-    fn apply(&mut self, context: &mut CommandContext<'_, Text>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, Text>) -> Result<()> {
         ask(&format!("apply {}", self.0))?;
-        context.target().0.push_str(self.0);
+        edit.target().0.push_str(self.0);
         Ok(())
     }
 
@@ -60,9 +60,9 @@ impl Command<Text> for Write {
         Ok(())
     }
 
-    fn redo(&mut self, context: &mut CommandContext<'_, Text>) -> Result<()> {
+    fn redo(&mut self, edit: &mut CommandEdit<'_, Text>) -> Result<()> {
         ask(&format!("redo {}", self.0))?;
-        context.target().0.push_str(self.0);
+        edit.target().0.push_str(self.0);
         Ok(())
     }
 
@@ -202,8 +202,8 @@ struct Nudge {
 }
 
 impl Command for Nudge {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        if let Some(place) = context.target().get_mut::<Place>(self.object) {
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        if let Some(place) = edit.target().get_mut::<Place>(self.object) {
             place.x += self.by[self.done];
         }
         self.done += 2;
@@ -230,9 +230,9 @@ impl Command for Nudge {
 struct Both(ObjectId);
 
 impl Command for Both {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        context.target().rename(self.0, "Bob")?;
-        context.get_mut::<Place>(self.0)?.x = 7.0;
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        edit.target().rename(self.0, "Bob")?;
+        edit.get_mut::<Place>(self.0)?.x = 7.0;
         Ok(())
     }
 
@@ -247,8 +247,8 @@ struct Spoil(ObjectId, Act);
 type Act = fn(&mut World, ObjectId);
 
 impl Command for Spoil {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        (self.1)(context.target(), self.0);
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        (self.1)(edit.target(), self.0);
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use persist::history::{CommandContext, Flush, SessionOptions};
+use persist::history::{CommandEdit, Flush, SessionOptions};
 use persist::{
     Command, Component, History, ObjectId, Persist, Result, SaveOptions, Saves, Session, World,
 };
@@ -32,8 +32,8 @@ struct Write {
 }
 
 impl Command<String> for Write {
-    fn apply(&mut self, context: &mut CommandContext<'_, String>) -> Result<()> {
-        context.target().push_str(&self.word);
+    fn apply(&mut self, edit: &mut CommandEdit<'_, String>) -> Result<()> {
+        edit.target().push_str(&self.word);
         Ok(())
     }
 
@@ -53,12 +53,12 @@ thread_local! {
 struct Fickle;
 
 impl Command<String> for Fickle {
-    fn apply(&mut self, context: &mut CommandContext<'_, String>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_, String>) -> Result<()> {
         match MOOD.get() {
-            0 => context.target().push('!'),
+            0 => edit.target().push('!'),
             1 => std::panic::resume_unwind(Box::new("on purpose")),
             _ => {
-                context.target().push('?');
+                edit.target().push('?');
                 std::panic::resume_unwind(Box::new("on purpose"))
             }
         }
@@ -80,8 +80,8 @@ impl Command<String> for Fickle {
 struct Foreign;
 
 impl Command<String> for Foreign {
-    fn apply(&mut self, context: &mut CommandContext<'_, String>) -> Result<()> {
-        context.target().push('#');
+    fn apply(&mut self, edit: &mut CommandEdit<'_, String>) -> Result<()> {
+        edit.target().push('#');
         Ok(())
     }
 
@@ -98,8 +98,8 @@ struct Sharing {
 }
 
 impl Command<String> for Sharing {
-    fn apply(&mut self, context: &mut CommandContext<'_, String>) -> Result<()> {
-        context.target().push('&');
+    fn apply(&mut self, edit: &mut CommandEdit<'_, String>) -> Result<()> {
+        edit.target().push('&');
         Ok(())
     }
 
@@ -112,9 +112,9 @@ impl Command<String> for Sharing {
 fn options(disk: &Disk) -> SessionOptions<String> {
     let options = Session::with(saves_on(disk), History::new(100)).flush(Flush::OnIdle);
     options
-        .register::<Write>()
-        .and_then(SessionOptions::register::<Fickle>)
-        .and_then(SessionOptions::register::<Sharing>)
+        .register_command::<Write>()
+        .and_then(SessionOptions::register_command::<Fickle>)
+        .and_then(SessionOptions::register_command::<Sharing>)
         .unwrap()
 }
 

@@ -366,7 +366,7 @@ fn names_that_two_have() {
     );
     table.add(
         "a removed class",
-        both(Registry::register::<Wagon>, |registry| registry.removed_class("quest.Cart")),
+        both(Registry::register::<Wagon>, |registry| registry.declare_removed_class("quest.Cart")),
     );
     table.add("a type too deep", register::<Deep>());
     insta::assert_snapshot!(table.text());

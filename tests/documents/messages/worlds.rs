@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use persist::reflect::HandleValue;
 use persist::world::Prefab;
 use persist::{
-    Component, Context, Document, History, Loaded, ObjectId, Persist, Record, Result, Saves,
+    Component, ComponentScope, Document, History, Loaded, ObjectId, Persist, Record, Result, Saves,
     Unknown, Value, World,
 };
 
@@ -132,9 +132,9 @@ struct Globe {
 #[derive(Persist)]
 struct Actor {
     #[persist(skip)]
-    update: Option<fn(&mut Context<'_>)>,
+    update: Option<fn(&mut ComponentScope<'_>)>,
     #[persist(skip)]
-    release: Option<fn(&mut Context<'_>)>,
+    release: Option<fn(&mut ComponentScope<'_>)>,
 }
 
 impl Component for Thing {}
@@ -145,15 +145,15 @@ impl Component for Shy {}
 impl Component for Globe {}
 
 impl Component for Actor {
-    fn on_update(&mut self, context: &mut Context<'_>) {
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
         if let Some(script) = self.update {
-            script(context);
+            script(scope);
         }
     }
 
-    fn on_release(&mut self, context: &mut Context<'_>) {
+    fn on_release(&mut self, scope: &mut ComponentScope<'_>) {
         if let Some(script) = self.release {
-            script(context);
+            script(scope);
         }
     }
 }
@@ -258,7 +258,7 @@ fn values_that_do_not_fit() {
         ("a tuple", "level", Value::Tuple(vec![1_u8.into()])),
         ("a map", "level", Value::Map(vec![("a".into(), 1_u8.into())])),
         ("a struct", "level", Record::new("Place").into()),
-        ("an enum", "level", Record::of_variant("Mood", "Calm").into()),
+        ("an enum", "level", Record::with_variant("Mood", "Calm").into()),
         ("a number that is a struct", "place", Value::F32(1.0)),
         ("another struct", "place", Record::new("Other").into()),
         ("a struct without its field", "place", Record::new("Place").into()),
@@ -343,9 +343,9 @@ fn what_cannot_be_done_while_a_method_runs() {
     TABLE.set(Some(Table::new()));
     let mut world = World::new();
     let ada = world.spawn("Ada");
-    let script: fn(&mut Context<'_>) = |context| {
-        let object = context.object();
-        let world = &mut *context.world;
+    let script: fn(&mut ComponentScope<'_>) = |scope| {
+        let object = scope.object();
+        let world = &mut *scope.world;
         let saves = Saves::new();
         saves.register_component::<Actor>().unwrap();
         TABLE.with_borrow_mut(|table| {
@@ -359,9 +359,9 @@ fn what_cannot_be_done_while_a_method_runs() {
     world.attach(ada, Actor { update: Some(script), release: None }).unwrap();
     world.update(1.0);
     world.detach::<Actor>(ada);
-    let script: fn(&mut Context<'_>) = |context| {
-        let object = context.object();
-        let result = context.world.spawn_in(object, "heir");
+    let script: fn(&mut ComponentScope<'_>) = |scope| {
+        let object = scope.object();
+        let result = scope.world.spawn_in(object, "heir");
         TABLE.with_borrow_mut(|table| table.as_mut().unwrap().add("a spawn at the end", result));
     };
     world.attach(ada, Actor { update: None, release: Some(script) }).unwrap();

@@ -14,7 +14,7 @@ use std::fmt::Debug;
 use std::rc::Rc;
 use std::time::Duration;
 
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{
     Component, Error, History, Persist, Record, SaveManager, SaveOptions, Saves, Session, Value,
     World,
@@ -174,7 +174,7 @@ fn pass_world<T: Class>(save: &[u8]) -> Passed {
 fn load_prefab<T: Class>(save: &[u8]) -> Loaded {
     let prefab = saves::<T>()?.from_slice::<Prefab>(save)?;
     let mut world = World::new();
-    world.instantiate(&prefab, Outside::Keep)?;
+    world.instantiate(&prefab, ExternalIds::Keep)?;
     Ok(component::<T>(&world))
 }
 

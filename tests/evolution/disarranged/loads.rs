@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
-use persist::save::{Header, LoadPolicy, Missing, Remap, SlotInfo};
+use persist::save::{Header, LoadPolicy, Remap, SlotInfo, UnmappedHandle};
 use persist::{Arena, Handle, LoadOptions, Persist, SaveManager, Saves};
 use persist_tests::support::disarranged::{Change, check, check_objects, disarrange};
 
@@ -55,7 +55,7 @@ fn handles_get_their_new_ids() {
     let tally = seeds(|seed| {
         check(&save, seed, |save| {
             let mut remap = Remap::new();
-            remap.arena::<Monsters>(Missing::Dead, |key| (key != 13).then_some(key * 1000));
+            remap.arena::<Monsters>(UnmappedHandle::Dead, |key| (key != 13).then_some(key * 1000));
             let saves = Saves::new();
             let loaded = remap.from_slice::<Nest>(&saves, save)?;
             assert_eq!(loaded.report().remapped(), 57);

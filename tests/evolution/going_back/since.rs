@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{Component, Error, ErrorKind, Persist, SaveManager, Saves, Unknown, World};
 
 use crate::matrix::harness::{LENIENT, load, manager, pass, save, shared, try_load};
@@ -172,7 +172,7 @@ fn worlds_and_prefabs_refuse_it_too() {
     check_refused(&loaded.unwrap_err());
     let loaded = new.from_slice::<Prefab>(&prefab).unwrap();
     let mut world = World::new();
-    assert!(world.instantiate(&loaded, Outside::Clear).is_ok());
+    assert!(world.instantiate(&loaded, ExternalIds::Clear).is_ok());
 }
 
 /// Programs that hold a purse in a field, or in an object, or not at all.

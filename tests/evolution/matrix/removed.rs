@@ -220,7 +220,7 @@ fn objects_of_a_class_that_is_removed_are_dropped() {
     let save = manager.to_vec().unwrap();
     for options in [LENIENT, STRICT] {
         let manager = self::manager::<Hero>(options);
-        manager.saves().removed_class("Cart").unwrap();
+        manager.saves().declare_removed_class("Cart").unwrap();
         let loaded = manager.from_slice(&save).unwrap();
         assert_eq!(rows(loaded.report()), [row(LoadEvent::Unknown, "Cart", "", 1)]);
         let again = loaded.to_vec().unwrap();
@@ -263,7 +263,7 @@ fn what_a_removed_field_alone_referred_to_is_removed_with_it() {
     let strict = persist::Saves::new().load_options(STRICT);
     // A class with a name is removed by its name.
     assert!(strict.from_slice::<Hero>(&save).is_err());
-    strict.removed_class("Gem").unwrap();
+    strict.declare_removed_class("Gem").unwrap();
     let loaded = strict.from_slice::<Hero>(&save).unwrap();
     assert_eq!(loaded.hp, 7);
     assert!(loaded.report().by_class().all(|(_, counts)| counts.lost == 0), "{}", loaded.report());

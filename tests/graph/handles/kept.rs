@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use persist::save::{Missing, Remap};
+use persist::save::{Remap, UnmappedHandle};
 use persist::{ErrorKind, Handle, Persist, SaveManager, Saves, Unknown};
 
 use crate::handles::{Items, Key, Monster, Monsters, at, dead};
@@ -87,7 +87,7 @@ fn handles_in_stand_ins_and_kept_objects_get_new_ids() {
     let saves = Saves::new();
     saves.register::<Chest>().unwrap();
     let mut remap = Remap::new();
-    remap.arena::<Monsters>(Missing::Dead, even);
+    remap.arena::<Monsters>(UnmappedHandle::Dead, even);
     let loaded = remap.from_slice::<SaveManager>(&saves, &chest()).unwrap();
     assert_eq!(loaded.report().remapped(), 11);
     drop(remap);
@@ -149,7 +149,7 @@ fn handles_in_fields_and_variants_that_are_kept_get_new_ids() {
     let old = Saves::new();
     old.register::<OldGuard>().unwrap();
     let mut remap = Remap::new();
-    remap.arena::<Monsters>(Missing::Error, even);
+    remap.arena::<Monsters>(UnmappedHandle::Error, even);
     let loaded = remap.from_slice::<SaveManager>(&old, &save).unwrap();
     drop(remap);
     let save = loaded.to_vec().unwrap();
@@ -165,7 +165,7 @@ fn a_kept_handle_without_a_new_id_may_be_an_error_that_says_where() {
     let saves = Saves::new();
     saves.register::<Chest>().unwrap();
     let mut remap = Remap::new();
-    remap.arena::<Monsters>(Missing::Error, even);
+    remap.arena::<Monsters>(UnmappedHandle::Error, even);
     let result = remap.from_slice::<SaveManager>(&saves, &chest());
     let error = result.map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MissingObject, "{error}");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use hecs::{Entity, World};
-use persist::save::{LoadEvent, Missing, Remap};
+use persist::save::{LoadEvent, Remap, UnmappedHandle};
 use persist::{Arena, Handle, Persist, Saves};
 use slotmap::{DefaultKey, Key, KeyData, SlotMap};
 
@@ -105,7 +105,7 @@ fn a_slotmap_is_merged_into_another() {
         .map(|old| (old, game.insert(empty())))
         .collect();
     let mut remap = Remap::new();
-    remap.arena::<Slots>(Missing::Dead, |old| keys.get(&old).copied());
+    remap.arena::<Slots>(UnmappedHandle::Dead, |old| keys.get(&old).copied());
     let loaded = remap.from_slice::<Room>(&Saves::new(), &save).unwrap();
     let report = loaded.report().clone();
     let room = loaded.into_inner();
@@ -179,7 +179,7 @@ fn game() -> (World, Entity) {
 type Merged = (Entity, persist::save::LoadReport);
 
 /// Merges a level into the world: its boss, and the report.
-fn merge(world: &mut World, save: &[u8], missing: Missing) -> persist::Result<Merged> {
+fn merge(world: &mut World, save: &[u8], missing: UnmappedHandle) -> persist::Result<Merged> {
     let saves = Saves::new();
     let plain = saves.from_slice::<Level>(save)?.into_inner();
     let entities: HashMap<Entity, Entity> = plain
@@ -216,10 +216,10 @@ fn a_level_is_merged_into_a_world_of_entities() {
     let (mut world, hero) = game();
     let save = level(false);
     // Twice: a prefab may come many times.
-    let (first, report) = merge(&mut world, &save, Missing::Error).unwrap();
+    let (first, report) = merge(&mut world, &save, UnmappedHandle::Error).unwrap();
     assert!(report.is_clean(), "{report}");
     assert_eq!(report.remapped(), 9);
-    let (second, _) = merge(&mut world, &save, Missing::Error).unwrap();
+    let (second, _) = merge(&mut world, &save, UnmappedHandle::Error).unwrap();
     assert_ne!(first, second);
     for boss in [first, second] {
         let (orc, elf, target) = chase(&world, boss);
@@ -233,10 +233,10 @@ fn a_level_is_merged_into_a_world_of_entities() {
 fn an_entity_that_is_gone_becomes_null_or_dead_or_an_error() {
     let save = level(true);
     let (mut world, _) = game();
-    let (boss, report) = merge(&mut world, &save, Missing::Null).unwrap();
+    let (boss, report) = merge(&mut world, &save, UnmappedHandle::Null).unwrap();
     assert!(chase(&world, boss).2.is_null());
     assert_eq!(report.rows()[0].event, LoadEvent::Nulled);
-    let (boss, report) = merge(&mut world, &save, Missing::Dead).unwrap();
+    let (boss, report) = merge(&mut world, &save, UnmappedHandle::Dead).unwrap();
     let ghost = chase(&world, boss).2;
     assert!(ghost.is_dead());
     assert_eq!(report.rows()[0].event, LoadEvent::Dead);
@@ -244,7 +244,7 @@ fn an_entity_that_is_gone_becomes_null_or_dead_or_an_error() {
     let old = Entity::from_bits(ghost.dead_bits().unwrap()).unwrap();
     world.spawn_at(old, (monster("another"),));
     assert_eq!((ghost.key(), ghost == Handle::new(old)), (None, false));
-    let error = merge(&mut world, &save, Missing::Error).map(drop).unwrap_err();
+    let error = merge(&mut world, &save, UnmappedHandle::Error).map(drop).unwrap_err();
     assert_eq!(error.kind(), persist::ErrorKind::MissingObject);
     assert!(error.field().is_some_and(|field| field.ends_with(".target")), "{error}");
     assert!(error.message().contains("into arena entities"), "{error}");

@@ -11,7 +11,7 @@ mod remapped;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::rc::Rc;
 
-use persist::save::{Missing, Remap};
+use persist::save::{Remap, UnmappedHandle};
 use persist::{Arena, Handle, Persist, Result, Saves};
 
 /// An arena of monsters in slots with generations.
@@ -59,7 +59,7 @@ pub(crate) fn at(slot: u32) -> Monster {
 /// Saves and loads a value with new ids for monsters.
 pub(crate) fn remapped<T: Persist>(
     value: &T,
-    missing: Missing,
+    missing: UnmappedHandle,
     find: impl FnMut(Key) -> Option<Key>,
 ) -> Result<(T, persist::save::LoadReport)> {
     remapped_from(&persist::to_vec(value)?, missing, find)
@@ -67,7 +67,7 @@ pub(crate) fn remapped<T: Persist>(
 
 pub(crate) fn remapped_from<T: Persist>(
     save: &[u8],
-    missing: Missing,
+    missing: UnmappedHandle,
     find: impl FnMut(Key) -> Option<Key>,
 ) -> Result<(T, persist::save::LoadReport)> {
     let mut remap = Remap::new();
@@ -79,7 +79,7 @@ pub(crate) fn remapped_from<T: Persist>(
 
 /// What the handle of a slot is after a load that found no object for it.
 pub(crate) fn dead(slot: u32) -> Monster {
-    let (handle, _) = remapped(&at(slot), Missing::Dead, |_| None).unwrap();
+    let (handle, _) = remapped(&at(slot), UnmappedHandle::Dead, |_| None).unwrap();
     assert!(handle.is_dead());
     handle
 }
@@ -151,7 +151,7 @@ fn handles_come_back_wherever_they_are() {
 fn handles_get_new_ids_wherever_they_are() {
     let save = persist::to_vec(&places(0)).unwrap();
     let moved = |(slot, generation)| Some((slot + 1000, generation));
-    let (found, report) = remapped_from::<Places>(&save, Missing::Error, moved).unwrap();
+    let (found, report) = remapped_from::<Places>(&save, UnmappedHandle::Error, moved).unwrap();
     assert_eq!(found, places(1000));
     assert_eq!(report.remapped(), 63);
     assert!(report.is_clean(), "{report}");
@@ -161,7 +161,7 @@ fn handles_get_new_ids_wherever_they_are() {
 #[test]
 fn handles_of_other_arenas_stay() {
     let mut remap = Remap::new();
-    remap.arena::<Items>(Missing::Null, |_| None);
+    remap.arena::<Items>(UnmappedHandle::Null, |_| None);
     let saves = Saves::new();
     let save = persist::to_vec(&places(0)).unwrap();
     let loaded = remap.from_slice::<Places>(&saves, &save).unwrap();
@@ -206,7 +206,7 @@ fn a_dead_handle_equals_no_live_one_and_stays_dead() {
     );
 
     // Not even a remap that knows its id wakes it.
-    let (again, report) = remapped(&[dead, live], Missing::Error, |_| Some((7, 7))).unwrap();
+    let (again, report) = remapped(&[dead, live], UnmappedHandle::Error, |_| Some((7, 7))).unwrap();
     assert_eq!(again, [dead, Handle::new((7, 7))]);
     assert_eq!(report.remapped(), 1);
     let save = persist::to_vec(&vec![dead, live]).unwrap();

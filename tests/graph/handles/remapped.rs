@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
-use persist::save::{LoadEvent, Missing, Remap};
+use persist::save::{LoadEvent, Remap, UnmappedHandle};
 use persist::{Arena, ErrorKind, Handle, Persist, SaveManager, Saves};
 
 use crate::handles::{Items, Key, Monster, Monsters, at, dead, remapped, remapped_from};
@@ -33,14 +33,15 @@ fn squads() -> SaveManager {
 fn ids_without_an_object_are_null_or_dead_and_reported() {
     let manager = squads();
     let save = manager.to_vec().unwrap();
-    for (missing, change) in [(Missing::Null, LoadEvent::Nulled), (Missing::Dead, LoadEvent::Dead)]
+    for (missing, change) in
+        [(UnmappedHandle::Null, LoadEvent::Nulled), (UnmappedHandle::Dead, LoadEvent::Dead)]
     {
         let mut remap = Remap::new();
         remap.arena::<Monsters>(missing, even);
         let loaded = remap.from_slice::<SaveManager>(manager.saves(), &save).unwrap();
         let squad = loaded.first::<Squad>().unwrap();
         let other = match missing {
-            Missing::Dead => dead,
+            UnmappedHandle::Dead => dead,
             _ => |_| Handle::null(),
         };
         assert_eq!(squad.borrow().members, [at(52), other(5), other(7)]);
@@ -62,7 +63,7 @@ fn an_id_without_an_object_may_be_an_error_that_says_where() {
     let manager = squads();
     let save = manager.to_vec().unwrap();
     let mut remap = Remap::new();
-    remap.arena::<Monsters>(Missing::Error, even);
+    remap.arena::<Monsters>(UnmappedHandle::Error, even);
     let error = remap.from_slice::<SaveManager>(manager.saves(), &save).map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::MissingObject);
     assert_eq!(
@@ -89,7 +90,7 @@ fn every_way_to_load_takes_a_remap() {
     let file = saves.file(&path);
     let mut asked = 0;
     let mut remap = Remap::new();
-    remap.arena::<Monsters>(Missing::Error, |key| {
+    remap.arena::<Monsters>(UnmappedHandle::Error, |key| {
         asked += 1;
         Some(key)
     });
@@ -108,8 +109,10 @@ fn every_way_to_load_takes_a_remap() {
 #[test]
 fn the_last_function_for_an_arena_counts() {
     let mut remap = Remap::new();
-    remap.arena::<Monsters>(Missing::Error, |_| None);
-    remap.arena::<Items>(Missing::Dead, Some).arena::<Monsters>(Missing::Null, |_| None);
+    remap.arena::<Monsters>(UnmappedHandle::Error, |_| None);
+    remap
+        .arena::<Items>(UnmappedHandle::Dead, Some)
+        .arena::<Monsters>(UnmappedHandle::Null, |_| None);
     assert_eq!(format!("{remap:?}"), r#"{"items": Dead, "monsters": Null}"#);
     let save = persist::to_vec(&at(1)).unwrap();
     let found = remap.from_slice::<Monster>(&Saves::new(), &save);
@@ -121,17 +124,17 @@ fn two_keys_of_a_map_that_become_one_are_refused() {
     let one = |_| Some((1, 1));
     let keys = [at(1), at(2)];
     let errors = [
-        remapped(&HashMap::from(keys.map(|key| (key, 0))), Missing::Null, one).map(drop),
-        remapped(&BTreeMap::from(keys.map(|key| (key, 0))), Missing::Null, one).map(drop),
-        remapped(&HashSet::from(keys), Missing::Null, one).map(drop),
-        remapped(&HashSet::from(keys), Missing::Null, |_| None).map(drop),
+        remapped(&HashMap::from(keys.map(|key| (key, 0))), UnmappedHandle::Null, one).map(drop),
+        remapped(&BTreeMap::from(keys.map(|key| (key, 0))), UnmappedHandle::Null, one).map(drop),
+        remapped(&HashSet::from(keys), UnmappedHandle::Null, one).map(drop),
+        remapped(&HashSet::from(keys), UnmappedHandle::Null, |_| None).map(drop),
     ];
     for error in errors.map(Result::unwrap_err) {
         assert_eq!(error.kind(), ErrorKind::InvalidValue);
         assert!(error.message().contains("stands there twice, since the remap made"), "{error}");
     }
     // Dead ones stay apart.
-    let (found, _) = remapped(&HashSet::from(keys), Missing::Dead, |_| None).unwrap();
+    let (found, _) = remapped(&HashSet::from(keys), UnmappedHandle::Dead, |_| None).unwrap();
     assert_eq!(found, HashSet::from([dead(1), dead(2)]));
 }
 
@@ -174,7 +177,7 @@ fn keys_with_new_ids_keep_the_objects_that_they_had() {
     // Back to front, and others than the least byte.
     let turned = |slot: u32| (99 - slot) * 37 + 5;
     let find = |(slot, generation)| (slot != 13).then(|| (turned(slot), generation + slot));
-    let (world, _) = remapped(&world, Missing::Dead, find).unwrap();
+    let (world, _) = remapped(&world, UnmappedHandle::Dead, find).unwrap();
     let expected = |slot: u32| {
         if slot == 13 { dead(13) } else { Handle::new((turned(slot), 1 + slot)) }
     };
@@ -241,9 +244,12 @@ fn handles_of_an_old_save_are_remapped_once() {
         asked.push(slot);
         Some((slot + 2, generation))
     };
-    let (nest, report) =
-        remapped_from::<new::Nest>(&persist::to_vec(&old::nest()).unwrap(), Missing::Error, find)
-            .unwrap();
+    let (nest, report) = remapped_from::<new::Nest>(
+        &persist::to_vec(&old::nest()).unwrap(),
+        UnmappedHandle::Error,
+        find,
+    )
+    .unwrap();
     let egg = |slot: u32| new::Egg { colour: String::new(), parents: [at(slot + 2), at(slot + 4)] };
     let eggs = [(at(12), egg(20)), (at(32), egg(40))].into();
     let all = vec![egg(50), egg(60)];
@@ -263,7 +269,8 @@ fn the_default_of_a_field_counts_as_saved() {
         king: Monster,
     }
     let save = persist::to_vec(&old::nest()).unwrap();
-    let (nest, report) = remapped_from::<Nest>(&save, Missing::Error, |_| Some((9, 9))).unwrap();
+    let (nest, report) =
+        remapped_from::<Nest>(&save, UnmappedHandle::Error, |_| Some((9, 9))).unwrap();
     // With those in the fields that are kept.
     assert_eq!((nest.king, report.remapped()), (Handle::new((9, 9)), 1 + 12));
 }
@@ -275,7 +282,7 @@ fn a_class_may_be_generic_over_its_arena() {
     struct Link<A: Arena>(Handle<A>);
     let save = persist::to_vec(&Link::<Monsters>(at(1))).unwrap();
     let (link, _) =
-        remapped_from::<Link<Monsters>>(&save, Missing::Error, |_| Some((2, 2))).unwrap();
+        remapped_from::<Link<Monsters>>(&save, UnmappedHandle::Error, |_| Some((2, 2))).unwrap();
     assert_eq!(link.0, Handle::new((2, 2)));
 }
 
@@ -283,7 +290,8 @@ fn a_class_may_be_generic_over_its_arena() {
 fn an_error_in_an_old_save_names_the_field() {
     let save = persist::to_vec(&old::nest()).unwrap();
     let find = |key: Key| (key.0 != 52).then_some(key);
-    let error = remapped_from::<new::Nest>(&save, Missing::Error, find).map(drop).unwrap_err();
+    let error =
+        remapped_from::<new::Nest>(&save, UnmappedHandle::Error, find).map(drop).unwrap_err();
     assert_eq!((error.class(), error.field()), (Some("Nest"), Some("all[0].parents[1]")));
 }
 

@@ -4,7 +4,7 @@ use persist::world::Activity;
 use std::collections::BTreeMap;
 
 use persist::history::Edit;
-use persist::world::Outside;
+use persist::world::ExternalIds;
 use persist::{Error, ErrorKind, ObjectId, Result, Value, World};
 use rand::Rng;
 use rand::seq::SliceRandom;
@@ -220,7 +220,7 @@ impl Changes {
             return Ok(());
         }
         let prefab = edit.prefab(object)?;
-        let outside = if self.pick(2) == 0 { Outside::Keep } else { Outside::Clear };
+        let outside = if self.pick(2) == 0 { ExternalIds::Keep } else { ExternalIds::Clear };
         let copy = match self.pick(2) {
             0 => edit.instantiate(&prefab, outside)?,
             _ => {

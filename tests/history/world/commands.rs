@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use persist::history::{CommandContext, Label};
+use persist::history::{CommandEdit, Label};
 use persist::{Command, Error, ErrorKind, ObjectId, Result, World, field};
 
 use super::scene::{Route, Span, Speed, Transform, empty, text, transform, with};
@@ -16,9 +16,9 @@ struct Align {
 }
 
 impl Command for Align {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
         for object in &self.objects {
-            context.set(*object, field!(Transform.x), self.x)?;
+            edit.set(*object, field!(Transform.x), self.x)?;
         }
         Ok(())
     }
@@ -27,7 +27,7 @@ impl Command for Align {
         panic!("there is nothing that it must take back");
     }
 
-    fn redo(&mut self, _: &mut CommandContext<'_>) -> Result<()> {
+    fn redo(&mut self, _: &mut CommandEdit<'_>) -> Result<()> {
         panic!("there is nothing that it must do again");
     }
 
@@ -44,11 +44,11 @@ struct Build {
 }
 
 impl Command for Build {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
         self.calls.fetch_add(1, Ordering::Relaxed);
-        let object = context.spawn(&self.name)?;
-        context.attach(object, transform(1.0, 2.0))?;
-        context.get_mut::<Transform>(object)?.y = 3.0;
+        let object = edit.spawn(&self.name)?;
+        edit.attach(object, transform(1.0, 2.0))?;
+        edit.get_mut::<Transform>(object)?.y = 3.0;
         self.made = Some(object);
         Ok(())
     }
@@ -84,15 +84,15 @@ fn counted(world: &mut World, by: i64) -> Result<()> {
 struct Count(i64);
 
 impl Command for Street {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        counted(context.target(), i64::from(self.houses))?;
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        counted(edit.target(), i64::from(self.houses))?;
         for house in 0..self.houses {
             if self.fails_at == Some(house) {
-                counted(context.target(), -i64::from(self.houses))?;
+                counted(edit.target(), -i64::from(self.houses))?;
                 return Err(Error::new(ErrorKind::Refused, "no room"));
             }
             let (made, calls) = (None, self.calls.clone());
-            context.apply(Build { name: "House".into(), made, calls })?;
+            edit.apply(Build { name: "House".into(), made, calls })?;
         }
         Ok(())
     }
@@ -232,15 +232,15 @@ fn commands_in_edits_and_transactions_join_their_entry() -> Result<()> {
 struct Break(ObjectId, bool);
 
 impl Command for Break {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        context.spawn("Bob")?;
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        edit.spawn("Bob")?;
         if self.1 {
-            counted(context.target(), 5)?;
+            counted(edit.target(), 5)?;
         }
-        context.get_mut::<Span>(self.0)?.low = 99;
+        edit.get_mut::<Span>(self.0)?.low = 99;
         if !self.1 {
             // What is taken is compared before the target is handed out.
-            counted(context.target(), 5)?;
+            counted(edit.target(), 5)?;
         }
         Ok(())
     }
@@ -274,13 +274,13 @@ fn a_command_whose_recorded_edit_is_refused_at_its_end_takes_back_what_it_did_di
     Ok(())
 }
 
-/// Changes a component through the context, then directly.
+/// Changes a component through the edit, then directly.
 struct Twice(ObjectId);
 
 impl Command for Twice {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        context.get_mut::<Route>(self.0)?.name.push('a');
-        self.redo(context)
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        edit.get_mut::<Route>(self.0)?.name.push('a');
+        self.redo(edit)
     }
 
     fn undo(&mut self, world: &mut World) -> Result<()> {
@@ -289,8 +289,8 @@ impl Command for Twice {
         Ok(())
     }
 
-    fn redo(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        let route = context.target().get_mut::<Route>(self.0).expect("it is there");
+    fn redo(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        let route = edit.target().get_mut::<Route>(self.0).expect("it is there");
         route.legs.push(vec![7]);
         Ok(())
     }

@@ -4,7 +4,7 @@ use persist::world::Activity;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use persist::history::Edit;
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{Error, ErrorKind, History, ObjectId, Result, World};
 
 use super::scene::{
@@ -59,9 +59,9 @@ fn changes([ada, bob, cat, dog]: [ObjectId; 4], prefab: &Prefab) -> Vec<Change> 
     vec![
         Box::new(|edit| edit.spawn("Eve").map(drop)),
         Box::new(move |edit| edit.spawn_in(bob, "Kid").map(drop)),
-        Box::new(move |edit| edit.instantiate(&one, Outside::Keep).map(drop)),
+        Box::new(move |edit| edit.instantiate(&one, ExternalIds::Keep).map(drop)),
         Box::new(move |edit| {
-            let copy = edit.instantiate(&other, Outside::Clear)?;
+            let copy = edit.instantiate(&other, ExternalIds::Clear)?;
             edit.set_parent(copy, Some(dog))
         }),
         Box::new(move |edit| edit.set(ada, "Transform:x", 50.0).map(drop)),

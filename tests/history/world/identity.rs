@@ -167,7 +167,7 @@ fn a_reference_to_a_removed_object_is_refused_until_it_is_back() -> Result<()> {
     history.undo(&mut world)?;
     history.undo(&mut world)?;
     let was = history.set(&mut world, guard, field!(Homing.target), doors[3])?;
-    assert_eq!(was.as_object(), Some(doors[2]));
+    assert_eq!(was.as_object_id(), Some(doors[2]));
     history.undo(&mut world)?;
     assert_eq!(world.get::<Homing>(guard).and_then(|homing| homing.target), Some(doors[2]));
     Ok(())

@@ -12,7 +12,7 @@ use super::stage::{kind, there_and_back};
 fn a_path_through_options_lists_arrays_maps_tuples_and_enums_goes_back() -> Result<()> {
     let (mut world, mut history, ada) = with(Thing::sample());
     let friend = world.spawn("Bob");
-    let mut tired = Record::of_variant("Mood", "Tired");
+    let mut tired = Record::with_variant("Mood", "Tired");
     tired.set("0", 3_u8);
     for (path, value) in [
         ("place.x", Value::F32(9.0)),

@@ -1,6 +1,6 @@
 //! A history and the worlds that it is not of.
 
-use persist::history::{Capacity, CommandContext};
+use persist::history::{Capacity, CommandEdit};
 use persist::{Command, ErrorKind, Result, World};
 
 use super::scene::{empty, saved_and_loaded, saves, text, transform};
@@ -70,8 +70,8 @@ fn a_history_that_is_cleared_is_still_that_of_its_world() -> Result<()> {
 struct Swap(World);
 
 impl Command for Swap {
-    fn apply(&mut self, context: &mut CommandContext<'_>) -> Result<()> {
-        std::mem::swap(context.target(), &mut self.0);
+    fn apply(&mut self, edit: &mut CommandEdit<'_>) -> Result<()> {
+        std::mem::swap(edit.target(), &mut self.0);
         Ok(())
     }
 

@@ -4,7 +4,7 @@ use persist::world::Activity;
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex};
 
-use persist::{Component, Context, ErrorKind, History, Persist, Result, World};
+use persist::{Component, ComponentScope, ErrorKind, History, Persist, Result, World};
 
 use super::scene::{Homing, Score, Speed, Thing, Transform, text, transform, with};
 use super::stage::{entries, kind};
@@ -155,9 +155,9 @@ thread_local! {
 struct Meddler;
 
 impl Component for Meddler {
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        let ada = context.object();
-        let world = &mut *context.world;
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        let ada = scope.object();
+        let world = &mut *scope.world;
         HISTORY.with_borrow_mut(|history| {
             let note = |what, result: Result<()>| {
                 let kind = result.err().map(|error| error.kind());
@@ -224,8 +224,8 @@ fn what_a_method_asked_for_before_it_panicked_is_done_before_the_next_edit() -> 
     #[derive(Persist)]
     struct Bomb;
     impl Component for Bomb {
-        fn on_update(&mut self, context: &mut Context<'_>) {
-            context.world.spawn("Crater");
+        fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+            scope.world.spawn("Crater");
             std::panic::resume_unwind(Box::new("bang"));
         }
     }

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
 use persist::{
-    Component, Context, Document, History, ObjectId, Persist, Result, Saves, Value, World,
+    Component, ComponentScope, Document, History, ObjectId, Persist, Result, Saves, Value, World,
 };
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
@@ -193,15 +193,15 @@ pub(crate) fn logged() -> Vec<String> {
 }
 
 impl Component for Actor {
-    fn on_start(&mut self, _: &mut Context<'_>) {
+    fn on_start(&mut self, _: &mut ComponentScope<'_>) {
         log(format!("start {}", self.name));
     }
 
-    fn on_update(&mut self, _: &mut Context<'_>) {
+    fn on_update(&mut self, _: &mut ComponentScope<'_>) {
         log(format!("update {}", self.name));
     }
 
-    fn on_release(&mut self, _: &mut Context<'_>) {
+    fn on_release(&mut self, _: &mut ComponentScope<'_>) {
         log(format!("release {}", self.name));
     }
 }
@@ -213,11 +213,11 @@ pub(crate) struct Prop {
 }
 
 impl Component for Prop {
-    fn on_start(&mut self, _: &mut Context<'_>) {
+    fn on_start(&mut self, _: &mut ComponentScope<'_>) {
         log(format!("start {}", self.name));
     }
 
-    fn on_release(&mut self, _: &mut Context<'_>) {
+    fn on_release(&mut self, _: &mut ComponentScope<'_>) {
         log(format!("release {}", self.name));
     }
 }

@@ -1,7 +1,7 @@
 //! Objects and components that are made, removed, moved and named.
 
 use persist::world::Activity;
-use persist::world::Outside;
+use persist::world::ExternalIds;
 use persist::{ErrorKind, ObjectId, Result, World};
 
 use super::scene::{
@@ -110,10 +110,11 @@ fn a_prefab_comes_and_goes_as_one() -> Result<()> {
     let (mut world, [house, first, ..]) = house()?;
     let mut history = persist::History::new(100);
     let prefab = world.prefab(first)?;
-    let copy =
-        there_and_back(&mut world, &mut history, |edit| edit.instantiate(&prefab, Outside::Keep))?;
+    let copy = there_and_back(&mut world, &mut history, |edit| {
+        edit.instantiate(&prefab, ExternalIds::Keep)
+    })?;
     let inner = there_and_back(&mut world, &mut history, |edit| {
-        let copy = edit.instantiate(&prefab, Outside::Clear)?;
+        let copy = edit.instantiate(&prefab, ExternalIds::Clear)?;
         edit.set_parent(copy, Some(house))?;
         Ok(copy)
     })?;
@@ -135,7 +136,7 @@ fn components_come_go_and_are_replaced_in_their_order() -> Result<()> {
     world.attach(ada, transform(1.0, 1.0))?;
     world.attach(ada, Speed(1.0))?;
     world.attach(ada, Tag)?;
-    world.register::<Light>()?;
+    world.register_component::<Light>()?;
     let classes = |world: &World| world.classes(ada).join(" ");
     there_and_back(&mut world, &mut history, |edit| edit.attach(ada, Pair(1, "one".into())))?;
     assert_eq!(classes(&world), "Transform Speed Tag Pair");
@@ -215,7 +216,7 @@ fn an_object_may_be_changed_behind_those_below_and_beside_it() -> Result<()> {
         edit.rename(house, "Home").map(drop)
     })?;
     there_and_back(&mut world, &mut history, |edit| {
-        let copy = edit.instantiate(&prefab, Outside::Keep)?;
+        let copy = edit.instantiate(&prefab, ExternalIds::Keep)?;
         edit.set_parent(copy, Some(first))?;
         edit.remove(one)?;
         edit.set_activity(first, Activity::Paused)?;

@@ -105,8 +105,8 @@ fn an_attachment_replaces_what_was_unknown_and_its_undo_brings_that_back() -> Re
     let saves = rich();
     let before = text_of(&saves, &world);
     // The mod is switched on, without a load.
-    world.register::<Magic>()?;
-    world.register::<Curse>()?;
+    world.register_component::<Magic>()?;
+    world.register_component::<Curse>()?;
     history.edit(&mut world, "", |edit| edit.attach(ada, Magic { power: 5, from: ada }))?;
     assert_eq!(world.classes(ada), ["Speed", "Curse", "Tag", "Magic"]);
     history.edit(&mut world, "", |edit| edit.attach(ada, Curse(1)))?;
@@ -134,7 +134,7 @@ fn a_failed_undo_of_an_attachment_keeps_what_it_replaced() -> Result<()> {
     let mut history = History::new(100);
     let saves = rich();
     let before = text_of(&saves, &world);
-    world.register::<Magic>()?;
+    world.register_component::<Magic>()?;
     history.edit(&mut world, "", |edit| edit.attach(ada, Magic { power: 5, from: ada }))?;
     world.detach::<Magic>(ada);
     assert_eq!(kind(history.undo(&mut world)), ErrorKind::NotFound);

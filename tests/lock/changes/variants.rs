@@ -93,7 +93,7 @@ pub(super) mod of_programs {
     }
 
     fn without_cart(saves: &Saves) -> persist::Result<()> {
-        saves.removed_class("Cart")
+        saves.declare_removed_class("Cart")
     }
 
     fn cart() -> Rc<RefCell<Cart>> {
@@ -114,7 +114,7 @@ pub(super) mod of_programs {
             => (Hero pub struct Hero { })
             register (with_cart) => (nothing)
             { "": Hero { cart: cart() } => Hero { }; }
-        class gone_for_good "removed, with `removed` and `removed_class`": (Hero pub struct Hero { pub cart: Rc<RefCell<Cart>> })
+        class gone_for_good "removed, with `removed` and `declare_removed_class`": (Hero pub struct Hero { pub cart: Rc<RefCell<Cart>> })
             => (Hero #[persist(removed = "cart")] pub struct Hero { })
             register (with_cart) => (without_cart)
             { "": Hero { cart: cart() } => Hero { }; }

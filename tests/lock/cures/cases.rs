@@ -367,8 +367,8 @@ pub(super) const CASES: &[Case] = &[
         &[
             Printed,
             Named(
-                "if it is another, say so by `registry.removed_class(\"Cart\")?`",
-                &[("registry.removed_class(\"Cart\")?", "")],
+                "if it is another, say so by `registry.declare_removed_class(\"Cart\")?`",
+                &[("registry.declare_removed_class(\"Cart\")?", "")],
             ),
         ],
     ),
@@ -377,8 +377,8 @@ pub(super) const CASES: &[Case] = &[
         &[
             Printed,
             Named(
-                "if it is another, say so by `registry.removed_class(\"Cart\")?`",
-                &[("registry.removed_class(\"Cart\")?", "")],
+                "if it is another, say so by `registry.declare_removed_class(\"Cart\")?`",
+                &[("registry.declare_removed_class(\"Cart\")?", "")],
             ),
         ],
     ),

@@ -515,7 +515,7 @@ sources! {
     }
     moved_class {
         printed {
-            register |registry| { registry.removed_class("Cart")?; registry.register::<Player>()?; }
+            register |registry| { registry.declare_removed_class("Cart")?; registry.register::<Player>()?; }
             #[derive(Persist)]
             pub struct Player { pub level: u8, #[persist(default)] pub goods: Vec<u8> }
         }
@@ -528,7 +528,7 @@ sources! {
             pub struct Wagon { pub wheels: u8, pub goods: Vec<u8> }
         }
         named_1 {
-            register |registry| { registry.removed_class("Cart")?; registry.register::<Wagon>()?; }
+            register |registry| { registry.declare_removed_class("Cart")?; registry.register::<Wagon>()?; }
             #[derive(Persist)]
             pub struct Wagon { pub wheels: u8, pub goods: Vec<u8> }
         }
@@ -541,7 +541,7 @@ sources! {
             pub struct Wagon { pub wheels: u8, pub goods: Vec<u8>, #[persist(default)] pub ox: u8 }
         }
         named_1 {
-            register |registry| { registry.removed_class("Cart")?; registry.register::<Wagon>()?; }
+            register |registry| { registry.declare_removed_class("Cart")?; registry.register::<Wagon>()?; }
             #[derive(Persist)]
             pub struct Wagon { pub wheels: u8, pub goods: Vec<u8>, #[persist(default)] pub ox: u8 }
         }

@@ -169,11 +169,8 @@ fn a_world_with_other_components_is_saved_while_they_are_good() {
 struct Rob;
 
 impl persist::Command<Game> for Rob {
-    fn apply(
-        &mut self,
-        context: &mut persist::history::CommandContext<'_, Game>,
-    ) -> persist::Result<()> {
-        context.target().purses.push(Some(Purse { gold: -5 }));
+    fn apply(&mut self, edit: &mut persist::history::CommandEdit<'_, Game>) -> persist::Result<()> {
+        edit.target().purses.push(Some(Purse { gold: -5 }));
         Ok(())
     }
 
@@ -188,7 +185,7 @@ fn a_session_saves_nothing_that_validate_refuses() {
     let storage = Counting::default();
     let open = || {
         let saves = Saves::new().storage(storage.clone());
-        let options = Session::<Game>::with(saves, History::new(8)).register::<Rob>();
+        let options = Session::<Game>::with(saves, History::new(8)).register_command::<Rob>();
         options.expect("a command").open("saves/a.sav", "saves/a.journal").expect("a session").0
     };
     let mut session = open();

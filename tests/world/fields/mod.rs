@@ -64,8 +64,8 @@ fn a_path_goes_through_whatever_may_be_in_a_component() -> persist::Result<()> {
         let path = format!("game.Thing:{path}");
         world.set_field(ada, &path, new.clone())?;
         let now = world.get_field(ada, &path)?;
-        match new.as_object() {
-            Some(_) => assert_eq!(now.as_object(), new.as_object(), "{path}"),
+        match new.as_object_id() {
+            Some(_) => assert_eq!(now.as_object_id(), new.as_object_id(), "{path}"),
             None => assert_eq!(now, new, "{path}"),
         }
     }
@@ -193,10 +193,10 @@ fn a_method_of_one_component_sets_fields_of_others() -> persist::Result<()> {
     #[derive(Persist)]
     struct Push;
     impl Component for Push {
-        fn on_update(&mut self, context: &mut persist::Context<'_>) {
-            let object = context.object();
-            context.world.set_field(object, field!(Thing.position.x), 77.0).expect("it is free");
-            let error = context.world.get_field(object, "Push").expect_err("it runs");
+        fn on_update(&mut self, scope: &mut persist::ComponentScope<'_>) {
+            let object = scope.object();
+            scope.world.set_field(object, field!(Thing.position.x), 77.0).expect("it is free");
+            let error = scope.world.get_field(object, "Push").expect_err("it runs");
             assert_eq!(error.kind(), persist::ErrorKind::Borrowed);
         }
     }

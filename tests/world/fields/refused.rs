@@ -137,7 +137,7 @@ fn an_id_of_an_object_that_is_not_there_is_refused() -> persist::Result<()> {
     assert_eq!(world.get::<Thing>(ada).and_then(|thing| thing.friend), Some(bob));
     world.set_field(ada, "game.Thing:friend", None::<ObjectId>)?;
     world.set_field(ada, "game.Thing:friend", ada)?;
-    assert_eq!(world.get_field(ada, "game.Thing:friend")?.as_object(), Some(ada));
+    assert_eq!(world.get_field(ada, "game.Thing:friend")?.as_object_id(), Some(ada));
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! Prefabs in files, also in those of older programs.
 
 use persist::save::Compression;
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{Component, Document, ErrorKind, ObjectId, Persist, SaveOptions, Saves, World};
 
 use super::Target;
@@ -47,7 +47,7 @@ fn an_older_prefab_loads_with_the_types_of_today() {
     let prefab = saves.file(&path).load::<Prefab>().unwrap();
     let mut world = World::new();
     for _ in 0..2 {
-        let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+        let copy = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
         let inner = world.children(copy)[0];
         let expected = Door { strength: 3, to: Some(inner), locked: true };
         assert_eq!(world.get::<Door>(copy), Some(&expected));
@@ -100,7 +100,7 @@ fn a_world_with_one_object_at_the_top_is_a_prefab_without_its_resources() {
     assert!(format!("{prefab:?}").contains("components: []"), "{prefab:?}");
     let mut world = World::new();
     world.insert_resource(Score(1)).unwrap();
-    let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     assert_eq!(world.children(copy).len(), 1);
     assert_eq!(world.resource::<Score>().map(|score| score.0), Some(1));
 

@@ -1,6 +1,6 @@
 //! Prefabs that are made to harm: an error, or a copy.
 
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{Component, ErrorKind, ObjectId, Persist, Saves, Value, World};
 use persist_tests::support::forge;
 use proptest::prelude::*;
@@ -37,7 +37,7 @@ fn place(save: &[u8]) -> persist::Result<()> {
     let ada = world.spawn("Ada");
     world.attach(ada, Target { whom: ada, next: None })?;
     let before = bytes(&world);
-    for outside in [Outside::Keep, Outside::Clear] {
+    for outside in [ExternalIds::Keep, ExternalIds::Clear] {
         let copy = world.instantiate(&prefab, outside);
         match copy.and_then(|copy| world.set_parent(copy, Some(ada)).map(|()| copy)) {
             Ok(copy) => assert_eq!(world.subtree(copy).len(), prefab.object_count()),

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use persist::world::Outside;
+use persist::world::ExternalIds;
 use persist::{Component, ErrorKind, ObjectId, Persist, World};
 
 use super::{Locked, Target, bytes, dead};
@@ -115,7 +115,7 @@ fn everything(a: ObjectId, b: ObjectId, out: ObjectId, kept: Option<ObjectId>) -
         wrapped: Wrapped(a),
         result: Ok(a),
         team: Team([(a, 1), (out, 1)].into()),
-        nowhere: ObjectId::NOWHERE,
+        nowhere: ObjectId::NULL,
         number: 0,
         numbers: Vec::new(),
     }
@@ -136,7 +136,7 @@ fn ids_inside_follow_and_ids_outside_stay() {
     world.attach(gun, everything(tower, gun, ada, Some(ada))).unwrap();
     let prefab = world.prefab(tower).unwrap();
     for _ in 0..3 {
-        let copy = world.instantiate(&prefab, Outside::Keep).unwrap();
+        let copy = world.instantiate(&prefab, ExternalIds::Keep).unwrap();
         let gun = world.children(copy)[0];
         let found = world.get::<Everything>(gun).unwrap();
         assert_eq!(*found, everything(copy, gun, ada, Some(ada)));
@@ -154,7 +154,7 @@ fn ids_outside_are_cleared_and_stay_as_different_as_they_were() {
     before.set.insert(bob);
     world.attach(gun, before).unwrap();
     let prefab = world.prefab(tower).unwrap();
-    let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     let gun = world.children(copy)[0];
     let mut expected = everything(copy, gun, dead(ada), None);
     expected.keys.insert(dead(bob), 4);
@@ -163,7 +163,7 @@ fn ids_outside_are_cleared_and_stay_as_different_as_they_were() {
 
     // What is dead stays so, in copies of the copy too.
     let prefab = world.prefab(copy).unwrap();
-    let second = world.instantiate(&prefab, Outside::Keep).unwrap();
+    let second = world.instantiate(&prefab, ExternalIds::Keep).unwrap();
     let gun = world.children(second)[0];
     let found = world.get::<Everything>(gun).unwrap();
     assert_eq!((found.bare, found.list[1], found.option), (second, dead(ada), Some(gun)));
@@ -177,7 +177,7 @@ fn ids_kept_as_plain_numbers_are_left_alone() {
     numbers.numbers = vec![gun.get(), ada.get()];
     world.attach(tower, numbers).unwrap();
     let prefab = world.prefab(tower).unwrap();
-    let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     let found = world.get::<Everything>(copy).unwrap();
     assert_eq!((found.number, &found.numbers), (tower.get(), &vec![gun.get(), ada.get()]));
 }
@@ -196,7 +196,7 @@ fn ids_in_trait_objects_follow() {
     assert_eq!(error.kind(), ErrorKind::WrongClass, "{error}");
     world.registry_mut().register_as::<Attack, dyn Order>().unwrap();
     let prefab = world.prefab(tower).unwrap();
-    let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     let Orders(boxed, shared) = world.get::<Orders>(copy).unwrap();
     let gun = world.children(copy)[0];
     assert_eq!([boxed[0].whom(), shared.as_ref().unwrap().lock().unwrap().whom()], [gun; 2]);
@@ -213,7 +213,7 @@ fn ids_that_a_world_has_never_given_are_cleared_when_others_stay() {
     let prefab = far.prefab(tower).unwrap();
     let mut world = World::new();
     world.spawn("Bob");
-    let copy = world.instantiate(&prefab, Outside::Keep).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Keep).unwrap();
     let gun = world.children(copy)[0];
     // As documented: the id is Bob's here, and the late one nobody's, for ever.
     let expected = Target { whom: dead(late), next: Some(ada) };
@@ -233,10 +233,10 @@ fn keys_that_all_would_be_none_are_refused() {
     world.attach(tower, Places(keys.into())).unwrap();
     let prefab = world.prefab(tower).unwrap();
     let before = bytes(&world);
-    let error = world.instantiate(&prefab, Outside::Clear).unwrap_err();
+    let error = world.instantiate(&prefab, ExternalIds::Clear).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidValue, "{error}");
     assert_eq!(bytes(&world), before);
-    let copy = world.instantiate(&prefab, Outside::Keep).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Keep).unwrap();
     let gun = world.children(copy)[0];
     let found = &world.get::<Places>(copy).unwrap().0;
     assert_eq!(*found, [(Some(ada), 1), (Some(bob), 2), (Some(gun), 3)].into());

@@ -3,8 +3,8 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, Weak};
 
-use persist::world::{Activity, Outside, Prefab};
-use persist::{Component, Context, ErrorKind, ObjectId, Persist, World};
+use persist::world::{Activity, ExternalIds, Prefab};
+use persist::{Component, ComponentScope, ErrorKind, ObjectId, Persist, World};
 
 use super::{Target, bytes};
 use crate::park::Park as _;
@@ -27,15 +27,15 @@ fn accept(_: &Noisy) -> Result<(), &'static str> {
 }
 
 impl Component for Noisy {
-    fn on_start(&mut self, context: &mut Context<'_>) {
-        LOG.with_borrow_mut(|log| log.push(format!("start {}", context.object())));
+    fn on_start(&mut self, scope: &mut ComponentScope<'_>) {
+        LOG.with_borrow_mut(|log| log.push(format!("start {}", scope.object())));
     }
 
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        LOG.with_borrow_mut(|log| log.push(format!("update {}", context.object())));
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        LOG.with_borrow_mut(|log| log.push(format!("update {}", scope.object())));
     }
 
-    fn on_release(&mut self, _: &mut Context<'_>) {
+    fn on_release(&mut self, _: &mut ComponentScope<'_>) {
         LOG.with_borrow_mut(|log| log.push(format!("release {}", self.name)));
     }
 }
@@ -62,9 +62,9 @@ fn copies_keep_their_order_and_get_numbers_for_names() {
     assert_eq!(names(&world, &world.subtree(house)), ["House", "Door1", "Door", "Key9"]);
     let prefab = world.prefab(house).unwrap();
     assert_eq!(prefab.object_count(), 4);
-    let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     assert_eq!(names(&world, &world.subtree(copy)), ["House1", "Door3", "Door2", "Key"]);
-    let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     assert_eq!(names(&world, &world.subtree(copy)), ["House2", "Door5", "Door4", "Key1"]);
     assert_eq!(world.objects().len(), 12);
     // Ids ascend as those of the originals do, behind all others.
@@ -82,12 +82,12 @@ fn a_name_that_is_free_stays() {
     let (mut world, house) = house();
     let prefab = world.prefab(house).unwrap();
     world.remove(house);
-    let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     assert_ne!(copy, house);
     assert_eq!(names(&world, &world.subtree(copy)), ["House", "Door1", "Door", "Key9"]);
     // A parked object may want its name back.
     world.park(copy).unwrap();
-    let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     assert_eq!(world.name(copy), Some("House1"));
 }
 
@@ -97,10 +97,10 @@ fn a_copy_may_stand_below_an_object_also_in_itself() {
     let street = world.spawn("Street");
     world.spawn_in(street, "Lamp").unwrap();
     let prefab = world.prefab(house).unwrap();
-    let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     world.set_parent(copy, Some(street)).unwrap();
     assert_eq!(world.children(street)[1], copy);
-    let inner = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let inner = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     world.set_parent(inner, Some(house)).unwrap();
     assert_eq!(world.parent(inner), Some(house));
     assert_eq!(prefab.object_count(), 4, "the prefab is not the house");
@@ -120,9 +120,9 @@ fn copies_are_held_by_what_is_above_and_what_they_were() {
     let prefab = world.prefab(house).unwrap();
     world.set_activity(house, Activity::Paused).unwrap();
     let paused = world.prefab(house).unwrap();
-    let below = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let below = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     world.set_parent(below, Some(house)).unwrap();
-    let copy = world.instantiate(&paused, Outside::Clear).unwrap();
+    let copy = world.instantiate(&paused, ExternalIds::Clear).unwrap();
     assert_eq!(world.activity(below), Some(Activity::Active));
     assert_eq!(world.activity(copy), Some(Activity::Paused));
     LOG.take();
@@ -135,7 +135,7 @@ fn copies_are_held_by_what_is_above_and_what_they_were() {
     world.set_activity(copy, Activity::Expired).unwrap();
     let expired = world.prefab(copy).unwrap();
     let count = world.objects().len();
-    world.instantiate(&expired, Outside::Clear).unwrap();
+    world.instantiate(&expired, ExternalIds::Clear).unwrap();
     world.update(1.0);
     assert_eq!(world.objects().len(), count - 4);
 }
@@ -148,7 +148,7 @@ fn components_of_copies_are_not_started() {
     world.update(1.0);
     let prefab = world.prefab(first).unwrap();
     LOG.take();
-    let second = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let second = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     assert!(LOG.take().is_empty(), "nothing runs while a copy is made");
     world.update(1.0);
     let expected =
@@ -170,7 +170,7 @@ fn an_error_leaves_the_world_as_it_was() {
     LOG.take();
     REFUSED.set(true);
     for world in [&mut world, &mut other] {
-        let error = world.instantiate(&prefab, Outside::Clear).unwrap_err();
+        let error = world.instantiate(&prefab, ExternalIds::Clear).unwrap_err();
         assert_eq!(
             (error.kind(), error.message()),
             (ErrorKind::Refused, "`validate` of Noisy refused: not today")
@@ -205,7 +205,7 @@ fn shared_objects_are_new_ones_in_each_copy() {
     }
     world.attach(cart, Wheel { turns: outside, other: Arc::downgrade(&turns) }).unwrap();
     let prefab = world.prefab(cart).unwrap();
-    let copies = [(); 2].map(|()| world.instantiate(&prefab, Outside::Keep).unwrap());
+    let copies = [(); 2].map(|()| world.instantiate(&prefab, ExternalIds::Keep).unwrap());
     *turns.lock().unwrap() += 1;
     let mut seen = vec![turns];
     for copy in copies {
@@ -238,7 +238,7 @@ fn a_prefab_goes_into_a_world_that_knows_none_of_its_classes() {
     drop(world);
     let mut other = World::new();
     other.spawn("Door");
-    let copy = other.instantiate(&prefab, Outside::Clear).unwrap();
+    let copy = other.instantiate(&prefab, ExternalIds::Clear).unwrap();
     let expected = Target { whom: other.children(copy)[1], next: Some(copy) };
     assert_eq!(other.get::<Target>(copy), Some(&expected));
     assert_eq!(names(&other, &other.subtree(copy)), ["House", "Door2", "Door1", "Key9"]);
@@ -257,11 +257,11 @@ struct Shots {
 struct Gun;
 
 impl Component for Gun {
-    fn on_update(&mut self, context: &mut Context<'_>) {
-        let gun = context.object();
-        let bullet = context.world.resource::<Shots>().unwrap().bullet.clone().unwrap();
-        let world = &mut *context.world;
-        let made = world.instantiate(&bullet, Outside::Keep).unwrap();
+    fn on_update(&mut self, scope: &mut ComponentScope<'_>) {
+        let gun = scope.object();
+        let bullet = scope.world.resource::<Shots>().unwrap().bullet.clone().unwrap();
+        let world = &mut *scope.world;
+        let made = world.instantiate(&bullet, ExternalIds::Keep).unwrap();
         world.set_parent(made, Some(gun)).unwrap();
         assert!(!world.contains(made), "it is there from the end of the phase on");
         world.attach(made, Target { whom: gun, next: None }).unwrap();

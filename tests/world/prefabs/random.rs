@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use persist::world::Outside;
+use persist::world::ExternalIds;
 use persist::{Component, ObjectId, Persist, World};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -20,8 +20,8 @@ impl Component for Links {}
 
 impl Links {
     /// What a copy has by hand, with `ids` for old ones.
-    fn copy(&self, ids: &HashMap<ObjectId, ObjectId>, outside: Outside) -> Self {
-        let keep = outside == Outside::Keep;
+    fn copy(&self, ids: &HashMap<ObjectId, ObjectId>, external: ExternalIds) -> Self {
+        let keep = external == ExternalIds::Keep;
         let bare = |id: &ObjectId| match ids.get(id) {
             Some(new) => *new,
             None if keep || id.is_dead() => *id,
@@ -80,16 +80,16 @@ proptest! {
         }
         for (root, keep) in rounds {
             let all: Vec<ObjectId> = world.objects().collect();
-            let (root, outside) = (*root.get(&all), if keep { Outside::Keep } else { Outside::Clear });
+            let (root, external) = (*root.get(&all), if keep { ExternalIds::Keep } else { ExternalIds::Clear });
             let old = world.subtree(root);
             let before: Vec<_> = all.iter().map(|id| world.get::<Links>(*id).cloned()).collect();
             let prefab = world.prefab(root).unwrap();
-            let copy = world.instantiate(&prefab, outside).unwrap();
+            let copy = world.instantiate(&prefab, external).unwrap();
             let new = world.subtree(copy);
             prop_assert_eq!(new.len(), old.len());
             let by_old: HashMap<ObjectId, ObjectId> = old.iter().copied().zip(new.clone()).collect();
             for (old, new) in &by_old {
-                let expected = world.get::<Links>(*old).map(|links| links.copy(&by_old, outside));
+                let expected = world.get::<Links>(*old).map(|links| links.copy(&by_old, external));
                 prop_assert_eq!(world.get::<Links>(*new), expected.as_ref());
                 let children: Vec<_> = world.children(*old).iter().map(|id| by_old[id]).collect();
                 prop_assert_eq!(world.children(*new), children);

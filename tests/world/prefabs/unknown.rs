@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{Component, ObjectId, Persist, Saves, World};
 
 use super::{Locked, Target, dead};
@@ -48,13 +48,13 @@ fn their_ids_follow_and_they_go_to_the_next_save() {
     let prefab = saves.file(&prefab_path).load::<Prefab>().unwrap();
     let mut world = World::new();
     let bob = world.spawn("Bob");
-    let kept = world.instantiate(&prefab, Outside::Keep).unwrap();
-    let cleared = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let kept = world.instantiate(&prefab, ExternalIds::Keep).unwrap();
+    let cleared = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     let wands = [kept, cleared].map(|mage| world.children(mage)[0]);
     assert_eq!(world.classes(wands[0]), ["Target", "Spell"]);
     // A prefab of what is kept is one of it, too.
     let again = world.prefab(cleared).unwrap();
-    let third = world.instantiate(&again, Outside::Clear).unwrap();
+    let third = world.instantiate(&again, ExternalIds::Clear).unwrap();
     world.set_parent(third, Some(bob)).unwrap();
     saves.file(&path).save(&world).unwrap();
 

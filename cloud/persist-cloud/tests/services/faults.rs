@@ -83,7 +83,7 @@ fn row(
                 player += 1;
                 let slots = cloud.player(&player.to_string()).unwrap();
                 proxy.plan(&[]);
-                let first = SlotVersion::of(&save(1));
+                let first = SlotVersion::from_save(&save(1));
                 if call.exists {
                     slots.put_if("Ada", None, save(1)).wait().unwrap();
                 }

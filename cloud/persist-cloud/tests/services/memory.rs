@@ -110,7 +110,7 @@ fn objects_of(
         block_on(store.list(None).map_ok(|meta| meta.location).try_collect()).unwrap();
     let has_bytes = |path: &object_store::path::Path| {
         let bytes = block_on(async { store.get(path).await.unwrap().bytes().await }).unwrap();
-        persist::storage::SlotVersion::of(&bytes) == *version
+        persist::storage::SlotVersion::from_save(&bytes) == *version
             || !path.as_ref().contains("slots") && bytes.len() < 10
     };
     paths.into_iter().filter(has_bytes).collect()

@@ -278,7 +278,7 @@ impl World {
         let mut sides_were = None;
         let synced = Cloud::sync_with((&store, LOCAL), (&self.net, REMOTE), |sides| {
             if let Some(base) = sides.base {
-                let base = &self.after[&SlotVersion::of(base)];
+                let base = &self.after[&SlotVersion::from_save(base)];
                 assert!(histories.iter().all(|history| base.is_subset(history)));
             }
             let (ours, theirs) = (edits(sides.local), edits(sides.remote));

@@ -410,7 +410,7 @@ fn what_is_inserted_does_not_hide_the_list_for_a_frame() {
 #[test]
 fn keys_of_a_map_are_the_next_variants_until_none_is_left() {
     let mut program = Program::new();
-    program.world.register::<Doors>().unwrap();
+    program.world.register_component::<Doors>().unwrap();
     let ada = program.world.spawn("Ada");
     program.world.attach(ada, Doors::default()).unwrap();
     program.inspector.select(Some(ada));

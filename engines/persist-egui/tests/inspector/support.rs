@@ -149,12 +149,12 @@ pub(crate) struct Program {
 impl Program {
     pub(crate) fn new() -> Self {
         let mut world = World::new();
-        world.register::<Lamp>().unwrap();
-        world.register::<Bag>().unwrap();
-        world.register::<Link>().unwrap();
-        world.register::<Numbers>().unwrap();
-        world.register::<Even>().unwrap();
-        world.register::<Deep>().unwrap();
+        world.register_component::<Lamp>().unwrap();
+        world.register_component::<Bag>().unwrap();
+        world.register_component::<Link>().unwrap();
+        world.register_component::<Numbers>().unwrap();
+        world.register_component::<Even>().unwrap();
+        world.register_component::<Deep>().unwrap();
         Self { world, history: History::new(100), inspector: Inspector::default() }
     }
 

@@ -67,7 +67,7 @@ type Undo = Box<dyn FnOnce(&mut Registry)>;
 
 impl<'r> Entering<'r> {
     /// Begins a registration, and enters the types that a function reaches.
-    pub(super) fn of(
+    pub(super) fn new(
         registry: &'r mut Registry,
         reach: &mut dyn FnMut(&mut TypeSet),
     ) -> Result<Self> {
@@ -504,7 +504,7 @@ impl<'r> Entering<'r> {
             return self.class_index(class());
         }
         let name = name();
-        let id = ClassId::of(&name);
+        let id = ClassId::from_name(&name);
         if let Some(index) = self.registry.by_id.get(&id).copied() {
             // Bare values with one name have one kind. A struct with that name is another class.
             return match self.registry.program.targets[index] {
@@ -544,7 +544,7 @@ impl<'r> Entering<'r> {
                 ErrorKind::DuplicateId,
                 "two types are saved as {} in {}; a `transparent` type and its field cannot both be objects",
                 self.registry.program.classes[class].name,
-                kind.holder.around(false, "_")
+                kind.holder.type_name(false, "_")
             );
         }
         self.registry.by_pointee.insert((pointer, kind.pointee), self.registry.objects.len());

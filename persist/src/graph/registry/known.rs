@@ -21,7 +21,7 @@ pub(super) struct ClassFacts {
 }
 
 impl ClassFacts {
-    pub(super) fn of(
+    pub(super) fn new(
         program: &Program,
         implementors: &Implementors,
         objects: &[ObjectEntry],

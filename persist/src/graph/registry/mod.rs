@@ -26,7 +26,7 @@ use super::schemas::Schemas;
 use crate::Limits;
 use crate::codec::{
     ArcFamily, Caster, Factory, Family, Implements, ObjectType, Persist, PointTo, Pointee,
-    Prototypes, RcFamily, Shared, apart, reach_holder, trait_name,
+    Prototypes, RcFamily, Shared, out_of_line, reach_holder, trait_name,
 };
 use crate::env::SharedContext;
 #[cfg(feature = "world")]
@@ -136,12 +136,12 @@ impl Registry {
     /// # Errors
     ///
     /// Returns the same errors as [`register`](Self::register).
-    pub fn register_pointer<Q: Counted>(&mut self) -> Result<()> {
+    pub fn register_pointer<Q: SharedPointer>(&mut self) -> Result<()> {
         if self.by_pointee.contains_key(&(Q::Family::POINTER, TypeId::of::<Q::Pointee>())) {
             return Ok(());
         }
         let reach = &mut <Q::Pointee as Pointee>::As::reach::<Q::Family>;
-        Entering::of(self, reach)?.finish()
+        Entering::new(self, reach)?.finish()
     }
 
     /// Registers class `T` as an implementor of the trait `D`, and all classes that it reaches.
@@ -176,7 +176,7 @@ impl Registry {
         if self.is_registered_as(TypeId::of::<T>(), TypeId::of::<D>()) {
             return Ok(());
         }
-        let mut entering = Entering::of(self, &mut |types| {
+        let mut entering = Entering::new(self, &mut |types| {
             T::__reach(types);
             types.implementors::<D>(None);
         })?;
@@ -239,10 +239,10 @@ impl Registry {
     ///
     /// ```
     /// let mut registry = persist::save::Registry::new();
-    /// registry.removed_class("quest.Cart")?;
+    /// registry.declare_removed_class("quest.Cart")?;
     /// # Ok::<(), persist::Error>(())
     /// ```
-    pub fn removed_class(&mut self, name: &str) -> Result<()> {
+    pub fn declare_removed_class(&mut self, name: &str) -> Result<()> {
         if self.program.removed.insert(name.to_owned()) {
             self.changed();
             if let Err(error) = rules::check_removed_classes(&self.program, 0) {
@@ -264,7 +264,7 @@ impl Registry {
             return Ok(class);
         }
         let type_id = TypeId::of::<T>();
-        let mut entering = Entering::of(self, &mut T::__reach)?;
+        let mut entering = Entering::new(self, &mut T::__reach)?;
         let class = entering.class_of_kind(T::persist_kind(), T::persist_name)?;
         if T::__CODE.is_some() {
             entering.restored(class);
@@ -285,7 +285,7 @@ impl Registry {
         let factory = self.implementors.factories.get(&TypeId::of::<T>());
         if let Some(factory) = factory.and_then(|factory| factory.downcast_ref::<Factory<T>>()) {
             // The value may be large, so only this call puts it on the stack.
-            apart(|| value.__keep_skipped(&mut (factory.0)()));
+            out_of_line(|| value.__keep_skipped(&mut (factory.0)()));
         }
     }
 
@@ -305,7 +305,7 @@ impl Registry {
     }
 
     fn known(&self) -> &ClassFacts {
-        self.known.get_or_init(|| ClassFacts::of(&self.program, &self.implementors, &self.objects))
+        self.known.get_or_init(|| ClassFacts::new(&self.program, &self.implementors, &self.objects))
     }
 
     /// Drops all results that were computed from the classes before this change.
@@ -465,7 +465,7 @@ impl Registry {
         let mut next = self.clone();
         for of in traits.iter().filter_map(|name| self.implementors.by_name(name)) {
             for class in of.classes.iter().filter(|class| !of.is_stand_in(class.class)) {
-                let entering = Entering::of(&mut next, &mut |types| (class.reach)(holder, types));
+                let entering = Entering::new(&mut next, &mut |types| (class.reach)(holder, types));
                 // A class without an empty value cannot be an object, and is left out.
                 drop(entering.and_then(Entering::finish));
             }
@@ -479,13 +479,13 @@ impl Registry {
     }
 }
 
-/// A counted pointer: `Rc<P>` or `Arc<P>`.
+/// A shared pointer: `Rc<P>` or `Arc<P>`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an `Rc` or `Arc` to what can be saved",
-    label = "not a counted pointer",
+    label = "not a shared pointer",
     note = "an object of a `SaveManager` is shared: put it into an `Rc<RefCell<_>>`; a value of its own is saved by `Saves` or `persist::save`"
 )]
-pub trait Counted: Sized + 'static {
+pub trait SharedPointer: Sized + 'static {
     /// The target type of the pointer.
     type Pointee: ?Sized + Pointee;
 
@@ -512,12 +512,12 @@ pub trait Counted: Sized + 'static {
     }
 }
 
-impl<P: ?Sized + Pointee> Counted for Rc<P> {
+impl<P: ?Sized + Pointee> SharedPointer for Rc<P> {
     type Pointee = P;
     type Family = RcFamily;
 }
 
-impl<P: ?Sized + Pointee> Counted for Arc<P> {
+impl<P: ?Sized + Pointee> SharedPointer for Arc<P> {
     type Pointee = P;
     type Family = ArcFamily;
 }

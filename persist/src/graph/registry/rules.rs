@@ -117,7 +117,7 @@ pub(super) fn check_removed_classes(program: &Program, first: usize) -> Result<(
         if let Some(old) = names.into_iter().find(|name| program.removed.contains(*name)) {
             return Err(error!(
                 ErrorKind::Unsupported,
-                "`removed_class` says that {old} is gone, and {name} is registered, which has that name or had it; remove one of the two"
+                "`declare_removed_class` says that {old} is gone, and {name} is registered, which has that name or had it; remove one of the two"
             )
             .in_class(name.clone()));
         }

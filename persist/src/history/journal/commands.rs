@@ -34,7 +34,7 @@ impl<T: 'static> CommandClass<T> {
         }
     }
 
-    /// Decodes a command, without the steps that it did through its context.
+    /// Decodes a command, without the steps that it did through its edit.
     pub(super) fn read(
         &self,
         stored: &StoredCommand,

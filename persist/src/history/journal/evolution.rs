@@ -349,7 +349,7 @@ impl<'p> Programs<'p> {
         Ok((found, stored))
     }
 
-    /// Decodes a command, without the steps that it did through its context.
+    /// Decodes a command, without the steps that it did through its edit.
     pub(super) fn read_command<T: 'static>(
         &mut self,
         stored: StoredCommand,
@@ -568,7 +568,7 @@ impl<'p> Classes<'p> {
 /// Converts a value of a stored class to the program's class.
 fn rewritten(plans: &mut Plans<'_>, class: usize, bytes: &[u8], env: &Env<'_>) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len() + bytes.len() / 4);
-    let source = SourceRecord { class, id: 1, payload: bytes, kept: &[] };
+    let source = SourceRecord { class, id: 1, payload: bytes, unknown: &[] };
     transcode(plans, &source, &|_, _, _| None, &mut 2, env, &mut out).map_err(|error| {
         let name = &plans.stored[class].name;
         error.in_class(&**name)
@@ -581,7 +581,7 @@ fn unregistered(name: &str) -> Error {
     Error::new(
         ErrorKind::WrongClass,
         format!(
-            "the journal has a command of class {name}, which is not registered; call `register` with it on the `SessionOptions`"
+            "the journal has a command of class {name}, which is not registered; call `register_command` with it on the `SessionOptions`"
         ),
     )
 }

@@ -9,7 +9,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::frame::{JournalScan, scan};
-use super::recovered::{Recovered, Stopped};
+use super::recovered::{Recovered, ReplayStop};
 use crate::format::Digest;
 use crate::sorting::sort_by;
 use crate::storage::{Storage, StorageLock, are_same, has_no_lock, is_beginning, is_free, names};
@@ -94,7 +94,7 @@ pub(super) fn find(
             // disk.
             Err(error) if error.is_damage() && path != journal => {}
             Err(error) if error.is_damage() && error.kind() != ErrorKind::NotASave => {
-                recovered.stopped = Some(Stopped::at(0, &error));
+                recovered.stopped = Some(ReplayStop::new(0, &error));
                 recovered.kept.push(path);
             }
             Err(error) => return Err(error),

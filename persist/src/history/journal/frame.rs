@@ -5,7 +5,7 @@ use std::path::Path;
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::recovered::{Stopped, Torn};
+use super::recovered::{ReplayStop, TornWrite};
 use crate::format::Digest;
 use crate::storage::{Storage, StoredFile};
 use crate::{Error, ErrorKind, Result};
@@ -222,13 +222,13 @@ impl JournalScan {
         self.open.map_or(0, |open| open.depth)
     }
 
-    pub(super) fn torn(&self) -> Option<Torn> {
-        self.is_torn.then(|| Torn { offset: self.end, bytes: self.size - self.end })
+    pub(super) fn torn(&self) -> Option<TornWrite> {
+        self.is_torn.then(|| TornWrite { offset: self.end, bytes: self.size - self.end })
     }
 
     /// The place and the reason, if damage prevents reading further.
-    pub(super) fn stopped(&self) -> Option<Stopped> {
-        self.damage.as_ref().map(|error| Stopped::at(self.end, error))
+    pub(super) fn stopped(&self) -> Option<ReplayStop> {
+        self.damage.as_ref().map(|error| ReplayStop::new(self.end, error))
     }
 
     fn note(&mut self, frame: &Frame<'_>, end: u64) {

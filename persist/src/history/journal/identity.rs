@@ -100,7 +100,7 @@ impl FollowedSave {
             (Expected::Missing | Expected::Unloaded, None) => SaveIdentity::Changed,
             (_, undecided) => {
                 let save = read_save(&*self.storage, &self.path, &self.limits);
-                match save.and_then(|save| Digest::of(&save)) {
+                match save.and_then(|save| Digest::from_save(&save)) {
                     Ok(found) if expected == Some(found) => SaveIdentity::Same,
                     Ok(found) if undecided == Some(found) => SaveIdentity::Saved,
                     Err(error) if error.kind().is_of_system() => SaveIdentity::Unknown(error),

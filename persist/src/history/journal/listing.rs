@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::frame::{Frame, FrameKind, FrameReader, JournalScan};
-use super::recovered::{Stopped, Torn};
+use super::recovered::{ReplayStop, TornWrite};
 use super::stored::{
     StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram, StoredStacks, StoredStep,
     read, wrong,
@@ -62,9 +62,9 @@ pub struct JournalListing {
     /// The number of nested transactions that are open at its end.
     pub open: usize,
     /// The end of the journal, if a crash interrupted the last write.
-    pub torn: Option<Torn>,
+    pub torn: Option<TornWrite>,
     /// The place where reading stopped, if the journal could not be read to the end.
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<ReplayStop>,
     follows: Option<Digest>,
 }
 
@@ -149,7 +149,7 @@ pub enum ListedStep {
         value: Option<Value>,
         /// True if it changed its target by its own code. Then only its program can redo it.
         is_direct: bool,
-        /// The steps that were done through its context.
+        /// The steps that were done through its edit.
         steps: Vec<ListedStep>,
     },
 }
@@ -176,7 +176,7 @@ impl JournalListing {
         let mut schemas = ListedClasses { commands: None, world: None, size };
         while let Some(frame) = reader.next().map_err(|error| Error::io("read", path, error))? {
             if let Err(error) = listing.frame(&frame, &mut schemas) {
-                listing.stopped = Some(Stopped::at(frame.offset, &error));
+                listing.stopped = Some(ReplayStop::new(frame.offset, &error));
                 break;
             }
             listing.open = reader.scan.depth();
@@ -190,7 +190,7 @@ impl JournalListing {
     /// Returns true if the journal follows this save: its events happened after the save.
     #[must_use]
     pub fn follows(&self, save: &[u8]) -> bool {
-        self.follows.is_some() && Digest::of(save).ok() == self.follows
+        self.follows.is_some() && Digest::from_save(save).ok() == self.follows
     }
 
     /// Returns true if the journal follows no save: nothing was saved before it began.
@@ -219,7 +219,7 @@ impl JournalListing {
             }
             FrameKind::Done => {
                 let done: StoredDone = read(payload)?;
-                (merging, last_id) = (done.merging, done.ids.map(|ids| ids.behind));
+                (merging, last_id) = (done.merging, done.ids.map(|ids| ids.after));
                 (label, steps) = (done.label, schemas.steps(&done.steps)?);
                 Occurrence::Done
             }
@@ -341,7 +341,7 @@ impl ListedClasses {
             let name = change.name.as_ref().map(ToString::to_string);
             shown.push(ListedStep::Change { verb, object, name, path, index, old, new, whole });
         };
-        let verb = Verb::of(change);
+        let verb = Verb::from_change(change);
         match &change.what {
             ChangeKind::Field(_) | ChangeKind::Fields(_) => {
                 for FieldChange { path, how } in change.fields() {

@@ -89,7 +89,7 @@ pub(super) use frame::FrameKind;
 pub use listing::{JournalListing, ListedEvent, ListedStep, Occurrence};
 pub use open::SessionOptions;
 pub(super) use recorder::Journal;
-pub use recovered::{JournalInfo, Recovered, Stopped, Torn};
+pub use recovered::{JournalInfo, Recovered, ReplayStop, TornWrite};
 pub use session::Session;
 pub(super) use spill_files::Spill;
 pub(super) use stored::{StoredCommand, StoredStep, payload};

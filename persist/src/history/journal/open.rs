@@ -13,7 +13,7 @@ use super::files::{Chosen, choose, find, keep_if_room, lock, resolve};
 use super::frame::{FrameKind as Frame, FrameReader, header};
 use super::identity::FollowedSave;
 use super::recorder::{Journal, program};
-use super::recovered::{JournalInfo, Recovered, Stopped};
+use super::recovered::{JournalInfo, Recovered, ReplayStop};
 use super::replay::{self, ReplayOutcome, reset};
 use super::session::begin;
 use super::spill_files::Spill;
@@ -40,7 +40,7 @@ impl<T: Persist + Default> Session<T> {
     ///
     /// The history must have no entries; its limits and listeners are used. Register the component classes of a world
     /// in the saves, as for [`Slot::load`](crate::save::Slot::load), and the classes of commands by
-    /// [`SessionOptions::register`]. Clones of the saves share their classes.
+    /// [`SessionOptions::register_command`]. Clones of the saves share their classes.
     #[must_use]
     pub fn with(saves: Saves, history: History<T>) -> SessionOptions<T> {
         SessionOptions { saves, history, flush: Flush::default(), memory: None }
@@ -56,7 +56,7 @@ impl<T: 'static> SessionOptions<T> {
     /// # Errors
     ///
     /// Returns the same errors as [`Registry::register`](crate::graph::Registry::register).
-    pub fn register<C: Command<T> + Persist>(mut self) -> Result<Self> {
+    pub fn register_command<C: Command<T> + Persist>(mut self) -> Result<Self> {
         let History { support, commands, .. } = &mut self.history;
         let class = support.registry.register_value::<C>()?;
         support.commands.insert(TypeId::of::<C>(), (class, encode::<C>));
@@ -242,7 +242,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         let storage = self.saves.disk();
         let (save, journal) = resolve(&*storage, save.as_ref(), journal.as_ref())?;
         let digest = match read_save(&*storage, &save, self.saves.bounds()) {
-            Ok(bytes) => Some(Digest::of(&bytes)?),
+            Ok(bytes) => Some(Digest::from_save(&bytes)?),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
@@ -273,7 +273,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         storage: &dyn Storage,
         path: &Path,
         until: u64,
-    ) -> Result<Option<Stopped>> {
+    ) -> Result<Option<ReplayStop>> {
         let support = &self.history.support;
         let mut commands = support.registry.clone();
         if TypeId::of::<T>() != TypeId::of::<World>() {
@@ -288,7 +288,7 @@ impl<T: Persist + Default> SessionOptions<T> {
             let next = reader.next().map_err(|error| Error::io("read", path, error))?;
             let Some(frame) = next else { break };
             if let Err(error) = programs.check(&frame, &self.history.commands) {
-                return Ok(Some(Stopped::at(frame.offset, &error.moved_to(frame.offset))));
+                return Ok(Some(ReplayStop::new(frame.offset, &error.moved_to(frame.offset))));
             }
         }
         Ok(None)
@@ -317,7 +317,7 @@ fn recover<T: Persist + Default>(
         (recovered.events, recovered.replayed) = (outcome.events, outcome.steps);
         let Some(error) = &outcome.failed else { return Ok(Some(outcome)) };
         let offset = error.offset().unwrap_or(outcome.length);
-        recovered.stopped.get_or_insert_with(|| Stopped::at(offset, error));
+        recovered.stopped.get_or_insert_with(|| ReplayStop::new(offset, error));
         if !outcome.is_broken {
             return Ok(Some(outcome));
         }

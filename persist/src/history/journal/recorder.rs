@@ -19,7 +19,7 @@ use crate::format::Digest;
 use crate::history::Label;
 use crate::history::edit::Step;
 use crate::history::merging::Merging;
-use crate::history::step::End;
+use crate::history::step::FinalState;
 use crate::history::support::Support;
 use crate::history::support::world;
 use crate::platform::held;
@@ -71,7 +71,7 @@ struct RecorderState {
 }
 
 impl RecorderState {
-    fn of<T: 'static>(support: &Support<T>, target: &T) -> Self {
+    fn new<T: 'static>(support: &Support<T>, target: &T) -> Self {
         let world = world(target);
         let classes = world.map_or(0, |world| world.registry().program().classes.len());
         let commands = support.registry.program().classes.len();
@@ -80,7 +80,7 @@ impl RecorderState {
 
     /// The state right after the beginning of a journal.
     fn at_begin<T: 'static>(support: &Support<T>, target: &T) -> Self {
-        Self { last_id: None, ..Self::of(support, target) }
+        Self { last_id: None, ..Self::new(support, target) }
     }
 }
 
@@ -124,7 +124,7 @@ impl Journal {
     ) -> Result<()> {
         // An undecided save may change which contents and classes are known.
         self.decide()?;
-        let (now, mut frames) = (RecorderState::of(support, target), Frames::new());
+        let (now, mut frames) = (RecorderState::new(support, target), Frames::new());
         let steps = stored(steps, target, support, ChangeState::Done)?;
         // If classes were registered since the last frame, all contents have to be recorded again.
         let begins = now.classes != self.known.classes;
@@ -150,8 +150,8 @@ impl Journal {
         }
         changed.extend(known.into_iter().filter(|key| replaced.contains(key)));
         let new = push_contents(target, support, changed, &mut frames)?;
-        let ids = now.last_id.map(|behind| StoredIds { before: support.last_id, behind });
-        let known = self.known.last_id.map(|id| StoredIds { before: id, behind: id });
+        let ids = now.last_id.map(|after| StoredIds { before: support.last_id, after });
+        let known = self.known.last_id.map(|id| StoredIds { before: id, after: id });
         let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
         frames.push((FrameKind::Done, payload(&StoredDone { label, merging, ids, steps })?));
         self.append(frames, false)?;
@@ -189,10 +189,10 @@ impl Journal {
     }
 
     /// Notes that an entry was evicted: the oldest one, or the last of those that could be redone.
-    pub(in crate::history) fn evicted(&mut self, end: End) {
+    pub(in crate::history) fn evicted(&mut self, end: FinalState) {
         match end {
-            End::Undone => self.evicted.undone += 1,
-            End::Applied | End::Merged => self.evicted.oldest += 1,
+            FinalState::Undone => self.evicted.undone += 1,
+            FinalState::Applied | FinalState::Merged => self.evicted.oldest += 1,
         }
     }
 

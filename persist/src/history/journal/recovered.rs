@@ -21,7 +21,7 @@ pub struct Recovered {
     /// The number of entries in the history.
     pub entries: usize,
     /// The end of the journal, if a crash interrupted the last write. It was cut off.
-    pub torn: Option<Torn>,
+    pub torn: Option<TornWrite>,
     /// Steps and fields that the replay skipped, one row for each class or field.
     ///
     /// The program does not have the classes of these steps, or, in steps that cannot hold unknown data, these fields.
@@ -29,7 +29,7 @@ pub struct Recovered {
     /// [kept](Self::kept).
     pub skipped: Vec<ReportRow>,
     /// Why the replay stopped early, if it did. A copy of the whole journal was then [kept](Self::kept).
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<ReplayStop>,
     /// The number of nested transactions that were open at the end of the journal. They were rolled back.
     pub rolled_back: usize,
     /// Copies of journals that belong to another save, or could not be replayed to the end. The user can inspect or
@@ -42,7 +42,7 @@ pub struct Recovered {
 /// The end of a journal after its last whole frame, which an interrupted write left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Torn {
+pub struct TornWrite {
     /// The offset of its first byte.
     pub offset: u64,
     /// The number of bytes.
@@ -52,7 +52,7 @@ pub struct Torn {
 /// The place and the reason where the replay of a journal stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Stopped {
+pub struct ReplayStop {
     /// The offset of the first frame that was not replayed.
     pub offset: u64,
     /// The kind of the error.
@@ -61,8 +61,8 @@ pub struct Stopped {
     pub cause: String,
 }
 
-impl Stopped {
-    pub(super) fn at(offset: u64, error: &Error) -> Self {
+impl ReplayStop {
+    pub(super) fn new(offset: u64, error: &Error) -> Self {
         Self { offset, kind: error.kind(), cause: error.to_string() }
     }
 }
@@ -80,9 +80,9 @@ pub struct JournalInfo {
     /// The number of events since the save, such as edits, undos and redos. Events of an open transaction count.
     pub events: u64,
     /// The end of the journal, if a crash interrupted the last write.
-    pub torn: Option<Torn>,
+    pub torn: Option<TornWrite>,
     /// The place where it is damaged, or where it has a command of a class that is not registered.
-    pub stopped: Option<Stopped>,
+    pub stopped: Option<ReplayStop>,
     /// The number of nested transactions that are open at its end.
     pub open: usize,
 }

@@ -21,7 +21,7 @@ use crate::history::edit::Step;
 use crate::history::entry::UndoEntry;
 use crate::history::failure::Failure;
 use crate::history::merging::MergeTarget;
-use crate::history::step::{End, restored_change, run_all};
+use crate::history::step::{FinalState, restored_change, run_all};
 use crate::history::support::{world, world_mut};
 use crate::history::{History, Label};
 use crate::save::ReportRow;
@@ -162,7 +162,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let is_direct = self.migrate(&mut steps)?;
                 reserve_ids(self.target, ids.map(|ids| ids.before))?;
                 let steps = self.redo_steps(steps)?;
-                reserve_ids(self.target, ids.map(|ids| ids.behind))?;
+                reserve_ids(self.target, ids.map(|ids| ids.after))?;
                 self.history.changed(self.target);
                 let mut entry = UndoEntry::new(label, steps.into());
                 entry.weigh();
@@ -206,7 +206,7 @@ impl<T: 'static> Replay<'_, '_, T> {
             }
             FrameKind::Evicted => {
                 let StoredEvicted { oldest, undone } = read(payload)?;
-                for (count, end) in [(oldest, End::Applied), (undone, End::Undone)] {
+                for (count, end) in [(oldest, FinalState::Applied), (undone, FinalState::Undone)] {
                     for _ in 0..count {
                         if !self.history.drop_one(end) {
                             return Err(wrong("more evicted entries than there are").into());
@@ -279,7 +279,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 match step.run(self.target, &mut self.history.support, Direction::Redo) {
                     Ok(()) => Ok(step),
                     Err(failure) => {
-                        step.finalize(self.target, End::Undone);
+                        step.finalize(self.target, FinalState::Undone);
                         Err(failure)
                     }
                 }
@@ -380,7 +380,7 @@ impl<T: 'static> Replay<'_, '_, T> {
 /// Makes the world give only ids above this one.
 fn reserve_ids<T: 'static>(target: &mut T, id: Option<u64>) -> Result<()> {
     let Some(id) = id else { return Ok(()) };
-    let is_possible = world_mut(target).is_some_and(|world| world.give_behind(id));
+    let is_possible = world_mut(target).is_some_and(|world| world.continue_ids_after(id));
     if is_possible { Ok(()) } else { Err(wrong("ids that no world gives")) }
 }
 

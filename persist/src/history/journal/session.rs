@@ -41,7 +41,7 @@ use crate::{Error, ErrorKind, Loaded, ObjectId, Persist, Result, Saves, Value, W
 /// # Example
 ///
 /// ```
-/// use persist::history::CommandContext;
+/// use persist::history::CommandEdit;
 /// use persist::{Command, History, Persist, Result, Saves, Session};
 ///
 /// #[derive(Persist, Default)]
@@ -51,8 +51,8 @@ use crate::{Error, ErrorKind, Loaded, ObjectId, Persist, Result, Saves, Value, W
 /// struct Rename { title: String }
 ///
 /// impl Command<Document> for Rename {
-///     fn apply(&mut self, context: &mut CommandContext<'_, Document>) -> Result<()> {
-///         std::mem::swap(&mut context.target().title, &mut self.title);
+///     fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+///         std::mem::swap(&mut edit.target().title, &mut self.title);
 ///         Ok(())
 ///     }
 ///     fn undo(&mut self, document: &mut Document) -> Result<()> {
@@ -62,7 +62,7 @@ use crate::{Error, ErrorKind, Loaded, ObjectId, Persist, Result, Saves, Value, W
 /// }
 ///
 /// fn open(folder: &std::path::Path) -> Result<Session<Document>> {
-///     let session = Session::with(Saves::new(), History::new(256)).register::<Rename>()?;
+///     let session = Session::with(Saves::new(), History::new(256)).register_command::<Rename>()?;
 ///     let (session, recovered) = session.open(folder.join("plan.sav"), folder.join("plan.journal"))?;
 ///     println!("{recovered}");
 ///     Ok(session)
@@ -369,7 +369,7 @@ macro_rules! of_history {
 impl<T: 'static> Session<T> {
     of_history! {
         "\n# Errors\n\nReturns the same errors as the method of the history, and an error if the journal cannot be written."
-        /// The class of the command must be [registered](super::SessionOptions::register).
+        /// The class of the command must be [registered](super::SessionOptions::register_command).
         apply[target](command: impl Command<T>) -> Result<()>;
         undo[target]() -> Result<bool>;
         redo[target]() -> Result<bool>;

@@ -11,7 +11,7 @@ use crate::fields::FieldLinks;
 use crate::history::edit::Step;
 use crate::history::entry::{SpilledEntry, UndoEntry};
 use crate::history::failure::guarded;
-use crate::history::step::{End, ends};
+use crate::history::step::{FinalState, ends};
 use crate::history::{History, Label};
 use crate::world::ChangeState;
 
@@ -135,7 +135,7 @@ pub(in crate::history) fn end_dropped<T: 'static>(history: &mut History<T>, targ
         let stored = spill.read(at);
         spill.leave(at.file);
         if let Ok(steps) = stored.and_then(|steps| restore_all(steps, target, history)) {
-            let done = if end == End::Applied { steps.len() } else { 0 };
+            let done = if end == FinalState::Applied { steps.len() } else { 0 };
             history.released.extend(ends(steps, done));
         }
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::stored::{StoredStep, payload, read as read_payload};
 use crate::history::entry::SpillPosition;
-use crate::history::step::End;
+use crate::history::step::FinalState;
 use crate::storage::{Storage, StoredFile};
 use crate::{Error, ErrorKind, Result};
 
@@ -33,7 +33,7 @@ pub(in crate::history) struct Spill {
     pub(super) front: usize,
     pub(super) back: usize,
     /// Entries that were dropped while they were in a file.
-    pub(super) dropped: Vec<(SpillPosition, End)>,
+    pub(super) dropped: Vec<(SpillPosition, FinalState)>,
 }
 
 impl Spill {
@@ -130,7 +130,11 @@ impl Spill {
     }
 
     /// Notes that an entry was dropped while it was in a file. `end` is present if it has to be finalized.
-    pub(in crate::history) fn drop_entry(&mut self, spilled: SpillPosition, end: Option<End>) {
+    pub(in crate::history) fn drop_entry(
+        &mut self,
+        spilled: SpillPosition,
+        end: Option<FinalState>,
+    ) {
         match end {
             Some(end) => self.dropped.push((spilled, end)),
             None => self.leave(spilled.file),

@@ -61,7 +61,8 @@ pub(super) struct StoredDone {
 #[persist(crate = crate)]
 pub(super) struct StoredIds {
     pub(super) before: u64,
-    pub(super) behind: u64,
+    #[persist(rename = "behind")]
+    pub(super) after: u64,
 }
 
 /// The numbers of entries that were evicted.

@@ -32,19 +32,19 @@ pub(super) struct ReplayTarget<'s> {
 }
 
 impl<'s> ReplayTarget<'s> {
-    pub(super) fn of(save: &'s mut Document, bytes: u64) -> Result<Self> {
+    pub(super) fn new(save: &'s mut Document, bytes: u64) -> Result<Self> {
         let Some(root) = save.root_mut() else {
             let message = "the save has several values, and is not that of a session";
             return Err(Error::new(ErrorKind::NotFound, message));
         };
         let is_world = root.as_record().is_some_and(|root| root.class() == "persist.World");
-        let world = if is_world { UntypedWorld::of(root) } else { None };
+        let world = if is_world { UntypedWorld::new(root) } else { None };
         if is_world && world.is_none() {
             let message = "no program loads the world of the save; it is damaged or made to harm";
             return Err(Error::new(ErrorKind::InvalidValue, message));
         }
         let root = mem::replace(root, Value::Unit);
-        let adoption = Adoption::of(save);
+        let adoption = Adoption::from_document(save);
         let values = Values::new(&Limits::DEFAULT, bytes);
         Ok(Self { save, adoption, root, world, values, known: (None, HashMap::new()) })
     }
@@ -60,7 +60,9 @@ impl<'s> ReplayTarget<'s> {
     /// Makes the world give only ids above this one.
     pub(super) fn reserve_ids(&mut self, id: u64) -> Result<()> {
         match &mut self.world {
-            Some(world) => world.give_behind(id).ok_or_else(|| wrong("ids that no world gives")),
+            Some(world) => {
+                world.continue_ids_after(id).ok_or_else(|| wrong("ids that no world gives"))
+            }
             None => Ok(()),
         }
     }
@@ -89,10 +91,10 @@ impl<'s> ReplayTarget<'s> {
         let (class, payload) = (record.class as usize, record.payload(save));
         let mut value = self.values.payload(&stored, class, payload, limits)?;
         self.adoption.adopt(&mut value, &stored, &mut HashMap::new())?;
-        let world = UntypedWorld::of(&mut value);
+        let world = UntypedWorld::new(&mut value);
         let tree = world.and_then(|world| {
             let last = world.last_id()?;
-            self.world.as_mut()?.give_behind(last)?;
+            self.world.as_mut()?.continue_ids_after(last)?;
             world.into_tree(root, place)
         });
         tree.ok_or_else(|| wrong("objects that are not those that were named"))
@@ -268,7 +270,7 @@ impl ReplayedChange<'_> {
 /// A place in the tree, from the list of parent and index that the listing has.
 fn tree_position(value: &Value) -> Option<TreePosition> {
     let [parent, index] = value.as_seq()? else { return None };
-    Some(TreePosition { parent: parent.as_object(), index: index.as_u64()? })
+    Some(TreePosition { parent: parent.as_object_id(), index: index.as_u64()? })
 }
 
 /// The value in an option. Paths pass through options without a step of their own.

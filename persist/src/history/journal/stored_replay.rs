@@ -70,7 +70,7 @@ impl JournalListing {
             let message = format!("the journal has {count} events, and not {events}");
             return Err(Error::new(ErrorKind::NotFound, message));
         };
-        let mut replay = StoredReplay::new(self, ReplayTarget::of(save, self.bytes)?);
+        let mut replay = StoredReplay::new(self, ReplayTarget::new(save, self.bytes)?);
         let mut done = 0;
         let stopped = expected.iter().find_map(|event| {
             let failed = replay.event(event).err();
@@ -110,7 +110,7 @@ impl<'j> ReplayedEdit<'j> {
 }
 
 impl<'j> ReplayedEntry<'j> {
-    fn of(event: &'j ListedEvent) -> Self {
+    fn from_event(event: &'j ListedEvent) -> Self {
         Self { edits: vec![ReplayedEdit { event, changes: None }], ..Self::default() }
     }
 
@@ -226,7 +226,7 @@ struct StoredReplay<'j, 's> {
 
 impl<'j, 's> StoredReplay<'j, 's> {
     fn new(listing: &'j JournalListing, target: ReplayTarget<'s>) -> Self {
-        let entries: VecDeque<_> = listing.entries.iter().map(ReplayedEntry::of).collect();
+        let entries: VecDeque<_> = listing.entries.iter().map(ReplayedEntry::from_event).collect();
         let applied = place(listing.applied).unwrap_or(usize::MAX).min(entries.len());
         Self { target, entries, applied, open: Vec::new() }
     }
@@ -234,7 +234,7 @@ impl<'j, 's> StoredReplay<'j, 's> {
     fn event(&mut self, event: &'j ListedEvent) -> Result<()> {
         match event.what {
             Occurrence::Done => {
-                let mut entry = ReplayedEntry::of(event);
+                let mut entry = ReplayedEntry::from_event(event);
                 entry.run(&mut self.target, Direction::Redo)?;
                 if let Some(last) = event.last_id {
                     self.target.reserve_ids(last)?;

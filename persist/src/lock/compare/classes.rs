@@ -118,7 +118,7 @@ impl<'c> VersionComparison<'c> {
             // A field that holds it does not load what the program says is removed.
             let or_another = match self.holding_field(class) {
                 Some(field) => format!("say so by a `convert` of {field}, which holds it"),
-                None => format!("say so by `registry.removed_class({name:?})?`"),
+                None => format!("say so by `registry.declare_removed_class({name:?})?`"),
             };
             let change = format!(
                 "the class went, and {new} of {mostly}the same fields came; if it is another, {or_another}"

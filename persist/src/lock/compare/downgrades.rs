@@ -84,7 +84,7 @@ impl Downgrade<'_> {
     fn has_common_field(&self) -> bool {
         let (old, new) = (self.old_class(), &self.program.classes[self.new]);
         let has = |olds: &[FieldSchema], news: &[FieldSchema]| {
-            let known = KnownFields::of(news);
+            let known = KnownFields::new(news);
             olds.iter().any(|old| known.find(old).is_some())
         };
         match (&old.form, &new.form) {
@@ -117,7 +117,7 @@ impl Downgrade<'_> {
         olds: &[FieldSchema],
         news: &[FieldSchema],
     ) -> Vec<(String, bool, String)> {
-        let known = KnownFields::of(news);
+        let known = KnownFields::new(news);
         let said = |old: &FieldSchema| {
             let then = self.then.fields.get(&path(variant, &old.name));
             let Some(new) = known.find(old).map(|new| &news[new]) else {

@@ -242,7 +242,7 @@ impl VersionComparison<'_> {
             );
             let came = now.iter().find(is_new);
             if let Some((_, came)) = came {
-                let kept = holder.around(false, source::type_name(self.program, target));
+                let kept = holder.type_name(false, source::type_name(self.program, target));
                 let came = cell_of(*came);
                 change.push_str(&format!(
                     ", and now are in {came}; keep `register_pointer::<{kept}>()`"

@@ -85,7 +85,7 @@ impl Moves {
             let change = format!(
                 "the class went, and its field {name} came in {into}, where old values do not get: keep the class, and move them in an `after_load`; or say that the class is not needed any more"
             );
-            let attribute = Some(format!("registry.removed_class({class:?})?;"));
+            let attribute = Some(format!("registry.declare_removed_class({class:?})?;"));
             return Difference { change, attribute, ..row };
         };
         let or = format!(

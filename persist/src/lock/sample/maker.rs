@@ -162,7 +162,7 @@ struct Maker<'v> {
     object: usize,
     findings: &'v mut SampleFindings,
     /// The classes around.
-    around: Vec<bool>,
+    enclosing: Vec<bool>,
     /// The innermost last.
     open: Vec<SampleFrame>,
     parts: usize,
@@ -185,8 +185,8 @@ pub(super) fn make(
         separate: None,
         is_unread: context.reads.unknown.contains(&object),
     };
-    let (around, open) = (vec![false; context.section.classes.len()], Vec::new());
-    let mut maker = Maker { context, choices, basic, object, findings, around, open, parts: 0 };
+    let (enclosing, open) = (vec![false; context.section.classes.len()], Vec::new());
+    let mut maker = Maker { context, choices, basic, object, findings, enclosing, open, parts: 0 };
     maker.all(part).map_err(|error| {
         let fields = maker.open.iter().rev().filter_map(|open| maker.field(open));
         fields.fold(error, Error::in_field).in_class(&*context.section.classes[class].name)
@@ -220,7 +220,9 @@ impl<'v> Maker<'v> {
     /// Where the next part is: in the class around, or in the field in which classes become something else.
     fn place(&self, separate: Option<usize>) -> String {
         let is_start = |open: &SampleFrame| match open.whole {
-            PartsInto::Class { separate: around, .. } => separate.is_none() || around.is_none(),
+            PartsInto::Class { separate: enclosing, .. } => {
+                separate.is_none() || enclosing.is_none()
+            }
             _ => false,
         };
         let start = self.open.iter().rposition(is_start).unwrap_or(0);
@@ -379,7 +381,7 @@ impl<'v> Maker<'v> {
 
     fn class(&mut self, class: usize, mut part: SamplePart, is_dynamic: bool) -> Option<Value> {
         let found = &mut *self.findings;
-        if !part.is_unread && !self.around[class] {
+        if !part.is_unread && !self.enclosing[class] {
             found.held.push(class);
         }
         if part.is_noted {
@@ -387,10 +389,10 @@ impl<'v> Maker<'v> {
         }
         // Ids and names of objects must fit each other: a world is empty, and what it may hold is
         // in objects of its own.
-        if self.around[class] || self.context.section.is_world(class) {
+        if self.enclosing[class] || self.context.section.is_world(class) {
             (part.size, part.is_noted) = (SampleSize::Least, false);
         }
-        let is_nested = mem::replace(&mut self.around[class], true);
+        let is_nested = mem::replace(&mut self.enclosing[class], true);
         let stored = self.context.stored;
         let (variant, len) = match &stored[class].form {
             Form::Struct(fields) => (None, fields.len()),
@@ -435,11 +437,11 @@ impl<'v> Maker<'v> {
         let mut created = open.created.into_iter();
         Ok(match open.whole {
             PartsInto::Class { class, variant, is_nested, is_dynamic, .. } => {
-                self.around[class] = is_nested;
+                self.enclosing[class] = is_nested;
                 let schema = &self.context.stored[class];
                 let mut record = match (&schema.form, variant) {
                     (Form::Enum(variants), Some(variant)) => {
-                        Record::of_variant(&*schema.name, &*variants[variant].name)
+                        Record::with_variant(&*schema.name, &*variants[variant].name)
                     }
                     (Form::Value(_), _) if !is_dynamic => {
                         return Ok(created.next().unwrap_or(Value::Unit));

@@ -9,7 +9,7 @@ use crate::schema::FieldPlace;
 #[derive(Default)]
 pub(crate) struct RecordExtras {
     /// Values that are kept of the object: the class of each, and where it is.
-    pub(crate) kept: Vec<(usize, KeptLocation)>,
+    pub(crate) unknown: Vec<(usize, UnknownLocation)>,
     /// The made-up defaults of the object's fields, which are kept beside its unknown fields.
     pub(crate) made_up: Vec<(usize, Vec<u8>)>,
     /// Values that are objects of their own now.
@@ -59,11 +59,11 @@ impl DefaultedField {
 }
 
 /// Where a value that is kept of an object lies.
-pub(crate) enum KeptLocation {
+pub(crate) enum UnknownLocation {
     /// In the payload of its record.
     Payload(Range<usize>),
     /// It is the one of this index of what was kept before.
-    Kept(usize),
+    Original(usize),
 }
 
 /// A value that has become an object.

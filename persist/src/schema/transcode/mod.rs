@@ -13,7 +13,7 @@ mod skipping;
 
 use self::chain::ByteChain;
 use self::distinct::DistinctParts;
-pub(crate) use self::extras::{DefaultedField, KeptLocation, RecordExtras, SharedValue};
+pub(crate) use self::extras::{DefaultedField, RecordExtras, SharedValue, UnknownLocation};
 use self::made_up::MadeUpValues;
 use self::record::RecordFrame;
 use self::skipping::SkippingFrame;
@@ -41,17 +41,17 @@ pub(crate) struct SourceRecord<'s> {
     pub(crate) id: u64,
     pub(crate) payload: &'s [u8],
     /// The unknown data that a program kept with the object: the class of each value, and its bytes.
-    pub(crate) kept: &'s [(usize, &'s [u8])],
+    pub(crate) unknown: &'s [(usize, &'s [u8])],
 }
 
 /// An object that has become a value: its payload, and what a program kept of it.
 pub(crate) struct InlinedObject<'s> {
     pub(crate) payload: &'s [u8],
-    pub(crate) kept: Keeps<'s>,
+    pub(crate) unknown: UnknownValues<'s>,
 }
 
 /// Values that are kept of an object: the class of each, and its bytes.
-pub(crate) type Keeps<'s> = Vec<(usize, &'s [u8])>;
+pub(crate) type UnknownValues<'s> = Vec<(usize, &'s [u8])>;
 
 /// Finds an object by its id, class and holder.
 pub(crate) type FindObject<'s> = dyn Fn(u64, usize, Holder) -> Option<InlinedObject<'s>> + 's;
@@ -113,9 +113,8 @@ pub(crate) fn transcode<'s>(
         Ok(()) => surplus(left),
         Err(error) => error.in_field(&path(&frames, &run.skipped, &stored)),
     };
-    let is_apart =
-        |frame: &TranscodeFrame<'_>| matches!(frame, TranscodeFrame::Record(it) if it.is_apart());
-    if run.inlined.len() > 1 || frames.iter().any(is_apart) {
+    let is_detached = |frame: &TranscodeFrame<'_>| matches!(frame, TranscodeFrame::Record(it) if it.is_detached());
+    if run.inlined.len() > 1 || frames.iter().any(is_detached) {
         // It is in another record, or in a part of this one.
         return Err(error);
     }
@@ -232,8 +231,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 "the program does not have this class; register it",
             ));
         };
-        if !source.kept.is_empty() && !matches!(self.stored[class].form, Form::Value(_)) {
-            return self.open_named(class, target, source.kept, frames);
+        if !source.unknown.is_empty() && !matches!(self.stored[class].form, Form::Value(_)) {
+            return self.open_named(class, target, source.unknown, frames);
         }
         let conversion = self.plans.class_conversion(class, target);
         self.open(conversion, frames)
@@ -383,9 +382,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     inner
                 }
                 Conversion::Inline { class, holder, of: inner, shared } => {
-                    let (frame, kept) = self.inline(class, holder, shared)?;
+                    let (frame, unknown) = self.inline(class, holder, shared)?;
                     frames.push(frame);
-                    if !kept.is_empty() && self.open_kept(class, inner, &kept, frames)? {
+                    if !unknown.is_empty() && self.open_unknown(class, inner, &unknown, frames)? {
                         return Ok(());
                     }
                     inner
@@ -404,11 +403,11 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     /// Opens a value that was an object with kept fields, if it still has fields.
-    fn open_kept(
+    fn open_unknown(
         &mut self,
         class: usize,
         of: usize,
-        kept: &[(usize, &'t [u8])],
+        unknown: &[(usize, &'t [u8])],
         frames: &mut Vec<TranscodeFrame<'t>>,
     ) -> Result<bool> {
         let target = match self.plans.conversions[of] {
@@ -418,10 +417,10 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         };
         let target = target.filter(|_| !matches!(self.stored[class].form, Form::Value(_)));
         if let Some(target) = target {
-            self.open_named(class, target, kept, frames)?;
+            self.open_named(class, target, unknown, frames)?;
             return Ok(true);
         }
-        for (part, _) in kept {
+        for (part, _) in unknown {
             let name = self.stored.schema(*part).map_or_else(String::new, |part| part.name.clone());
             self.plans.happened(LoadEvent::Dropped, &name, "", "", self.id);
         }
@@ -586,7 +585,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 self.note_replaced(other.row);
                 self.out.push(0);
             }
-            OtherField::Kept(class) => {
+            OtherField::Unknown(class) => {
                 // One value, of an enum with this variant alone.
                 self.out.push(1);
                 count::push(class as u64 + 1, self.out);
@@ -610,9 +609,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         class: usize,
         holder: Holder,
         shared: usize,
-    ) -> Result<(TranscodeFrame<'t>, Keeps<'t>)> {
+    ) -> Result<(TranscodeFrame<'t>, UnknownValues<'t>)> {
         let id = count::decode(&mut self.input).map_err(fault)?;
-        let Some(InlinedObject { payload, kept }) = (self.objects)(id, class, holder) else {
+        let Some(InlinedObject { payload, unknown }) = (self.objects)(id, class, holder) else {
             return Err(Error::new(
                 ErrorKind::MissingObject,
                 format!(
@@ -647,7 +646,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         self.check(self.out.len().saturating_add(payload.len()))?;
         let after = self.input.rest();
         self.input.go_back(payload);
-        Ok((TranscodeFrame::Inlined { after }, kept))
+        Ok((TranscodeFrame::Inlined { after }, unknown))
     }
 
     /// Makes an object of the last bytes.

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::{KeptLocation, TranscodeFrame, Transcoder};
+use super::{TranscodeFrame, Transcoder, UnknownLocation};
 use crate::Result;
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::reflect::Class;
@@ -51,8 +51,9 @@ impl<'t> Transcoder<'t, '_, '_> {
         let after = self.input.rest();
         for (i, (class, bytes)) in given.iter().enumerate() {
             self.plans.rewritten += bytes.len() as u64;
-            let (variant, place) = (head.variant.map(|(_, name)| name), KeptLocation::Kept(i));
-            found.extend(self.kept_field(*class, variant, bytes, place));
+            let (variant, place) =
+                (head.variant.map(|(_, name)| name), UnknownLocation::Original(i));
+            found.extend(self.unknown_field(*class, variant, bytes, place));
         }
         self.settle_made_up(&mut found);
         let names = found.iter().map(|field| field.name.len());
@@ -86,7 +87,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let Some(other) = self.plans.other((class, number), &name, target) else {
             return Err(self.removed(class, &name));
         };
-        if head.is_kept && matches!(other.field, OtherField::Kept(_)) {
+        if head.is_kept && matches!(other.field, OtherField::Unknown(_)) {
             // It stays as it is, and is reported as a value of its class.
             self.tag(target, other.variant)?;
             let width = self.stored[class].form.tag_width();
@@ -198,7 +199,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let fields = stored.fields(head.class, head.number);
         for ((node, field), (name, number)) in (first..).zip(fields).zip(names) {
             if field.kind == KindSchema::Unknown {
-                self.kept_fields(head.variant.map(|(_, name)| name), &mut kept)?;
+                self.unknown_fields(head.variant.map(|(_, name)| name), &mut kept)?;
                 continue;
             }
             let bytes = self.consume(node, 1)?;
@@ -206,7 +207,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 name: name.clone(),
                 number: *number,
                 stored: Some(node),
-                kept: Some(stored.field_alone(node)),
+                kept: Some(stored.unknown_field(node)),
                 bytes,
                 place: Some(self.place_of(bytes)),
                 ..Member::default()
@@ -218,12 +219,12 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Reads what an earlier program kept of a record.
-    fn kept_fields(&mut self, variant: Option<&str>, found: &mut Vec<Member<'t>>) -> Result<()> {
+    fn unknown_fields(&mut self, variant: Option<&str>, found: &mut Vec<Member<'t>>) -> Result<()> {
         let count = count::decode(&mut self.input).map_err(fault)?;
         for _ in 0..count {
             let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
             let bytes = self.consume(self.stored.root(class), 1)?;
-            let member = self.kept_field(class, variant, bytes, self.place_of(bytes));
+            let member = self.unknown_field(class, variant, bytes, self.place_of(bytes));
             found.push(member.ok_or_else(|| fault(Fail::Value))?);
         }
         Ok(())
@@ -247,7 +248,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
         }
         let kind = |node: Option<usize>| node.map(|node| &stored.node(node).kind);
-        for copy in copies.iter().filter(|copy| copy.origin == Origin::Kept) {
+        for copy in copies.iter().filter(|copy| copy.origin == Origin::Unknown) {
             let Some(at) = by_name.get(&(copy.name.clone(), copy.number)) else { continue };
             let field = &mut fields[*at];
             if field.bytes == copy.bytes && kind(field.stored) == kind(copy.stored) {
@@ -258,18 +259,18 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Where the bytes are in the payload that were taken last.
-    fn place_of(&self, bytes: &[u8]) -> KeptLocation {
+    fn place_of(&self, bytes: &[u8]) -> UnknownLocation {
         let end = self.payload.len().saturating_sub(self.input.rest().len());
-        KeptLocation::Payload(end.saturating_sub(bytes.len())..end)
+        UnknownLocation::Payload(end.saturating_sub(bytes.len())..end)
     }
 
     /// Enters the one field of an unknown value of this class.
-    fn kept_field(
+    fn unknown_field(
         &mut self,
         class: usize,
         variant: Option<&str>,
         bytes: &'t [u8],
-        place: KeptLocation,
+        place: UnknownLocation,
     ) -> Option<Member<'t>> {
         let Form::Struct(fields) = &self.stored[class].form else { return None };
         let [field] = &fields[..] else { return None };
@@ -277,7 +278,8 @@ impl<'t> Transcoder<'t, '_, '_> {
         let is_own = |variant: &str| {
             self.stored[class].name.ends_with(&format!("::{variant}.{}", field.name))
         };
-        let origin = if variant.is_none_or(is_own) { Origin::Kept } else { Origin::OtherVariant };
+        let origin =
+            if variant.is_none_or(is_own) { Origin::Unknown } else { Origin::OtherVariant };
         let names = self.plans.reader(&self.env.limits).names(self.stored, class);
         Some(Member {
             name: names.variants[0].fields[0].0.clone(),
@@ -302,7 +304,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let stored = self.stored;
         let schema = &stored[class];
         let mut record = match variant {
-            Some(variant) => Record::of_variant(&*schema.name, variant),
+            Some(variant) => Record::with_variant(&*schema.name, variant),
             None => Record::new(&*schema.name),
         };
         for (i, field) in found.iter().enumerate() {
@@ -340,12 +342,12 @@ impl<'t> Transcoder<'t, '_, '_> {
                     origin: field.origin,
                     since: field.since,
                     // Under its old name it would come back as what it no longer is.
-                    kept: found.kept.filter(|_| field.origin != Origin::Made),
+                    kept: found.kept.filter(|_| field.origin != Origin::Created),
                     ..found
                 },
                 None => Member {
                     name: field.name,
-                    origin: Origin::Made,
+                    origin: Origin::Created,
                     since: field.since,
                     made: Cell::new(Some(field.value)),
                     ..Member::default()
@@ -372,13 +374,13 @@ impl<'t> Transcoder<'t, '_, '_> {
             let is_source = || pairing.sources.contains(&Some(i));
             match field.origin {
                 Origin::OtherVariant => withheld.push(field),
-                Origin::Kept if pairing.is_superseded[i] => {
+                Origin::Unknown if pairing.is_superseded[i] => {
                     let name = &self.stored[class].name;
                     let path = StoredFields { class: name, variant, version: None, members: &[] }
                         .path(&field.name);
                     self.plans.happened(LoadEvent::Superseded, name, &path, "", self.id);
                 }
-                Origin::Kept if is_source() => withheld.push(field),
+                Origin::Unknown if is_source() => withheld.push(field),
                 _ => found.push(field),
             }
         }

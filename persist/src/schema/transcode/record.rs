@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{DefaultedField, KeptLocation, TranscodeFrame, Transcoder};
+use super::{DefaultedField, TranscodeFrame, Transcoder, UnknownLocation};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
 use crate::schema::fields::PIECES;
 use crate::schema::ops::{Conversion, FieldSource, Piece, Plan, RecordPlan, RecordStep};
@@ -11,7 +11,7 @@ use crate::schema::{Cursor, FieldPlace, Program, empty};
 use crate::{Error, ErrorKind, Result};
 
 /// The charge for a kept field beside its bytes, in bytes: it stands for memory and time.
-const KEPT: usize = 256;
+const UNKNOWN: usize = 256;
 
 /// Bytes that are made room for at once, and those that are copied at once.
 const ROOM: usize = 512;
@@ -39,7 +39,7 @@ pub(super) struct RecordFrame<'t> {
     /// The offset of an object's bytes in the payload.
     start: usize,
     /// Where the pieces lie that do not follow one another.
-    places: Vec<Option<KeptLocation>>,
+    places: Vec<Option<UnknownLocation>>,
 }
 
 enum PieceOrder<'t> {
@@ -60,7 +60,7 @@ impl<'t> RecordFrame<'t> {
     }
 
     /// True if the input is no part of the payload, or another one than what is left of it.
-    pub(super) fn is_apart(&self) -> bool {
+    pub(super) fn is_detached(&self) -> bool {
         !self.places.is_empty() || matches!(self.order, PieceOrder::Apart(_))
     }
 }
@@ -153,7 +153,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         &mut self,
         plan: Arc<RecordPlan>,
         first: usize,
-        places: Vec<Option<KeptLocation>>,
+        places: Vec<Option<UnknownLocation>>,
         frames: &mut Vec<TranscodeFrame<'t>>,
     ) {
         plan.rows.iter().for_each(|row| self.plans.rows.count(*row, 1, self.id));
@@ -302,13 +302,13 @@ impl<'t> Transcoder<'t, '_, '_> {
             self.keep_made_up(&plan, record.first, record.made_up)?;
         }
         let (mut piece, mut start) = (0, record.start);
-        for keep in &plan.keeps {
+        for keep in &plan.unknown {
             let is_kept = plan.has_room || self.is_object();
             let row = if is_kept { keep.kept } else { keep.dropped };
             row.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
             if record.places.is_empty() {
                 // The other fields have been charged already.
-                self.plans.reader(&self.env.limits).charge(1, KEPT)?;
+                self.plans.reader(&self.env.limits).charge(1, UNKNOWN)?;
             }
             if is_kept && !plan.has_room {
                 let place = match record.places.get_mut(keep.piece) {
@@ -318,10 +318,10 @@ impl<'t> Transcoder<'t, '_, '_> {
                         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
                         (piece, start) = (keep.piece + 1, start + length);
                         let length = self.pieces[record.first + keep.piece].len();
-                        Some(KeptLocation::Payload(start - length..start))
+                        Some(UnknownLocation::Payload(start - length..start))
                     }
                 };
-                self.extras.kept.extend(place.map(|place| (keep.class, place)));
+                self.extras.unknown.extend(place.map(|place| (keep.class, place)));
             }
         }
         Ok(())
@@ -336,8 +336,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     ) -> Result<()> {
         let pieces = &self.pieces[first..];
         self.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
-            count::encode((plan.keeps.len() + made_up.len()) as u64, out)?;
-            let kept = plan.keeps.iter().map(|keep| (keep.class, pieces[keep.piece]));
+            count::encode((plan.unknown.len() + made_up.len()) as u64, out)?;
+            let kept = plan.unknown.iter().map(|keep| (keep.class, pieces[keep.piece]));
             let made_up = made_up.iter().map(|(class, bytes)| (*class, &bytes[..]));
             for (class, bytes) in kept.chain(made_up) {
                 count::encode(class as u64 + 1, out)?;
@@ -359,7 +359,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let (layout, limits) = (program.layout(), &env.limits);
         let fields = layout.first(plan.target.0, plan.target.1);
         let copies = noted.copies(layout, fields, self.out, limits);
-        let bytes: usize = copies.iter().map(|(_, bytes)| KEPT + bytes.len()).sum();
+        let bytes: usize = copies.iter().map(|(_, bytes)| UNKNOWN + bytes.len()).sum();
         self.plans.reader(limits).charge(bytes, 1)?;
         let Some(room) = room else {
             self.extras.made_up = copies;

@@ -45,7 +45,7 @@ struct ElementMark<'t> {
 }
 
 impl<'t> ElementMark<'t> {
-    fn of(run: &Transcoder<'t, '_, '_>, next: u64, marks: usize) -> Self {
+    fn new(run: &Transcoder<'t, '_, '_>, next: u64, marks: usize) -> Self {
         Self {
             rest: run.input.rest(),
             out: run.out.len(),
@@ -91,7 +91,7 @@ impl<'t> SkippingFrame<'t> {
         field: FieldPlace,
     ) -> Self {
         run.skipping += 1;
-        let mark = ElementMark::of(run, 0, 0);
+        let mark = ElementMark::new(run, 0, 0);
         Self { field, node, is_option, total: 0, start: run.out.len(), mark, skipped: 0 }
     }
 
@@ -107,7 +107,7 @@ impl<'t> SkippingFrame<'t> {
         let Some((parts, marks)) = container_parts(container) else { return };
         if parts.next.is_multiple_of(step(parts)) {
             skipping.total = parts.count / step(parts);
-            skipping.mark = ElementMark::of(run, parts.next, marks);
+            skipping.mark = ElementMark::new(run, parts.next, marks);
         }
     }
 

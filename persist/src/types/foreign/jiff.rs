@@ -28,7 +28,7 @@ stored_as! {
         => ?|stored| {
             stored.checked().map(|stored| SignedDuration::new(stored.seconds, stored.nanoseconds))
         };
-    Span as CalendarSpan = Span::new(), CalendarSpan::of => ?CalendarSpan::span;
+    Span as CalendarSpan = Span::new(), CalendarSpan::from_span => ?CalendarSpan::span;
     // The number of ISO 8601: Monday is 1.
     Weekday as u8 = Weekday::Monday, |day| day.to_monday_one_offset().unsigned_abs()
         => ?|day| i8::try_from(day)
@@ -103,7 +103,7 @@ pub struct CalendarSpan {
 }
 
 impl CalendarSpan {
-    fn of(span: &Span) -> Self {
+    fn from_span(span: &Span) -> Self {
         Self {
             years: span.get_years(),
             months: span.get_months(),

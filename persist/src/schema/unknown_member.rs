@@ -1,4 +1,4 @@
-//! Fields and variants as classes of their own, which is how they are kept.
+//! Unknown fields and variants, which are kept as classes of their own.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use crate::reflect::ClassId;
 const MADE_UP_BIT: usize = 1 << (usize::BITS - 1);
 
 /// A part of a class that is kept as a class of its own.
-pub(crate) enum Alone<'s> {
+pub(crate) enum UnknownMember<'s> {
     Field {
         class: &'s str,
         variant: Option<&'s str>,
@@ -25,7 +25,7 @@ pub(crate) enum Alone<'s> {
     },
 }
 
-impl Alone<'_> {
+impl UnknownMember<'_> {
     /// The class that it is.
     fn schema(&self) -> ClassSchema {
         let name = self.name();
@@ -39,7 +39,7 @@ impl Alone<'_> {
             // It is migrated from there when a program knows it again.
             Self::Variant { class, .. } => (class.version, class.since),
         };
-        ClassSchema { id: ClassId::of(&name), name, version, since, form }
+        ClassSchema { id: ClassId::from_name(&name), name, version, since, form }
     }
 
     /// Its name: that of the class with that of the part.
@@ -57,13 +57,13 @@ impl Alone<'_> {
 impl Stored {
     /// The index of a field as a class of its own, a struct with this field alone: as
     /// such it is kept.
-    pub(crate) fn field_alone(&self, node: usize) -> usize {
+    pub(crate) fn unknown_field(&self, node: usize) -> usize {
         self.classes.len() + node
     }
 
     /// The index of a field as the class of the value that a program made up for it.
     pub(crate) fn made_up_field(&self, node: usize) -> usize {
-        MADE_UP_BIT | self.field_alone(node)
+        MADE_UP_BIT | self.unknown_field(node)
     }
 
     /// True for the index of such a class. The fields are those of the program, not of the save.
@@ -72,20 +72,20 @@ impl Stored {
     }
 
     /// The index of a variant as a class of its own, an enum with this variant alone.
-    pub(crate) fn variant_alone(&self, class: usize, variant: usize) -> usize {
+    pub(crate) fn unknown_variant(&self, class: usize, variant: usize) -> usize {
         // The root of the class's variants, as no field has it.
         self.classes.len() + self.nodes.len() + (class << 16) + variant
     }
 
     /// Returns the unknown part that a class index stands for, or `None` for a class of the save.
-    pub(crate) fn alone(&self, index: usize) -> Option<Alone<'_>> {
+    pub(crate) fn unknown_member(&self, index: usize) -> Option<UnknownMember<'_>> {
         let is_made_up = Self::is_made_up(index);
         let index = (index & !MADE_UP_BIT).checked_sub(self.classes.len())?;
         if let Some(variant) = index.checked_sub(self.nodes.len()) {
             let (class, variant) = (variant >> 16, variant & 0xffff);
             let schema = self.classes.get(class)?;
             let Form::Enum(variants) = &schema.form else { return None };
-            return Some(Alone::Variant {
+            return Some(UnknownMember::Variant {
                 class: schema,
                 variant: variants.get(variant)?,
                 first: self.first(class, variant),
@@ -101,14 +101,14 @@ impl Stored {
         };
         let field = fields.get(index - self.first(class, variant))?;
         let class = &*self.classes[class].name;
-        Some(Alone::Field { class, variant: name, field, node: index, is_made_up })
+        Some(UnknownMember::Field { class, variant: name, field, node: index, is_made_up })
     }
 
     /// A class of the save, or what is kept as one.
     pub(crate) fn schema(&self, index: usize) -> Option<Cow<'_, ClassSchema>> {
         match self.classes.get(index) {
             Some(class) => Some(Cow::Borrowed(class)),
-            None => self.alone(index).map(|alone| Cow::Owned(alone.schema())),
+            None => self.unknown_member(index).map(|member| Cow::Owned(member.schema())),
         }
     }
 }
