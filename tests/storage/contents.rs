@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use persist::storage::Storage;
-use persist::world::{Outside, Prefab};
+use persist::world::{ExternalIds, Prefab};
 use persist::{ErrorKind, Persist, Result, SaveManager, Saves, World};
 
 use super::power_cuts::each_image;
@@ -82,7 +82,7 @@ fn save_prefab(saves: &Saves, number: u32) -> Result<()> {
 fn load_prefab(saves: &Saves) -> Result<u32> {
     let prefab = saves.file(SAVE).load::<Prefab>()?;
     let mut world = World::new();
-    world.instantiate(&prefab, Outside::Clear)?;
+    world.instantiate(&prefab, ExternalIds::Clear)?;
     Ok(number_of(&world))
 }
 

@@ -636,7 +636,7 @@ impl<T: 'static> History<T> {
     pub(super) fn drop_one(&mut self, end: FinalState) -> bool {
         match end {
             FinalState::Undone if self.ring.next().is_some() => {
-                self.remove_entry(self.ring.len() - 1)
+                self.remove_entry(self.ring.len() - 1);
             }
             FinalState::Applied | FinalState::Merged if self.ring.position() > 0 => {
                 self.base = self.state_at(1);
