@@ -99,7 +99,7 @@ fn a_field_that_a_component_of_a_prefab_drops_is_a_row_of_the_report() {
     let prefab = saves.from_slice::<Prefab>(&save).unwrap();
     assert!(prefab.report().to_string().contains("glow"), "{}", prefab.report());
     let mut world = World::new();
-    let copy = world.instantiate(&prefab, Outside::Clear).unwrap();
+    let copy = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     assert_eq!(world.get::<Lamp>(copy).unwrap().light, 1);
 }
 
