@@ -113,8 +113,21 @@ const SOURCES: [&str; 9] = [
 ];
 
 /// Types and modules of other crates, and of examples, whose items the pages name.
-const FOREIGN: [&str; 10] =
-    ["Rc", "Arc", "std", "sync", "Entity", "S3ConditionalPut", "inventory", "shop", "generic", "E"];
+const FOREIGN: [&str; 13] = [
+    "Rc",
+    "Arc",
+    "std",
+    "mem",
+    "sync",
+    "Entity",
+    "S3ConditionalPut",
+    "undo",
+    "undo_2",
+    "inventory",
+    "shop",
+    "generic",
+    "E",
+];
 
 /// A source file: its path, its words, and the names that it declares or implements something for.
 struct Source {
