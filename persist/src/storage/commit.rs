@@ -168,9 +168,10 @@ impl<'s> NewSave<'s, '_> {
                 self.temporary = Some(file);
                 Ok(())
             });
-            match written.and_then(|()| self.commit()) {
+            match written.and_then(|()| self.put_in_place()) {
                 Err(error) if error.kind() == ErrorKind::NoSpace && self.make_room() => {}
-                is_locked => return is_locked,
+                // From here the new save is in place, and is not written again.
+                old => return self.back_up(old?),
             }
         }
     }
@@ -205,9 +206,14 @@ impl<'s> NewSave<'s, '_> {
     /// Returns false if the storage has no locks.
     ///
     /// A crash at any moment leaves the old save or the new one, and an error leaves the old one.
-    pub(crate) fn commit(&mut self) -> Result<bool> {
-        let (storage, backups) = (self.storage, self.options.backups);
+    pub(crate) fn commit(mut self) -> Result<bool> {
         let old = self.put_in_place()?;
+        self.back_up(old)
+    }
+
+    /// Steps 7 to 9: makes a backup of the old save, and makes all names durable.
+    fn back_up(self, old: Option<OldSave>) -> Result<bool> {
+        let (storage, backups) = (self.storage, self.options.backups);
         let path = &*self.path;
         let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
         // Step 7: make a backup of the old save.

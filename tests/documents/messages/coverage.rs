@@ -39,6 +39,12 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
         "`assert_lock!` needs the feature",
         "the compiler says it, in a build without the feature",
     ),
+    (
+        "lib.rs",
+        "`field!` needs the feature",
+        "the compiler says it, in a build without the feature",
+    ),
+    ("world/saving.rs", "a world was registered in no registry", INVARIANT),
     ("format/records.rs", "there are too many classes", HUGE),
     ("serde/read.rs", "the bytes are damaged", "the fault of the bytes takes its place"),
     ("serde/write.rs", "the bytes were refused", "the reason of the encoder takes its place"),
