@@ -255,7 +255,7 @@ impl Saves {
     /// ```
     ///
     /// Hooks, `with` modules and [types written by hand](crate::codec::Encoder::context) can read the context. A
-    /// [world](World::registry_mut) that is loaded, and a [`Session`](crate::Session) that is opened, use it too. Put
+    /// world (`World::registry_mut`) that is loaded, and a [`Session`](crate::Session) that is opened, use it too. Put
     /// data that the program changes later into a cell: `Arc<Mutex<Items>>` is a context of type `Mutex<Items>`. To
     /// save with another context, set it on a clone: `saves.clone().context(..)`.
     #[must_use]

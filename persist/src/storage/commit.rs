@@ -116,6 +116,7 @@ pub(crate) struct NewSave<'s, 'c> {
     past: Past,
     temporary: Option<Temporary<'s>>,
     has_made_room: bool,
+    is_in_place: bool,
     // Dropped last, so that no other program writes beside the temporary file.
     lock: Locked,
 }
@@ -150,8 +151,18 @@ pub(crate) fn begin<'s, 'c>(
     tidy(storage, &path, options.backups.max(1))
         .map_err(|e| Error::io("remove what is left of an earlier save beside", &path, e))?;
     let past = Past::read(storage, &path, options.backups)?;
-    let (temporary, has_made_room) = (None, false);
-    Ok(NewSave { storage, path, options, limits, session, past, temporary, has_made_room, lock })
+    Ok(NewSave {
+        storage,
+        path,
+        options,
+        limits,
+        session,
+        past,
+        temporary: None,
+        has_made_room: false,
+        is_in_place: false,
+        lock,
+    })
 }
 
 impl<'s> NewSave<'s, '_> {
@@ -162,16 +173,13 @@ impl<'s> NewSave<'s, '_> {
         mut write: impl FnMut(&mut dyn Write, &Past) -> Result<()>,
     ) -> Result<bool> {
         loop {
-            let created = self.create();
-            let written = created.and_then(|mut file| {
-                write(&mut file, &self.past)?;
-                self.temporary = Some(file);
-                Ok(())
+            let created = self.file().map(drop);
+            let written = created.and_then(|()| {
+                self.temporary.as_mut().map_or(Ok(()), |file| write(file, &self.past))
             });
-            match written.and_then(|()| self.put_in_place()) {
+            match written.and_then(|()| self.commit()) {
                 Err(error) if error.kind() == ErrorKind::NoSpace && self.make_room() => {}
-                // From here the new save is in place, and is not written again.
-                old => return self.back_up(old?),
+                is_locked => return is_locked,
             }
         }
     }
@@ -191,9 +199,9 @@ impl<'s> NewSave<'s, '_> {
     }
 
     /// Deletes what was written, and frees space on a full disk by removing surplus backups, once. Returns false if
-    /// there are none.
+    /// there are none, or if the new save is in place and only its backup could not be made.
     fn make_room(&mut self) -> bool {
-        if self.has_made_room || !self.past.has_surplus() {
+        if self.is_in_place || self.has_made_room || !self.past.has_surplus() {
             return false;
         }
         self.has_made_room = true;
@@ -206,13 +214,9 @@ impl<'s> NewSave<'s, '_> {
     /// Returns false if the storage has no locks.
     ///
     /// A crash at any moment leaves the old save or the new one, and an error leaves the old one.
-    pub(crate) fn commit(mut self) -> Result<bool> {
+    pub(crate) fn commit(&mut self) -> Result<bool> {
         let old = self.put_in_place()?;
-        self.back_up(old)
-    }
-
-    /// Steps 7 to 9: makes a backup of the old save, and makes all names durable.
-    fn back_up(self, old: Option<OldSave>) -> Result<bool> {
+        self.is_in_place = true;
         let (storage, backups) = (self.storage, self.options.backups);
         let path = &*self.path;
         let failed = |doing: &'static str| move |error: io::Error| Error::io(doing, path, error);
