@@ -16,7 +16,10 @@ pub struct Env<'a> {
     /// True if references are only listed: nothing is written, and no code of the program runs for it.
     pub(crate) only_lists: bool,
     trial: Option<Trial>,
-    #[cfg_attr(not(feature = "tracing"), allow(dead_code, reason = "x"))]
+    #[cfg_attr(
+        not(feature = "world"),
+        allow(dead_code, reason = "a load of a world reports to it")
+    )]
     watch: Option<&'a Watch>,
 }
 

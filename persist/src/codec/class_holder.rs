@@ -7,7 +7,7 @@ use crate::env::SharedContext;
 
 /// A value that holds values of classes which its type does not name.
 ///
-/// The type of any other value says which classes a save has to know. An open value is asked for them before it is
+/// The type of any other value says which classes a save has to know. A class holder is asked for them before it is
 /// saved, and it gets the program's classes after it was loaded. The registry is passed as `dyn Any`, since it lies
 /// above this module.
 pub trait ClassHolder {

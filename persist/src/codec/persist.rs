@@ -255,13 +255,13 @@ pub trait Persist: Sized + 'static {
 
     /// Returns the value as one that holds values of classes which its type does not name.
     #[doc(hidden)]
-    fn __open(&self) -> Option<&dyn ClassHolder> {
+    fn __class_holder(&self) -> Option<&dyn ClassHolder> {
         None
     }
 
-    /// Like [`__open`](Persist::__open), for changes.
+    /// Like [`__class_holder`](Persist::__class_holder), for changes.
     #[doc(hidden)]
-    fn __open_mut(&mut self) -> Option<&mut dyn ClassHolder> {
+    fn __class_holder_mut(&mut self) -> Option<&mut dyn ClassHolder> {
         None
     }
 

@@ -431,9 +431,9 @@ impl Saves {
 
     /// Registers the type of a value, and the classes in it that its type does not name.
     pub(super) fn register_value<T: Persist>(&self, value: &T) -> Result<Prepared> {
-        let open = value.__open();
-        if let Some(open) = open.filter(|open| !open.is_registered_in(&*self.registry())) {
-            self.change_classes(|registry| open.register_in(registry))?;
+        let holder = value.__class_holder();
+        if let Some(holder) = holder.filter(|it| !it.is_registered_in(&*self.registry())) {
+            self.change_classes(|registry| holder.register_in(registry))?;
         }
         self.register_type::<T>()
     }

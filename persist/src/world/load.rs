@@ -321,11 +321,11 @@ pub(super) fn load_part(
 impl Persist for World {
     const __MIN: usize = 10;
 
-    fn __open(&self) -> Option<&dyn ClassHolder> {
+    fn __class_holder(&self) -> Option<&dyn ClassHolder> {
         Some(self)
     }
 
-    fn __open_mut(&mut self) -> Option<&mut dyn ClassHolder> {
+    fn __class_holder_mut(&mut self) -> Option<&mut dyn ClassHolder> {
         Some(self)
     }
 
