@@ -8,6 +8,7 @@ use std::num::{
 };
 
 use crate::codec::compact::{unzigzag, zigzag};
+use crate::codec::row::put;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, count, pod};
 use crate::reflect::{Integer, Kind};
 use crate::{ErrorKind, Result};
@@ -101,7 +102,7 @@ macro_rules! numbers {
 
             #[inline(always)]
             fn __encode_head(&self, head: &mut [u8]) {
-                head.copy_from_slice(&self.to_le_bytes());
+                put(head, self.to_le_bytes());
             }
 
             #[inline(always)]
