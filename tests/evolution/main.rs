@@ -10,6 +10,7 @@ mod disarranged;
 mod game;
 mod going_back;
 mod hostile;
+mod inner_records;
 mod matrix;
 mod meanings;
 mod mod_switched_off;

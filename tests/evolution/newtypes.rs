@@ -13,7 +13,7 @@ use persist::{Component, Persist, Record, SaveManager, Saves, Value, World};
 use persist_tests::support::shared;
 
 /// What becomes of a value in a newer program: as a value, as an object and as a component, which is one.
-fn load<Old: Component + Persist + Clone, New: Component + Persist + Clone + Debug>(
+pub(crate) fn load<Old: Component + Persist + Clone, New: Component + Persist + Clone + Debug>(
     old: &Old,
 ) -> Result<New, String> {
     let text = |found: Result<&New, &str>| format!("{found:?}");

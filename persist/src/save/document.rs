@@ -114,7 +114,7 @@ impl Adoption {
     ) -> Result<()> {
         let mut next = Vec::new();
         value.each_mut(&mut |value| {
-            next.extend(value.as_record().and_then(|record| record.origin));
+            next.extend(value.as_record().and_then(crate::Record::origin));
         });
         let (mut found, mut added) = (Vec::new(), Vec::new());
         while let Some(index) = next.pop() {
@@ -159,7 +159,7 @@ impl Adoption {
         }
         value.each_mut(&mut |value| {
             if let Some(record) = value.as_record_mut() {
-                record.origin = record.origin.map(index);
+                record.set_origin(record.origin().map(index));
             }
         });
         Ok(())

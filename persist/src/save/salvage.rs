@@ -244,7 +244,7 @@ fn may_lose(kind: &KindSchema) -> bool {
 
 /// Returns the fields of the class or variant that a record was read from.
 fn fields<'s>(record: &Record, stored: &'s Stored) -> &'s [FieldSchema] {
-    let Some(class) = record.origin.filter(|class| *class < stored.len()) else { return &[] };
+    let Some(class) = record.origin().filter(|class| *class < stored.len()) else { return &[] };
     let variant = match &stored[class].form {
         Form::Enum(_) => record.variant.as_deref().and_then(|name| stored.variant(class, name)),
         _ => Some(0),

@@ -414,7 +414,7 @@ pub(super) fn is_older(version: u32, class: &Class) -> bool {
 }
 
 /// True if a field takes values of this version of a class through a function, whatever their kind is.
-fn is_converted(version: u32, class: &Class) -> bool {
+pub(super) fn is_converted(version: u32, class: &Class) -> bool {
     let variants = class.variants().iter().flat_map(|variant| variant.fields);
     let mut converts = class.fields().iter().chain(variants).flat_map(|field| field.converts);
     converts.any(|old| old.version.is_some_and(|last| version <= last))

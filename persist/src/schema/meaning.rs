@@ -138,7 +138,7 @@ fn is_of_kind(plans: &Plans<'_>, value: &Value, kind: &KindSchema) -> bool {
             is_of_kind(plans, key, &parts[0]) && is_of_kind(plans, value, &parts[1])
         }),
         (Value::Struct(record) | Value::Enum(record), K::Class(class)) => {
-            let resolved = record.origin.and_then(|origin| plans.resolve(origin));
+            let resolved = record.origin().and_then(|origin| plans.resolve(origin));
             let target = plans.program.targets[*class];
             resolved == Some(*class)
                 || record.class() == plans.program.classes[*class].name

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::Arc;
 
+use super::due::{waiting_converts, watched};
 use super::matching::is_older;
 use super::meaning::Meaning;
 use super::pairing::{find_variant, pair};
@@ -15,7 +15,7 @@ use super::{
 };
 use crate::codec::{Buffer, Decoder, Encoder, NoLinks, Prototypes, count};
 use crate::env::Env;
-use crate::reflect::{Class, MigrationSteps, OldKind};
+use crate::reflect::{Class, MigrationSteps};
 use crate::value::{Field, Origin, Record, Value, next_part};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -23,8 +23,8 @@ use crate::{Error, ErrorKind, Limits, Result};
 ///
 /// # Errors
 ///
-/// Returns an error if a step fails, or if it looked at a field whose `convert` may belong before it: what the field
-/// held in between is not known.
+/// Returns an error if a step fails, or if it read a value whose own conversion is due and may belong before it (see
+/// [`due`](super::due)).
 pub(super) fn migrate(
     record: &mut Record,
     from: u32,
@@ -38,8 +38,15 @@ pub(super) fn migrate(
     let variant = record.variant().filter(|_| env.is_trial()).map(str::to_owned);
     let stored = record.class.clone();
     let mut waiting = waiting_converts(record, from, class, plans);
+    let watched = watched(plans, env);
     for version in from..described.version {
+        record.version = version;
+        watched.start();
         step(record, version, described.migration, env)?;
+        for class in watched.check(record, version)? {
+            let detail = format!("`migrate` of {stored} from version {version}");
+            plans.happened(LoadEvent::Migrated, class, "", &detail, id);
+        }
         for field in &mut record.fields {
             if field.origin == Origin::Created && field.since == 0 {
                 field.since = version + 1;
@@ -92,83 +99,6 @@ fn step(record: &mut Record, version: u32, steps: MigrationSteps, env: &Env<'_>)
     })
 }
 
-/// A field as it was read, which a `convert` takes when the migrations have run.
-struct WaitingConvert {
-    /// Its place among the fields that were read.
-    place: usize,
-    name: Arc<str>,
-    /// The field of the program.
-    field: &'static str,
-    old: OldKind,
-}
-
-/// The fields of a record that a `convert` is to take.
-fn waiting_converts(
-    record: &Record,
-    version: u32,
-    class: usize,
-    plans: &Plans<'_>,
-) -> Vec<WaitingConvert> {
-    let variant = match record.variant() {
-        Some(name) => {
-            find_variant(name, plans.program.targets[class].map_or(&[], |it| it.class.variants()))
-        }
-        None => Some(0),
-    };
-    let Some(variant) = variant else { return Vec::new() };
-    let records = plans.program.expected(class, variant).records;
-    if records.iter().all(|field| field.converts.is_empty()) {
-        return Vec::new();
-    }
-    let fields: Vec<&Field> = record.fields.iter().collect();
-    let sources = pair(&fields, records).sources;
-    let found = sources.iter().zip(records).enumerate().filter_map(|(i, (source, field))| {
-        let source = &record.fields[(*source)?];
-        let place = source.place.filter(|_| !field.converts.is_empty())?;
-        match Meaning::of_migrated(plans, &source.value, Some(version), (class, variant, i))? {
-            Meaning::Own => None,
-            Meaning::Older(number) => Some(WaitingConvert {
-                place,
-                name: source.name.clone(),
-                field: field.name,
-                old: field.converts[number],
-            }),
-        }
-    });
-    found.collect()
-}
-
-impl WaitingConvert {
-    fn find<'r>(&self, record: &'r Record) -> Option<&'r Field> {
-        record.fields.iter().find(|field| field.place == Some(self.place))
-    }
-
-    /// True if the step may take the field as it is, since its `convert` comes after it, and has changed it.
-    fn is_settled(&self, record: &Record, version: u32) -> bool {
-        self.old.version.is_some_and(|last| last > version) && self.find(record).is_none()
-    }
-
-    fn was_seen_too_early(&self, record: &Record, version: u32) -> bool {
-        let is_after = self.old.version.is_some_and(|last| last > version);
-        let is_untouched = |field: &Field| field.origin != Origin::Created && !field.seen.take();
-        !is_after && !self.find(record).is_some_and(is_untouched)
-    }
-
-    #[cold]
-    fn error(&self, record: &Record, version: u32) -> Error {
-        let (class, name, field) = (record.class(), &self.name, self.field);
-        let function = self.old.function.unwrap_or("function");
-        Error::new(
-            ErrorKind::Unsupported,
-            format!(
-                "`migrate` of {class} from version {version} looks at {name}, which the `convert` of {field} takes as it is stored, so that either may come first; write the last version of {class} that stored it so, above {version} if the step is to see it: `convert({} = {function})`",
-                version + 1
-            ),
-        )
-        .in_field(name)
-    }
-}
-
 /// The program's classes, as what values of a migration are written.
 pub(super) struct MigrationWriter<'w, 'p> {
     pub(super) plans: &'w mut Plans<'p>,
@@ -205,12 +135,14 @@ impl MigrationWriter<'_, '_> {
     }
 
     fn migrate_record(&mut self, record: &mut Record) -> Result<()> {
-        let Some(class) = record.origin else { return self.migrate_created(record) };
+        let Some(class) = record.origin() else { return self.migrate_created(record) };
         let Some(target) = self.plans.resolve_moved(class) else { return Ok(()) };
         let Some(described) = self.plans.program.targets[target] else { return Ok(()) };
         let (version, described) = (self.plans.stored[class].version, described.class);
         self.plans.check_since(class, target)?;
         if is_older(version, described) {
+            // Its own step may read it.
+            record.inspection = None;
             self.migrate_from(record, version, (target, described))?;
         }
         self.restore_unknown(record, class, target);
@@ -289,7 +221,8 @@ impl MigrationWriter<'_, '_> {
         let detail = format!("version {version} to {}", described.version);
         self.plans.happened(LoadEvent::Migrated, record.class(), "", &detail, self.id);
         record.class = self.plans.program.classes[target].name.as_str().into();
-        (record.origin, record.version) = (None, described.version);
+        record.set_origin(None);
+        record.version = described.version;
         Ok(())
     }
 
@@ -304,7 +237,7 @@ impl MigrationWriter<'_, '_> {
         let variant = record.variant().and_then(|name| self.variant(target, name)).unwrap_or(0);
         let records = self.plans.program.expected(target, variant).records;
         let is_copy = |part: &Value| {
-            let class = part.as_record().and_then(|part| part.origin);
+            let class = part.as_record().and_then(Record::origin);
             class.is_some_and(|class| stored[class].is_made_up())
         };
         let (copies, parts): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_copy);
@@ -363,7 +296,7 @@ impl MigrationWriter<'_, '_> {
 
     /// True for a record that is as it was read.
     fn is_stored(&self, record: &Record) -> bool {
-        let Some(class) = record.origin else { return false };
+        let Some(class) = record.origin() else { return false };
         let fields = fields_of(&self.plans.stored, class, record);
         fields.is_some_and(|fields| fields.len() == record.len())
             && record.fields.iter().all(|field| field.origin == Origin::Written)
@@ -406,7 +339,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
                 .is_some_and(|target| target.class.aliases.contains(&record.class()))
         };
         let is_resolved = || {
-            record.origin.is_some_and(|origin| {
+            record.origin().is_some_and(|origin| {
                 let stored = &self.plans.stored[origin];
                 // Where several instances could be meant, the place decides. Its version was not asked for then.
                 let is_instance = || {
@@ -491,7 +424,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
     }
 
     fn class_of(&mut self, record: &Record) -> Result<(usize, u64)> {
-        let by_origin = record.origin.and_then(|origin| self.plans.resolve(origin));
+        let by_origin = record.origin().and_then(|origin| self.plans.resolve(origin));
         let named =
             || self.plans.program.classes.iter().position(|class| class.name == record.class());
         let class = by_origin.or_else(named).ok_or_else(|| {
@@ -535,7 +468,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         let Some(record) = value.as_record().filter(|record| self.is_stored(record)) else {
             return Ok(false);
         };
-        let Some(origin) = record.origin else { return Ok(false) };
+        let Some(origin) = record.origin() else { return Ok(false) };
         let is_own = self.plans.resolve_moved(origin) == Some(class);
         if !is_own && !self.plans.matched.is_related(origin, self.plans.program, class) {
             return Ok(false);
@@ -559,7 +492,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
     }
 
     fn kept(&mut self, part: &Value, out: &mut Vec<u8>) -> Result<bool> {
-        let Some(class) = part.as_record().and_then(|record| record.origin) else {
+        let Some(class) = part.as_record().and_then(Record::origin) else {
             return Ok(false);
         };
         count::push(class as u64 + 1, out);

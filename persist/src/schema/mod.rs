@@ -12,7 +12,7 @@
 //! | 2. match classes | `matching`, `instances`, `holders` | [`Matched`]: the program's class for each stored class |
 //! | 3. pair fields | `pairing` | the stored field that becomes each field of the program |
 //! | 4. plan | `plan`, `fields`, `meaning`, `conversion` | a `Plan` for each class, a `Conversion` for each pair of kinds |
-//! | 5. rewrite | `transcode`, `migrate`, `skipped` | each record in the program's form, unknown data apart, rows for the report |
+//! | 5. rewrite | `transcode`, `migrate`, `due`, `watched`, `skipped` | each record in the program's form, unknown data apart, rows for the report |
 //! | without a program | `walk`, `check`, `read`, `write`, `cursor`, `usage` | a stored value walked, checked, read or written as data |
 //!
 //! ```text
@@ -38,6 +38,7 @@ mod check;
 mod conversion;
 mod cursor;
 mod describe;
+mod due;
 mod empty;
 mod event;
 mod fields;
@@ -65,6 +66,7 @@ mod unknown_member;
 #[cfg(feature = "tools")]
 mod usage;
 mod walk;
+mod watched;
 mod write;
 
 pub(crate) use check::Checker;

@@ -6,6 +6,7 @@ use super::event::{REMOVED, Rows};
 use super::matching::{Matched, is_older};
 use super::ops::{Conversion, FieldName, Other, OtherField, Plan, RecordPlan, VariantPlan};
 use super::pairing::find_variant;
+use super::watched::WatchedClasses;
 use super::{
     ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Occurrences, PlannedRow,
     Program, ProgramClass, Reader, Stored, VariantSchema,
@@ -42,6 +43,8 @@ pub(crate) struct Plans<'p> {
     pub(super) empty: NoLinks,
     /// Reads what is migrated; counts the work on what is migrated and kept.
     pub(super) reader: Option<Reader>,
+    /// The stored classes that migrations are not to read as if they were new; `None` until the first migration.
+    pub(super) watched: Option<WatchedClasses>,
     /// Bytes of the payloads that were rewritten, as stored.
     pub(super) rewritten: u64,
     /// Bytes of the same in the program's form.
@@ -96,6 +99,7 @@ impl<'p> Plans<'p> {
             inlined: HashMap::new(),
             empty: NoLinks::default(),
             reader: None,
+            watched: None,
             rewritten: 0,
             after: 0,
             skipped: 0,

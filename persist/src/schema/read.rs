@@ -11,7 +11,7 @@ use super::{FieldSchema, Form, KindSchema, Stored};
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::Integer;
-use crate::value::{Field, HandleValue, Origin, Record, Seen, Value};
+use crate::value::{Field, HandleValue, Inspection, Origin, Record, Seen, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Persist, Result};
 
 /// Bytes that the trees of a save may always take.
@@ -25,6 +25,8 @@ const TIMES_EXPANSION: u64 = 4;
 pub(crate) struct Reader {
     /// For each class, where one of its values was read.
     names: Vec<Option<Arc<RecordNames>>>,
+    /// For each class whose records a migration is not to read as if they were new, what notes that it does.
+    inspections: Vec<Option<Arc<Inspection>>>,
     /// Counts elements without bytes, over the whole save.
     budget: Budget,
     /// Bytes that trees may still take, and those that they could take.
@@ -35,9 +37,20 @@ pub(crate) struct Reader {
 impl Reader {
     /// The allowance for a save, or a record, of this many bytes.
     pub(crate) fn new(limits: &Limits, bytes: u64) -> Self {
-        let mut reader = Self { names: Vec::new(), budget: Budget::BUILT, room: 0, max: 0 };
+        let mut reader = Self {
+            names: Vec::new(),
+            inspections: Vec::new(),
+            budget: Budget::BUILT,
+            room: 0,
+            max: 0,
+        };
         reader.allow(limits, bytes);
         reader
+    }
+
+    /// Notes what migrations read of the records of these classes, from now on.
+    pub(super) fn inspect(&mut self, inspections: Vec<Option<Arc<Inspection>>>) {
+        self.inspections = inspections;
     }
 
     /// Continues with values of other classes.
@@ -229,19 +242,18 @@ impl PartialValue {
                 let (names, variant) = (reader.names(stored, *class), frame.variant());
                 let own = names.variants.get(variant).ok_or_else(|| fault(Fail::Value))?;
                 reader.charge(count, size_of::<Field>())?;
-                let record = Record {
-                    class: names.class.clone(),
-                    variant: own.name.clone(),
-                    fields: Vec::with_capacity(count),
-                    origin: Some(*class),
-                    version: 0,
-                };
+                let mut record = Record::new(names.class.clone());
+                record.variant.clone_from(&own.name);
+                record.fields = Vec::with_capacity(count);
+                record.set_origin(Some(*class));
+                record.version = stored[*class].version;
+                record.inspection = reader.inspections.get(*class).cloned().flatten();
                 Self::Fields { names, variant, record }
             }
             (KindSchema::Class(class), _) => {
                 // No library writes one. It would lose its class, so that it becomes a field.
                 let mut record = Record::new(reader.names(stored, *class).class.clone());
-                record.origin = Some(*class);
+                record.set_origin(Some(*class));
                 Self::Bare(record)
             }
             (KindSchema::Option(_), _) => {

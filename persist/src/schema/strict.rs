@@ -68,7 +68,7 @@ impl<'s> Strict<'s> {
     fn class_named(&self, record: &Record) -> Result<usize> {
         let name = record.class();
         let is_named = |class: &usize| self.stored.get(*class).is_some_and(|c| c.name == name);
-        if let Some(class) = record.origin.filter(is_named) {
+        if let Some(class) = record.origin().filter(is_named) {
             return Ok(class);
         }
         let by_name = self.by_name.get_or_init(|| {

@@ -13,7 +13,7 @@ mod tree;
 pub(crate) use parse::{first_name, first_value};
 #[cfg(feature = "world")]
 pub(crate) use text::{NameOf, write_name};
-pub(crate) use tree::{Field, Origin, PartIter, Seen, next_part};
+pub(crate) use tree::{Field, Inspection, Origin, PartIter, Seen, next_part};
 pub use tree::{HandleValue, Record, Value};
 
 use crate::{Error, ErrorKind, Limits};

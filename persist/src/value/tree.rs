@@ -268,10 +268,12 @@ pub struct Record {
     pub(crate) class: Arc<str>,
     pub(crate) variant: Option<Arc<str>>,
     pub(crate) fields: Vec<Field>,
-    /// Index of the class in the save from which the record was read.
-    pub(crate) origin: Option<usize>,
-    /// The version of its class, for a record that a migration created; 0 if it is not set.
+    /// Index of the class in the save from which the record was read. In 32 bits, so that a [`Value`] has 80 bytes.
+    origin: Option<u32>,
+    /// The version of its class; 0 for a record that a migration created without one.
     pub(crate) version: u32,
+    /// Notes what a migration reads of a record whose own migration comes later.
+    pub(crate) inspection: Option<Arc<Inspection>>,
 }
 
 /// A field of a [`Record`].
@@ -295,6 +297,15 @@ impl Field {
     fn change(&mut self) {
         (self.number, self.origin, self.since, self.place) = (None, Origin::Created, 0, None);
     }
+}
+
+/// Notes what a migration reads of the records of one class whose own migrations and converts are due, and come later.
+#[derive(Debug, Default)]
+pub(crate) struct Inspection {
+    /// True if a migration has read or changed the content of such a record.
+    pub(crate) content: Seen,
+    /// True if it has asked for the version of one.
+    pub(crate) version: Seen,
 }
 
 /// A flag that any thread can set through a shared reference.
@@ -339,7 +350,14 @@ impl Record {
     /// Creates a struct of this class without fields.
     #[must_use]
     pub fn new(class: impl Into<Arc<str>>) -> Self {
-        Self { class: class.into(), variant: None, fields: Vec::new(), origin: None, version: 0 }
+        Self {
+            class: class.into(),
+            variant: None,
+            fields: Vec::new(),
+            origin: None,
+            version: 0,
+            inspection: None,
+        }
     }
 
     /// Creates a variant of an enum without fields.
@@ -364,6 +382,55 @@ impl Record {
         self
     }
 
+    /// Returns the version of the class that the record's fields are of; 0 for a record that was created without one.
+    ///
+    /// A [`migrate`](derive@crate::Persist) function that reads the fields of a record inside of its own asks for that
+    /// record's version, if the record's class has several: the record is still as it was stored. A load fails if the
+    /// function reads such a record without asking.
+    ///
+    /// ```
+    /// use persist::{Record, Value};
+    ///
+    /// /// Moves the gold out of the purse. Version 1 of `Purse` counted cents.
+    /// fn migrate(hero: &mut Record, _version: u32) {
+    ///     let purse = hero.take("purse");
+    ///     let Some(purse) = purse.as_ref().and_then(Value::as_record) else { return };
+    ///     let coins = purse.get("coins").and_then(Value::as_u64).unwrap_or(0);
+    ///     hero.set("gold", if purse.version() == 1 { coins / 100 } else { coins });
+    /// }
+    ///
+    /// let mut purse = Record::new("Purse").at_version(1);
+    /// purse.set("coins", 250u64);
+    /// let mut hero = Record::new("Hero");
+    /// hero.set("purse", purse);
+    /// migrate(&mut hero, 1);
+    /// assert_eq!(hero.get("gold"), Some(&Value::from(2u64)));
+    /// ```
+    #[must_use]
+    pub fn version(&self) -> u32 {
+        if let Some(inspection) = &self.inspection {
+            inspection.version.mark();
+        }
+        self.version
+    }
+
+    /// Returns the index of the class in the save from which the record was read.
+    pub(crate) fn origin(&self) -> Option<usize> {
+        self.origin.map(|origin| origin as usize)
+    }
+
+    /// Sets the index of the class in the save; `None` beyond 32 bits, where no save has classes.
+    pub(crate) fn set_origin(&mut self, class: Option<usize>) {
+        self.origin = class.and_then(|class| class.try_into().ok());
+    }
+
+    /// Notes that a migration reads or changes what is in the record.
+    fn look_into(&self) {
+        if let Some(inspection) = &self.inspection {
+            inspection.content.mark();
+        }
+    }
+
     /// Returns the name of the class.
     #[must_use]
     pub fn class(&self) -> &str {
@@ -373,17 +440,20 @@ impl Record {
     /// Returns the name of the variant; `None` for a struct.
     #[must_use]
     pub fn variant(&self) -> Option<&str> {
+        self.look_into();
         self.variant.as_deref()
     }
 
     /// Changes the variant of an enum; the fields stay.
     pub fn set_variant(&mut self, variant: impl Into<Arc<str>>) {
+        self.look_into();
         self.variant = Some(variant.into());
     }
 
     /// Returns the field of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
+        self.look_into();
         let field = self.fields.iter().find(|field| &*field.name == name)?;
         field.seen.mark();
         Some(&field.value)
@@ -391,6 +461,7 @@ impl Record {
 
     /// Returns the field of this name mutably.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
+        self.look_into();
         let field = self.fields.iter_mut().find(|field| &*field.name == name)?;
         field.change();
         Some(&mut field.value)
@@ -421,12 +492,14 @@ impl Record {
 
     /// Removes the field of this name and returns its value.
     pub fn take(&mut self, name: &str) -> Option<Value> {
+        self.look_into();
         let place = self.fields.iter().position(|field| &*field.name == name)?;
         Some(self.fields.remove(place).value)
     }
 
     /// Renames a field, and replaces a field that has the new name. Returns false if there is no field of the old name.
     pub fn rename(&mut self, name: &str, new: &str) -> bool {
+        self.look_into();
         let Some(place) = self.fields.iter().position(|field| &*field.name == name) else {
             return false;
         };
@@ -446,6 +519,7 @@ impl Record {
 
     /// Iterates over names and values, in order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.look_into();
         self.fields.iter().map(|field| {
             field.seen.mark();
             (&*field.name, &field.value)
@@ -454,6 +528,7 @@ impl Record {
 
     /// Iterates over names and mutable values, in order.
     pub fn fields_mut(&mut self) -> impl Iterator<Item = (&str, &mut Value)> {
+        self.look_into();
         self.fields.iter_mut().map(|field| {
             field.change();
             (&*field.name, &mut field.value)
@@ -476,6 +551,7 @@ impl Record {
 /// Sets fields like [`Record::set`], in time proportional to their number.
 impl<N: Into<Arc<str>>, V: Into<Value>> Extend<(N, V)> for Record {
     fn extend<I: IntoIterator<Item = (N, V)>>(&mut self, fields: I) {
+        self.look_into();
         let known = self.fields.iter().enumerate().rev();
         let mut places: HashMap<Arc<str>, usize> =
             known.map(|(at, field)| (Arc::clone(&field.name), at)).collect();
@@ -511,11 +587,14 @@ impl Record {
             fields: self.fields.iter().map(unit).collect(),
             origin: self.origin,
             version: self.version,
+            inspection: self.inspection.clone(),
         }
     }
 
     /// True if the records are equal apart from their values.
     fn has_head_of(&self, other: &Self) -> bool {
+        self.look_into();
+        other.look_into();
         self.class == other.class
             && self.variant == other.variant
             && self.len() == other.len()

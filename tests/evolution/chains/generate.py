@@ -102,6 +102,43 @@ class Field:
         self.history = []
 
 
+class Purse:
+    """A struct in a field, of versions of its own: the unit of its coins in each."""
+
+    def __init__(self, random, quantity):
+        self.units, self.is_converted = [random.choice(UNITS)], random.random() < 0.5
+        # As that of a field.
+        self.quantity, self.born, self.number = quantity, 1, 199
+        # True while the field is there; a step takes the coins out of it, and may ask for its version.
+        self.is_held, self.is_asked, self.is_class = True, False, True
+
+    def rust(self, name, functions):
+        said, field = ['class = "%sPurse"' % name], ""
+        steps = []
+        for version, (old, new) in enumerate(zip(self.units, self.units[1:]), 1):
+            steps.append("%d = coins_%d" % (version, version))
+            if self.is_converted:
+                functions.append("fn coins_%d(old: u64) -> u64 { old * %d / %d }" % (version, old, new))
+            else:
+                body = 'let old = take(it, &["coins"]).unwrap(); it.set("coins", (old * %d / %d) as u64);' % (old, new)
+                functions.append("fn coins_%d(it: &mut Record, _: u32) { %s }" % (version, body))
+        if steps:
+            said.append("version = %d" % len(self.units))
+            if self.is_converted:
+                field = "#[persist(convert(%s))] " % ", ".join(steps)
+            else:
+                said.append("migrate(%s)" % ", ".join(steps))
+        derives = "#[derive(Persist, Clone, Debug, PartialEq)] #[persist(%s)]" % ", ".join(said)
+        return "%s pub struct Purse { %spub coins: u64 }" % (derives, field)
+
+    def step(self, name, ty):
+        """The lines of a step that takes the coins out of the purse."""
+        arms = "".join("%d => %d, " % (i, unit) for i, unit in enumerate(self.units[:-1], 1))
+        unit = "match purse.version() { %s_ => %d }" % (arms, self.units[-1]) if self.is_asked else str(self.units[-1])
+        line = 'if let Some(Value::Struct(mut purse)) = it.take("purse") { let old = take(&mut purse, &["coins"])'
+        return '%s.unwrap() * %s; it.set("%s", %s); }' % (line, unit, name, ty.from_quantity("old"))
+
+
 class Class:
     """A struct over the versions."""
 
@@ -112,6 +149,7 @@ class Class:
         for _ in range(random.randint(1, 3)):
             self.fields.append(self.new_field(1))
         self.is_versioned = random.random() < 0.35
+        self.purse = Purse(random, self.quantity()) if random.random() < 0.4 else None
 
     def fresh(self):
         self.count += 1
@@ -138,6 +176,8 @@ class Class:
         for field in self.fields[:]:
             if self.random.random() < 0.75:
                 self.edit(field, version)
+        if self.purse and self.purse.is_class:
+            self.edit_purse()
         if self.random.random() < 0.3:
             new = self.new_field(version)
             new.default = new.quantity
@@ -145,6 +185,26 @@ class Class:
         if self.is_versioned and not self.is_raised:
             self.raise_version()
         self.random.shuffle(self.fields)
+
+    def edit_purse(self):
+        """Counts the coins in another unit, takes them out, or leaves them."""
+        purse, chance = self.purse, self.random.random()
+        if chance < 0.4:
+            purse.units.append(self.random.choice([unit for unit in UNITS if unit != purse.units[-1]]))
+            # The step that takes them out was written for the purses of before, and does not say so.
+            if not purse.is_held and not purse.is_asked:
+                self.told = False
+        elif chance < 0.8 and purse.is_held:
+            purse.is_held, purse.is_asked = False, self.random.random() < 0.6
+            if len(purse.units) > 1 and not purse.is_asked:
+                self.told = False
+            # Of a class that the program does not have any more only the lock could say that it had versions.
+            purse.is_class = not purse.is_asked or self.random.random() < 0.5
+            name, ty = self.fresh(), Type(self.random.choice(["u64", "i64", "f64"]), self.random.choice(UNITS))
+            self.steps.setdefault(self.raise_version(), []).append(purse.step(name, ty))
+            field = Field(name, ty, purse.quantity, purse.born)
+            field.number = purse.number
+            self.fields.append(field)
 
     def raise_version(self):
         if not self.is_raised:
@@ -262,7 +322,7 @@ class Class:
             self.removed.append(field.name)
 
     def snapshot(self):
-        return self.version, self.fields, self.steps, self.removed
+        return self.version, self.fields, self.steps, self.removed, self.purse
 
 
 def attributes(index, field, functions):
@@ -289,7 +349,7 @@ def attributes(index, field, functions):
 
 
 def program(name, snapshot):
-    version, fields, steps, removed = snapshot
+    version, fields, steps, removed, purse = snapshot
     functions, said = [], ['class = "%s"' % name, "component"]
     if version > 1:
         said.append("version = %d" % version)
@@ -304,15 +364,22 @@ def program(name, snapshot):
         "%spub %s: %s, " % (attributes(i, field, functions), field.name, field.type.rust())
         for i, field in enumerate(fields)
     )
+    if purse and purse.is_class:
+        body += "pub purse: Purse, " if purse.is_held else "#[persist(default)] pub purses: Vec<Purse>, "
+        functions.append(purse.rust(name, functions))
     derives = "#[derive(Persist, Clone, Debug, PartialEq)] #[persist(%s)]" % ", ".join(said)
     return "%s pub struct Case { %s} %s" % (derives, body, " ".join(functions))
 
 
 def value(snapshot, quantities):
-    _, fields, _, _ = snapshot
-    return "Case { %s }" % ", ".join(
-        "%s: %s" % (it.name, it.type.value(quantities.get(id_of(it), it.quantity))) for it in fields
-    )
+    _, fields, _, _, purse = snapshot
+    values = ["%s: %s" % (it.name, it.type.value(quantities.get(id_of(it), it.quantity))) for it in fields]
+    if purse and purse.is_held:
+        coins = quantities.get(id_of(purse), purse.quantity) // purse.units[-1]
+        values.append("purse: Purse { coins: %d }" % coins)
+    elif purse and purse.is_class:
+        values.append("purses: vec![]")
+    return "Case { %s }" % ", ".join(values)
 
 
 def id_of(field):
@@ -331,7 +398,8 @@ def tree(seed, number):
     first = Class(rng, "F%d" % number, rng.choice(["a", "gold", "n"]))
     numbered(first, 1)
     # Two values: the second is what an edit makes of the first.
-    other = {id_of(field): (field.quantity + 3000) % 253_000 for field in first.fields}
+    all = first.fields + ([first.purse] if first.purse else [])
+    other = {id_of(field): (field.quantity + 3000) % 253_000 for field in all}
     lines, runs = ["mod tree_%d { use super::*;" % number], []
 
     def module(name, it, has_values):

@@ -289,6 +289,30 @@ pub(super) const CASES: &[Case] = &[
             ),
         ],
     ),
+    case(
+        "inner_read",
+        &[
+            ByHand(
+                "ask that record for its `version()` and treat each version as what it is",
+                "asked",
+            ),
+            ByHand("or move the record whole", "moved"),
+        ],
+    ),
+    case(
+        "inner_read_convert",
+        &[ByHand(
+            "give Purse `version = 2` and the `convert` its last version, `convert(1 = function)`, and ask the record for its `version()`",
+            "asked",
+        )],
+    ),
+    case(
+        "dropped_read",
+        &[ByHand(
+            "ask each record for its `version()`, and treat each version as what it is",
+            "asked",
+        )],
+    ),
     case("made_by_migrate", &[Printed, ByHand("give the field that `convert` again", "converted")]),
     case("enum_became_text", &[Printed, ByHand("give the field a `convert`", "converted")]),
     case("step_dropped", &[Printed]),

@@ -527,6 +527,155 @@ sources! {
             fn from_wide_cents(cents: u64) -> u64 { cents / 100 }
         }
     }
+    inner_read {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub purse: Purse, pub spare: Vec<Purse> }
+            #[derive(Persist)]
+            pub struct Purse { pub coins: u64 }
+        }
+        between {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub purse: Purse, pub spare: Vec<Purse> }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = to_gold))]
+            pub struct Purse { pub coins: u64 }
+            fn to_gold(purse: &mut persist::Record, _from: u32) {
+                let cents = purse.get("coins").and_then(persist::Value::as_u64).unwrap_or(0);
+                purse.set("coins", cents / 100);
+            }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = unpack))]
+            pub struct Hero { pub gold: u64, pub spare: Vec<Purse> }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = to_gold))]
+            pub struct Purse { pub coins: u64 }
+            fn to_gold(purse: &mut persist::Record, _from: u32) {
+                let cents = purse.get("coins").and_then(persist::Value::as_u64).unwrap_or(0);
+                purse.set("coins", cents / 100);
+            }
+            fn unpack(hero: &mut persist::Record, _from: u32) {
+                let Some(persist::Value::Struct(purse)) = hero.take("purse") else { return };
+                hero.set("gold", purse.get("coins").and_then(persist::Value::as_u64).unwrap_or(0));
+            }
+        }
+        asked {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = unpack))]
+            pub struct Hero { pub gold: u64, pub spare: Vec<Purse> }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = to_gold))]
+            pub struct Purse { pub coins: u64 }
+            fn to_gold(purse: &mut persist::Record, _from: u32) {
+                let cents = purse.get("coins").and_then(persist::Value::as_u64).unwrap_or(0);
+                purse.set("coins", cents / 100);
+            }
+            fn unpack(hero: &mut persist::Record, _from: u32) {
+                let Some(persist::Value::Struct(purse)) = hero.take("purse") else { return };
+                let coins = purse.get("coins").and_then(persist::Value::as_u64).unwrap_or(0);
+                hero.set("gold", if purse.version() == 1 { coins / 100 } else { coins });
+            }
+        }
+        moved {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = move_whole))]
+            pub struct Hero { #[persist(default)] pub gold: u64, pub spare: Vec<Purse> }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = to_gold))]
+            pub struct Purse { pub coins: u64 }
+            fn to_gold(purse: &mut persist::Record, _from: u32) {
+                let cents = purse.get("coins").and_then(persist::Value::as_u64).unwrap_or(0);
+                purse.set("coins", cents / 100);
+            }
+            fn move_whole(hero: &mut persist::Record, _from: u32) {
+                let purses = hero.take("purse").into_iter().collect();
+                hero.set("spare", persist::Value::Seq(purses));
+            }
+        }
+    }
+    inner_read_convert {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub purse: Purse, pub spare: Vec<Purse> }
+            #[derive(Persist)]
+            pub struct Purse { pub coins: u32 }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = unpack))]
+            pub struct Hero { pub gold: u64, pub spare: Vec<Purse> }
+            #[derive(Persist)]
+            pub struct Purse { #[persist(convert = to_gold)] pub coins: u64 }
+            fn to_gold(cents: u32) -> u64 { u64::from(cents / 100) }
+            fn unpack(hero: &mut persist::Record, _from: u32) {
+                let Some(persist::Value::Struct(purse)) = hero.take("purse") else { return };
+                hero.set("gold", purse.get("coins").and_then(persist::Value::as_u64).unwrap_or(0));
+            }
+        }
+        asked {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = unpack))]
+            pub struct Hero { pub gold: u64, pub spare: Vec<Purse> }
+            #[derive(Persist)]
+            #[persist(version = 2)]
+            pub struct Purse { #[persist(convert(1 = to_gold))] pub coins: u64 }
+            fn to_gold(cents: u32) -> u64 { u64::from(cents / 100) }
+            fn unpack(hero: &mut persist::Record, _from: u32) {
+                let Some(persist::Value::Struct(purse)) = hero.take("purse") else { return };
+                let coins = purse.get("coins").and_then(persist::Value::as_u64).unwrap_or(0);
+                hero.set("gold", if purse.version() == 1 { coins / 100 } else { coins });
+            }
+        }
+    }
+    dropped_read {
+        before {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub purse: Purse }
+            #[derive(Persist)]
+            pub struct Purse { pub coins: u64 }
+        }
+        between {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            pub struct Hero { pub purse: Purse }
+            #[derive(Persist)]
+            #[persist(version = 2)]
+            pub struct Purse { #[persist(convert(1 = to_gold))] pub coins: u64 }
+            fn to_gold(cents: u64) -> u64 { cents / 100 }
+        }
+        after {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = unpack))]
+            pub struct Hero { pub gold: u64 }
+            fn unpack(hero: &mut persist::Record, _from: u32) {
+                let Some(persist::Value::Struct(purse)) = hero.take("purse") else { return };
+                hero.set("gold", purse.get("coins").and_then(persist::Value::as_u64).unwrap_or(0));
+            }
+        }
+        asked {
+            register |registry| { registry.register::<Hero>()?; }
+            #[derive(Persist)]
+            #[persist(version = 2, migrate(1 = unpack))]
+            pub struct Hero { pub gold: u64 }
+            fn unpack(hero: &mut persist::Record, _from: u32) {
+                let Some(persist::Value::Struct(purse)) = hero.take("purse") else { return };
+                let coins = purse.get("coins").and_then(persist::Value::as_u64).unwrap_or(0);
+                hero.set("gold", if purse.version() == 1 { coins / 100 } else { coins });
+            }
+        }
+    }
     made_by_migrate {
         before {
             register |registry| { registry.register::<Hero>()?; }

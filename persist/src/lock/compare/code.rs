@@ -373,21 +373,7 @@ impl<'h> FieldHistory<'h> {
         let then = Newtypes { classes: &self.section.classes, code: &self.section.code };
         let is_dropped = |class: &usize| self.resolved[*class].is_none();
         then.within(self.stored_kind()).into_iter().filter(is_dropped).find_map(|class| {
-            let schema = &self.section.classes[class];
-            let mut later = self.versions.later_code_of_dropped(self.version, &schema.name);
-            later.find_map(|(name, code)| {
-                let steps = code.steps().into_iter();
-                let mut due = steps.filter(|(step, _)| *step >= schema.version);
-                if let Some((_, step)) = due.find(|(_, step)| !runs(last_part(step))) {
-                    return Some((name, "migrate", step));
-                }
-                schema.named_kinds().find_map(|(field, kind)| {
-                    let kind = kind_text(kind, &self.section.classes);
-                    let mut all = code.fields.get(field)?.converts.iter();
-                    let lost = all.find(|it| it.by.is_some() && it.takes_of(&kind, schema.version));
-                    Some((name, "convert", lost?.function().filter(|it| !runs(it))?))
-                })
-            })
+            later_on_dropped(self.section, (self.versions, self.version), class, runs)
         })
     }
 
@@ -425,6 +411,29 @@ impl<'h> FieldHistory<'h> {
             "{kind} was converted by {was} in {name}, and is by {now}: does it make the same of old values?"
         ))
     }
+}
+
+/// Returns what a later version ran on records of a class that the program does not have: the version, the attribute and
+/// the function, unless that runs still.
+pub(super) fn later_on_dropped<'h>(
+    section: &Section,
+    (versions, version): (&'h Versions, usize),
+    class: usize,
+    runs: &dyn Fn(&str) -> bool,
+) -> Option<(&'h str, &'static str, &'h str)> {
+    let schema = &section.classes[class];
+    versions.later_code_of_dropped(version, &schema.name).find_map(|(name, code)| {
+        let mut due = code.steps().into_iter().filter(|(step, _)| *step >= schema.version);
+        if let Some((_, step)) = due.find(|(_, step)| !runs(last_part(step))) {
+            return Some((name, "migrate", step));
+        }
+        schema.named_kinds().find_map(|(field, kind)| {
+            let kind = kind_text(kind, &section.classes);
+            let mut all = code.fields.get(field)?.converts.iter();
+            let lost = all.find(|it| it.by.is_some() && it.takes_of(&kind, schema.version));
+            Some((name, "convert", lost?.function().filter(|it| !runs(it))?))
+        })
+    })
 }
 
 /// The attribute with these parts.

@@ -15,6 +15,7 @@ mod versions;
 
 use std::sync::Arc;
 
+use self::code::later_on_dropped;
 pub(super) use self::downgrades::downgrades;
 use self::judge::{Finding, judge};
 pub(super) use self::kinds::{Fit, fit};
@@ -28,8 +29,9 @@ use super::source;
 use crate::format::as_value::cell_of;
 use crate::graph::Registry;
 use crate::reflect::Holder;
+use crate::save::ReportRow;
 use crate::schema::{
-    FieldSchema, Form, KindSchema, Plans, Program, ProgramFields, Stored,
+    FieldSchema, Form, KindSchema, LoadEvent, Plans, Program, ProgramFields, Stored,
     texts_and_classes_by_place,
 };
 use crate::{LoadOptions, World};
@@ -100,12 +102,25 @@ pub(super) fn compare(
     std::mem::take(&mut comparison.moves).report(&mut comparison);
     let reads = ProgramReads { texts, ..comparison.reads(&original, with_parts) };
     let VersionComparison { resolved, mut findings, .. } = comparison;
+    let loads = Loads::new(section, with_parts, &reads);
+    // A step reads records of a class that the program does not have, and did not ask for their version.
+    let is_read = |row: &&ReportRow| row.event == LoadEvent::Migrated && row.field.is_none();
+    for row in loads.rows.iter().filter(is_read) {
+        let class = section.classes.iter().position(|class| class.name == row.class);
+        let Some(class) = class.filter(|class| resolved[*class].is_none()) else { continue };
+        let later = later_on_dropped(section, (versions, version), class, &|_| false);
+        let Some((name, attribute, function)) = later else { continue };
+        let step = row.detail.as_deref().unwrap_or("`migrate`");
+        let change = format!(
+            "{step} reads its records as they were stored, and {name} changed them by the {attribute} {function}: ask each record for its `version()`, and treat each version as what it is"
+        );
+        findings.push(Finding::new(&row.class, Verdict::Loses, change));
+    }
     let today = |name: &str| {
         let class = section.classes.iter().position(|class| class.name == name);
         let today = class.and_then(|class| resolved[class]);
         today.map_or(name, |target| &*program.classes[target].name).to_owned()
     };
-    let loads = Loads::new(section, with_parts, &reads);
     // Findings inside of a library class or a bare value belong to the field that holds it.
     let is_own = |class: usize| {
         let class = &section.classes[class];

@@ -451,7 +451,7 @@ impl<'v> Maker<'v> {
                 let fields = self.context.stored.fields(class, variant.unwrap_or(0));
                 let names = fields.iter().map(|field| &*field.name).chain([""]);
                 names.zip(created).for_each(|(name, value)| record.push(name, value));
-                record.origin = is_dynamic.then_some(class);
+                record.set_origin(is_dynamic.then_some(class));
                 record.into()
             }
             PartsInto::Some => Value::Option(created.next().map(Box::new)),

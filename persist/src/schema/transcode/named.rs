@@ -9,6 +9,7 @@ use super::{TranscodeFrame, Transcoder, UnknownLocation};
 use crate::Result;
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::reflect::Class;
+use crate::schema::due::watched;
 use crate::schema::matching::is_older;
 use crate::schema::migrate::{MigrationWriter, migrate};
 use crate::schema::ops::{FieldSource, Member, OtherField, Piece, RecordStep, StoredFields};
@@ -303,6 +304,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     ) -> Result<(Vec<Member<'t>>, Option<String>)> {
         let stored = self.stored;
         let schema = &stored[class];
+        // Before anything is read.
+        watched(self.plans, self.env);
         let mut record = match variant {
             Some(variant) => Record::with_variant(&*schema.name, variant),
             None => Record::new(&*schema.name),
