@@ -50,12 +50,16 @@ impl<'t> Transcoder<'t, '_, '_> {
         let mut found = self.found(&head)?;
         let after = self.input.rest();
         for (i, (class, bytes)) in given.iter().enumerate() {
+            // Unknown data is input as well, which the output may hold.
             self.plans.rewritten += bytes.len() as u64;
             let (variant, place) =
                 (head.variant.map(|(_, name)| name), UnknownLocation::Original(i));
             found.extend(self.unknown_field(*class, variant, bytes, place));
         }
+        // Before the migration: the copies of made-up values are no fields, and it must not see them.
         self.settle_made_up(&mut found);
+        // A field without bytes costs a save nothing. 20,000 records of 5,000 such fields, or names of 200,000 bytes,
+        // would be work that no input pays for.
         let names = found.iter().map(|field| field.name.len());
         let work = found.len() * FIELD + names.sum::<usize>();
         self.plans.reader(&self.env.limits).charge(1, work)?;
@@ -82,6 +86,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 frames,
             );
         }
+        // The record becomes an `other` variant, and opens no frame that would count it down.
         self.records -= 1;
         let (name, number) = (variant.unwrap_or_default(), head.variant.map_or(0, |it| it.0));
         let Some(other) = self.plans.other((class, number), &name, target) else {
@@ -109,6 +114,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     ) -> Result<()> {
         let (env, id, first) = (self.env, self.id, self.pieces.len());
         self.pieces.extend(found.iter().map(|member| member.bytes));
+        // A piece for each member, and no neighbours joined: the members of one record need not follow one another.
         let piece = |name: &Arc<str>| Piece { name: name.clone(), nodes: 0..0, span: None };
         let mut named: Vec<Piece> = found.iter().map(|member| piece(&member.name)).collect();
         let Self { plans, pieces, chain, stored, .. } = self;
@@ -139,6 +145,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                 named.push(piece(&member.name));
                 pieces.len() - 1 - first
             };
+            // Records that no migration has changed are in their stored form here. Each becomes a piece of its own,
+            // which is rewritten by its own plan, with its unknown data and its own migration.
             for (range, conversion) in converted {
                 steps.push(FieldSource::Copy(add(&bytes[start..range.start])));
                 start = range.end;
@@ -241,6 +249,8 @@ impl<'t> Transcoder<'t, '_, '_> {
             return;
         }
         let (copies, mut fields): (Vec<_>, Vec<_>) = found.drain(..).partition(is_copy);
+        // By name, since a record may have any number of fields and copies: comparing each with each would take
+        // quadratic time.
         let mut by_name: HashMap<(Arc<str>, Option<u32>), usize> = HashMap::new();
         for (at, field) in fields.iter().enumerate() {
             if field.origin == Origin::Written {
@@ -251,6 +261,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         for copy in copies.iter().filter(|copy| copy.origin == Origin::Unknown) {
             let Some(at) = by_name.get(&(copy.name.clone(), copy.number)) else { continue };
             let field = &mut fields[*at];
+            // Equal bytes of another kind are another value.
             if field.bytes == copy.bytes && kind(field.stored) == kind(copy.stored) {
                 (field.origin, field.is_made_up) = (Origin::MadeUp, true);
             }
@@ -334,6 +345,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
         let variant = record.variant().map(str::to_owned);
         let fields = std::mem::take(&mut record.fields).into_iter().map(|field| {
+            // A field that the migration has not changed keeps its bytes, and is never written from its value.
             let found = field.place.and_then(|place| found.get_mut(place)?.take());
             match found {
                 Some(found) => Member {

@@ -80,6 +80,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Rewrites the first of `count` records in a loop of their own, if they are small; returns how many. All others,
     /// and those that are damaged, are left to the general path.
     pub(super) fn small_records(&mut self, plan: &RecordPlan, count: u64) -> Result<u64> {
+        // A load of a reordered save took 3.0 times a load of the program's own with a frame for each struct, and 1.7
+        // times with this loop.
         let Some(growth) = plan.growth else { return Ok(0) };
         let mut rest = self.input.rest();
         let mut at = self.out.len();
@@ -89,6 +91,8 @@ impl<'t> Transcoder<'t, '_, '_> {
         'records: while done < count {
             let mut after = rest;
             for (of, piece) in plan.pieces.iter().zip(&mut pieces) {
+                // A long or damaged piece has no length here. The walk of the general path reads it, and names the
+                // fault.
                 let length = of.length(self.stored, after).unwrap_or(usize::MAX);
                 let Some(left) = after.get(length..) else { break 'records };
                 *piece = (after, length);
@@ -182,6 +186,7 @@ impl<'t> Transcoder<'t, '_, '_> {
 
     /// True while the fields of the object itself are read.
     fn is_object(&self) -> bool {
+        // A value inside the object has no id, so a save could not give its unknown fields back to it.
         !self.bare && self.records == 1 && self.inlined.len() == 1 && self.plans.aside
     }
 
@@ -195,6 +200,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             PieceOrder::Early(all, start) => {
                 let (defaulted, to) = (&mut self.extras.defaulted, self.early.len());
                 self.waiting.push(to);
+                // `+ 1`, since a default without bytes may begin where the output ends.
                 let early = DefaultedField::moved(defaulted, start..self.out.len() + 1, to);
                 self.early_defaulted.extend(early);
                 DefaultedField::truncate(defaulted, start);
@@ -211,6 +217,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 RecordStep::Take(pieces) => {
                     let consumed = self.take(&plan.pieces[pieces.clone()]);
                     if consumed.is_err() {
+                        // The path of the error names the piece after those that were taken.
                         *piece = Some(self.pieces.len() - *first);
                     }
                     consumed?;
@@ -270,6 +277,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
             *step += 1;
         }
+        // Before the pieces are dropped, since the unknown fields are among them.
         self.keep(record)?;
         self.pieces.truncate(record.first);
         if let Some(early) = self.waiting.get(record.waiting) {
@@ -365,6 +373,8 @@ impl<'t> Transcoder<'t, '_, '_> {
             self.extras.made_up = copies;
             return Ok(());
         };
+        // The field for unknown data may come before fields with made-up values, whose copies it holds. So it is
+        // written last, into the place that was left for it.
         self.unknown(plan, first, &copies)?;
         let bytes = self.defaults.gather();
         DefaultedField::follow(&mut self.extras.defaulted, room, room + bytes.len());

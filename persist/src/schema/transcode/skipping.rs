@@ -67,6 +67,8 @@ impl<'t> ElementMark<'t> {
     }
 
     fn restore(&self, run: &mut Transcoder<'t, '_, '_>) {
+        // Restores everything to which a part of an element may add. Defaults of skipped elements once stayed in the
+        // lists, for bytes that no longer existed.
         run.input.go_back(self.rest);
         run.out.truncate(self.out);
         run.pieces.truncate(self.pieces);
@@ -118,9 +120,11 @@ impl<'t> SkippingFrame<'t> {
         frames: &mut Vec<TranscodeFrame<'t>>,
         error: Error,
     ) -> Result<()> {
+        // Damage and exceeded limits end the load, in such a field as in any other.
         if run.skipping == 0 || !is_of_value(error.kind()) {
             return Err(error);
         }
+        // The innermost container that can skip an element loses the least.
         let place = (0..frames.len()).rev().find_map(|at| match &frames[at] {
             TranscodeFrame::Skipping(skipping) if skipping.is_option => Some((at, at + 1)),
             TranscodeFrame::Skipping(_) => {
@@ -154,6 +158,7 @@ impl<'t> SkippingFrame<'t> {
                 nodes.end += usize::try_from(step(parts) - 1).unwrap_or(0);
                 parts.next = skipping.mark.next + step(parts);
                 part = format!("[{}]", skipping.mark.next / step(parts));
+                // `DistinctParts` finds the keys by the number of marks before them, so those of the element go too.
                 distinct.marks.truncate(skipping.mark.marks);
             }
             _ => {}
