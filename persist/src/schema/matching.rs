@@ -83,6 +83,8 @@ impl Matched {
             dynamic_same,
             first,
         };
+        // Pointers are compared where classes match, and records are identical only after their pointers have been
+        // moved.
         this.resolve_all(program, root);
         this.pointers.note_all(&this.stored, program);
         this.move_pointers(program);
@@ -128,6 +130,7 @@ impl Matched {
             KindSchema::TraitReference { holder: stored, .. } => holder(None, *stored) != *stored,
             _ => false,
         };
+        // Nearly all saves have the pointers of the program. Their schema is not copied.
         if !self.stored.any_kind(is_other) {
             return;
         }
@@ -204,6 +207,7 @@ impl Matched {
             let object = |target| Counterparts::Classes(class, target, Meeting::Object);
             found.extend(self.resolved[class].map(object));
         }
+        // Classes may hold each other, so the fields of each pair are compared once.
         let mut seen = HashSet::new();
         while let Some(pair) = found.pop() {
             let (class, target, meeting) = match pair {
@@ -252,6 +256,7 @@ impl Matched {
     /// Enters an instance whose objects are the program's: they become the one that it has of the same.
     fn enter(&mut self, class: usize, candidates: &mut Candidates) {
         let Some(found) = candidates.remove(&class) else { return };
+        // With several instances, a guess would be silent: the load refuses the object instead.
         if let [target] = found[..] {
             self.set(class, target);
         }
@@ -264,6 +269,8 @@ impl Matched {
         let stored = &self.stored;
         let keeps = |schema: &ClassSchema| schema.kinds().any(|kind| *kind == KindSchema::Unknown);
         let kept = UnknownClasses::new(stored);
+        // A class with the program's own schema may hold unknown data that the program knows by now. A kept variant
+        // once stayed unknown under its `alias`, since its enum was not rewritten.
         let is_same = |(class, schema): (usize, &ClassSchema)| {
             self.is_same(schema, program, self.resolved[class])
                 && !(keeps(schema)
@@ -286,6 +293,7 @@ impl Matched {
         let mut changed: Vec<usize> =
             (0..stored.len()).filter(|class| !identical[*class]).collect();
         while let Some(class) = changed.pop() {
+            // Taken out, so that each holder is visited once for each class: linear in the schema.
             let mut found = std::mem::take(&mut holders[class]);
             if self.resolved[class].is_some() {
                 // A trait object may be of any class that the program has.
@@ -450,6 +458,7 @@ fn in_pairs(stored: &KindSchema, expected: &KindSchema, found: &mut dyn FnMut(Co
             K::Class(a) | K::Reference { class: a, .. },
             K::Class(b) | K::Reference { class: b, .. },
         ) => found(Counterparts::Classes(*a, *b, Meeting::Value)),
+        // Conversions put a value into an option or a list, and take it out of an option. Classes meet there too.
         (a, K::Option(b) | K::List(b)) => in_pairs(a, b, found),
         (K::Option(a), b) => in_pairs(a, b, found),
         _ => {}
@@ -473,6 +482,7 @@ impl Program {
         let (registered, values): (Vec<_>, Vec<_>) = all.partition(|class| {
             self.objects.contains_key(class) || self.implementors.contains(class)
         });
+        // Objects exist only of registered classes. The others are classes of fields.
         if registered.is_empty() { values } else { registered }
     }
 

@@ -75,6 +75,7 @@ enum Clash {
 
 /// Pairs the fields of a record with those of the program.
 pub(crate) fn pair<F: StoredField>(stored: &[F], records: &[FieldRecord]) -> Pairing {
+    // The passes were once compiled for three kinds of fields, seven times each.
     let stored: Vec<&dyn StoredField> = stored.iter().map(|field| field as _).collect();
     pair_fields(&stored, records)
 }
@@ -88,6 +89,8 @@ fn pair_fields(stored: &[&dyn StoredField], records: &[FieldRecord]) -> Pairing 
         is_accepted: vec![false; stored.len()],
         sources: vec![None; records.len()],
     };
+    // A field that a migration renamed has lost its number. It comes first, or a stored field would take its place by a
+    // number or an old name.
     pairs.take(&|stored, field| stored.origin() == Origin::Created && stored.name() == field.name);
     pairs.take(&|stored, field| stored.origin() == Origin::Written && is_numbered(stored, field));
     pairs.take(&|stored, field| stored.origin() == Origin::Written && is_named(stored, field));
@@ -95,11 +98,14 @@ fn pair_fields(stored: &[&dyn StoredField], records: &[FieldRecord]) -> Pairing 
         matches!(stored.origin(), Origin::Written | Origin::Created) && is_alias(stored, field)
     });
     let is_made_up = |stored: &dyn StoredField| stored.origin() == Origin::MadeUp;
+    // After all fields that somebody chose. Only saves that an older program has written hold such values, so others
+    // skip the three passes.
     if stored.iter().any(|stored| is_made_up(*stored)) {
         pairs.take(&|stored, field| is_made_up(stored) && is_numbered(stored, field));
         pairs.take(&|stored, field| is_made_up(stored) && is_named(stored, field));
         pairs.take(&|stored, field| is_made_up(stored) && is_alias(stored, field));
     }
+    // Before kept fields become sources: a contradiction counts only between fields that one program has written.
     let clash = pairs.clash();
     // Kept ones take the place of what was made.
     let mut made = vec![None; records.len()];
@@ -113,6 +119,7 @@ fn pair_fields(stored: &[&dyn StoredField], records: &[FieldRecord]) -> Pairing 
     pairs.take(&|stored, field| is_kept(stored) && is_named(stored, field));
     pairs.take(&|stored, field| is_kept(stored) && is_alias(stored, field));
     for ((source, made), written) in pairs.sources.iter_mut().zip(&mut made).zip(written) {
+        // No kept field took the place.
         if source.is_none() {
             (*source, *made) = (written, None);
         }
@@ -246,6 +253,7 @@ fn copies(stored: &[&dyn StoredField]) -> Vec<bool> {
     if of(Origin::Unknown).next().is_none() {
         return copies;
     }
+    // A save may have any number of kept fields. Comparing each with all others made a load quadratic.
     let mut known = StoredNames::default();
     for (i, field) in of(Origin::Written).chain(of(Origin::MadeUp)).chain(of(Origin::Unknown)) {
         let is_known = known.has(field.number(), field.name());
@@ -276,6 +284,8 @@ impl<'s> StoredNames<'s> {
     /// True if one of them is the field of this number and name.
     pub(super) fn has(&self, number: Option<u32>, name: &str) -> bool {
         match number {
+            // A field may have got its number later, so a stored one without a number is found by its name. Two
+            // different numbers are two fields, whatever their names.
             Some(number) => self.numbers.contains(&number) || self.unnumbered.contains(name),
             None => self.names.contains(name),
         }
@@ -313,6 +323,8 @@ fn is_alias(stored: &dyn StoredField, field: &FieldRecord) -> bool {
 pub(crate) fn find_variant(name: &str, variants: &[VariantRecord]) -> Option<usize> {
     variants
         .iter()
+        // All names before all aliases: a variant may have the former name of another one, and a stored name means the
+        // variant that has it now.
         .position(|variant| variant.name == name)
         .or_else(|| variants.iter().position(|variant| variant.aliases.contains(&name)))
 }
