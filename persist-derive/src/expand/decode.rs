@@ -87,7 +87,7 @@ pub fn expand(input: &Input) -> TokenStream {
 }
 
 fn unit_variant(variants: &[Variant]) -> TokenStream {
-    let tag = Tag::of(variants);
+    let tag = Tag::new(variants);
     let load = tag.load();
     let value = |variant: &Variant| {
         construct(&path(variant), &variant.fields, None, &|_, _, _| TokenStream::new())
@@ -111,7 +111,7 @@ fn unit_variant(variants: &[Variant]) -> TokenStream {
 
 /// Emits the code that reads an enum, and the code that reads one too large for the stack into a box.
 fn variant(variants: &[Variant]) -> (TokenStream, TokenStream) {
-    let tag = Tag::of(variants);
+    let tag = Tag::new(variants);
     let load = tag.load();
     let arms = variants.iter().enumerate().map(|(index, variant)| {
         let tag = tag.literal(index);

@@ -31,7 +31,7 @@ use crate::ast::{self, Body, DefaultValue, Field, Fields, Given, Input, Shape, S
 /// Emits the impls of a type without mistakes.
 pub fn expand(input: &Input) -> TokenStream {
     let import = import(input.krate.as_ref());
-    let bounds = Bounds::of(input);
+    let bounds = Bounds::new(input);
     let impls = match &input.body {
         Body::Struct(fields) if let Some(owned) = &input.save_as => {
             save_as::expand(input, fields, owned, &bounds)

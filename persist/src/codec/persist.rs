@@ -378,7 +378,7 @@ pub trait Persist: Sized + 'static {
 
     /// Describes a field of this type, for a layout.
     #[doc(hidden)]
-    const __PART: FieldCodec = FieldCodec::of::<Self>();
+    const __PART: FieldCodec = FieldCodec::new::<Self>();
 
     /// Writes the head of field `I` of a struct, if it lies in the first segment.
     #[doc(hidden)]

@@ -192,11 +192,11 @@ impl Matched {
         let mut candidates = named.candidates();
         let mut found: Vec<Counterparts> = Vec::new();
         if !candidates.is_empty() {
-            let kept = named.kept(&candidates);
+            let unknown = named.unknown(&candidates);
             let kinds = named.unknown_fields().flat_map(Sides::kinds);
             kinds.for_each(|(old, new)| in_pairs(old, new, &mut |it| found.push(it)));
             // Classes that no unknown data refers to belong to the program.
-            for class in (0..self.stored.len()).filter(|class| !kept.contains(class)) {
+            for class in (0..self.stored.len()).filter(|class| !unknown.contains(class)) {
                 self.enter(class, &mut candidates);
             }
         }
@@ -268,15 +268,15 @@ impl Matched {
     fn identical(&self, program: &Program, drop_unknown: bool) -> Vec<bool> {
         let stored = &self.stored;
         let keeps = |schema: &ClassSchema| schema.kinds().any(|kind| *kind == KindSchema::Unknown);
-        let kept = UnknownClasses::new(stored);
+        let unknown = UnknownClasses::new(stored);
         // A class with the program's own schema may hold unknown data that the program knows by now. A kept variant
         // once stayed unknown under its `alias`, since its enum was not rewritten.
         let is_same = |(class, schema): (usize, &ClassSchema)| {
             self.is_same(schema, program, self.resolved[class])
                 && !(keeps(schema)
                     && (drop_unknown
-                        || kept.has_copies(schema)
-                        || self.knows(class, program, &kept)))
+                        || unknown.has_copies(schema)
+                        || self.knows(class, program, &unknown)))
         };
         let mut identical: Vec<bool> = stored.iter().enumerate().map(is_same).collect();
         // A class that holds a changed class is changed, too, transitively.
@@ -309,18 +309,18 @@ impl Matched {
     }
 
     /// True if the program's class has the variant or field of some unknown data, or declares it `removed`.
-    fn knows(&self, class: usize, program: &Program, kept: &UnknownClasses<'_>) -> bool {
+    fn knows(&self, class: usize, program: &Program, unknown: &UnknownClasses<'_>) -> bool {
         let target = self.resolved[class].and_then(|target| program.targets[target]);
         let Some(target) = target.map(|target| target.class) else { return false };
         let knows = |records: &[FieldRecord], removed: &[&str]| {
-            removed.iter().any(|name| kept.fields.has_name(name))
-                || records.iter().any(|record| kept.fields.may_be(record))
+            removed.iter().any(|name| unknown.fields.has_name(name))
+                || records.iter().any(|record| unknown.fields.may_be(record))
         };
         knows(target.fields(), target.removed)
-            || target.removed.iter().any(|name| kept.variants.contains(name))
+            || target.removed.iter().any(|name| unknown.variants.contains(name))
             || target.variants().iter().any(|variant| {
                 let mut names = variant.aliases.iter().chain([&variant.name]);
-                names.any(|name| kept.variants.contains(name))
+                names.any(|name| unknown.variants.contains(name))
                     || knows(variant.fields, variant.removed)
             })
     }
@@ -387,7 +387,7 @@ struct UnknownClasses<'s> {
 impl<'s> UnknownClasses<'s> {
     fn new(stored: &'s [ClassSchema]) -> Self {
         let variants = stored.iter().filter_map(ClassSchema::unknown_variant);
-        let mut kept = Self {
+        let mut classes = Self {
             variants: variants.map(|variant| &*variant.name).collect(),
             fields: StoredNames::default(),
             doubled: false,
@@ -395,11 +395,11 @@ impl<'s> UnknownClasses<'s> {
         let (mut names, mut numbers) = (HashSet::new(), HashSet::new());
         for class in stored {
             let Some((owner, field)) = class.unknown_field() else { continue };
-            kept.doubled |= !names.insert(&class.name)
+            classes.doubled |= !names.insert(&class.name)
                 || field.id.is_some_and(|number| !numbers.insert((owner, number)));
-            kept.fields.insert(field);
+            classes.fields.insert(field);
         }
-        kept
+        classes
     }
 
     /// True if one of them may be a copy of a field of the class, or of another of them.
@@ -508,10 +508,10 @@ impl Program {
         };
         // A kept class may have lost its id to the program's class of the same name.
         let by_name = || {
-            let is_kept =
+            let has_replaced_id =
                 |id| (1..=1000).any(|i| ClassId::from_name(&format!("{}#{i}", stored.name)) == id);
             let found = self.classes.iter().position(|class| class.name == stored.name);
-            found.filter(|_| is_kept(stored.id))
+            found.filter(|_| has_replaced_id(stored.id))
         };
         // Arguments of a generic class are renamed with their classes.
         let by_arguments = || {

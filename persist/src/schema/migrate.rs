@@ -305,10 +305,10 @@ impl MigrationWriter<'_, '_> {
         let records = self.plans.program.expected(target, variant).records;
         let is_copy = |part: &Value| {
             let class = part.as_record().and_then(|part| part.origin);
-            class.is_some_and(|class| stored[class].is_made_up())
+            class.is_some_and(|class| stored[class].is_synthesized())
         };
         let (copies, parts): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_copy);
-        note_made_up(record, &copies);
+        mark_synthesized(record, &copies);
         let mut rest = Vec::new();
         for part in parts {
             match part {
@@ -370,8 +370,8 @@ impl MigrationWriter<'_, '_> {
     }
 }
 
-/// Marks the fields of a record that still have the values that a program made up for them.
-fn note_made_up(record: &mut Record, copies: &[Value]) {
+/// Marks the fields of a record that still have the values that a program synthesized for them.
+fn mark_synthesized(record: &mut Record, copies: &[Value]) {
     if copies.is_empty() {
         return;
     }
@@ -382,7 +382,7 @@ fn note_made_up(record: &mut Record, copies: &[Value]) {
         if let Some(field) = by_name.get_mut(&(copy.name.clone(), copy.number))
             && field.value == copy.value
         {
-            field.origin = Origin::MadeUp;
+            field.origin = Origin::Synthesized;
         }
     }
 }
@@ -558,7 +558,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         Ok(true)
     }
 
-    fn kept(&mut self, part: &Value, out: &mut Vec<u8>) -> Result<bool> {
+    fn unknown(&mut self, part: &Value, out: &mut Vec<u8>) -> Result<bool> {
         let Some(class) = part.as_record().and_then(|record| record.origin) else {
             return Ok(false);
         };

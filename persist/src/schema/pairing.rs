@@ -4,8 +4,8 @@
 //! 1. Where both fields have a number, the number decides. They are the same field if it is the same number,
 //!    whatever their names are.
 //! 2. Else the name decides, then the aliases.
-//! 3. A value that the writing program stored itself wins over one that it kept for another program, unless it had made
-//!    the value up.
+//! 3. A value that the writing program stored itself wins over one that it kept for another program, unless it had
+//!    synthesized the value.
 //! 4. A kept value wins over one that a migration made. Among the others, the field that a migration renamed comes
 //!    first; it has no number.
 //!
@@ -97,13 +97,13 @@ fn pair_fields(stored: &[&dyn StoredField], records: &[FieldRecord]) -> Pairing 
     pairs.take(&|stored, field| {
         matches!(stored.origin(), Origin::Written | Origin::Created) && is_alias(stored, field)
     });
-    let is_made_up = |stored: &dyn StoredField| stored.origin() == Origin::MadeUp;
+    let is_synthesized = |stored: &dyn StoredField| stored.origin() == Origin::Synthesized;
     // After all fields that somebody chose. Only saves that an older program has written hold such values, so others
     // skip the three passes.
-    if stored.iter().any(|stored| is_made_up(*stored)) {
-        pairs.take(&|stored, field| is_made_up(stored) && is_numbered(stored, field));
-        pairs.take(&|stored, field| is_made_up(stored) && is_named(stored, field));
-        pairs.take(&|stored, field| is_made_up(stored) && is_alias(stored, field));
+    if stored.iter().any(|stored| is_synthesized(*stored)) {
+        pairs.take(&|stored, field| is_synthesized(stored) && is_numbered(stored, field));
+        pairs.take(&|stored, field| is_synthesized(stored) && is_named(stored, field));
+        pairs.take(&|stored, field| is_synthesized(stored) && is_alias(stored, field));
     }
     // Before kept fields become sources: a contradiction counts only between fields that one program has written.
     let clash = pairs.clash();
@@ -112,12 +112,12 @@ fn pair_fields(stored: &[&dyn StoredField], records: &[FieldRecord]) -> Pairing 
     let written = pairs.sources.clone();
     for (source, made) in pairs.sources.iter_mut().zip(&mut made) {
         let origin = |source: usize| stored[source].origin();
-        *made = source.take_if(|it| matches!(origin(*it), Origin::Created | Origin::MadeUp));
+        *made = source.take_if(|it| matches!(origin(*it), Origin::Created | Origin::Synthesized));
     }
-    let is_kept = |stored: &dyn StoredField| stored.origin() == Origin::Unknown;
-    pairs.take(&|stored, field| is_kept(stored) && is_numbered(stored, field));
-    pairs.take(&|stored, field| is_kept(stored) && is_named(stored, field));
-    pairs.take(&|stored, field| is_kept(stored) && is_alias(stored, field));
+    let is_unknown = |stored: &dyn StoredField| stored.origin() == Origin::Unknown;
+    pairs.take(&|stored, field| is_unknown(stored) && is_numbered(stored, field));
+    pairs.take(&|stored, field| is_unknown(stored) && is_named(stored, field));
+    pairs.take(&|stored, field| is_unknown(stored) && is_alias(stored, field));
     for ((source, made), written) in pairs.sources.iter_mut().zip(&mut made).zip(written) {
         // No kept field took the place.
         if source.is_none() {
@@ -238,7 +238,7 @@ impl PairingBuilder<'_> {
             sources.any(|(source, record)| source.is_some() && record.may_be(stored))
         };
         let lost = |(i, stored): (usize, &&dyn StoredField)| {
-            matches!(stored.origin(), Origin::Written | Origin::Unknown | Origin::MadeUp)
+            matches!(stored.origin(), Origin::Written | Origin::Unknown | Origin::Synthesized)
                 && !self.is_accepted[i]
                 && (self.copies[i] || is_source(*stored))
         };
@@ -255,7 +255,8 @@ fn copies(stored: &[&dyn StoredField]) -> Vec<bool> {
     }
     // A save may have any number of kept fields. Comparing each with all others made a load quadratic.
     let mut known = StoredNames::default();
-    for (i, field) in of(Origin::Written).chain(of(Origin::MadeUp)).chain(of(Origin::Unknown)) {
+    for (i, field) in of(Origin::Written).chain(of(Origin::Synthesized)).chain(of(Origin::Unknown))
+    {
         let is_known = known.has(field.number(), field.name());
         copies[i] = is_known && field.origin() == Origin::Unknown;
         known.insert(*field);

@@ -202,14 +202,14 @@ impl<'p> Plans<'p> {
             return HashSet::new();
         }
         let count = self.stored.len();
-        let (mut removed, mut kept) = (vec![false; count], vec![false; count]);
+        let (mut removed, mut used) = (vec![false; count], vec![false; count]);
         let mut leads = vec![Vec::new(); count];
         for (holder, leads) in leads.iter_mut().enumerate() {
             let goes =
                 self.resolve(holder).is_none() && is_removed_class(&self.stored[holder].name);
             let mut of_field = |variant: Option<&VariantSchema>, field: &FieldSchema| {
                 let is_removed = goes || self.is_removed_field(holder, variant, field);
-                let marks = if is_removed { &mut removed } else { &mut kept };
+                let marks = if is_removed { &mut removed } else { &mut used };
                 field
                     .kind
                     .visit(&mut |kind| kind.target().into_iter().for_each(|it| marks[it] = true));
@@ -235,13 +235,13 @@ impl<'p> Plans<'p> {
         spread(&mut removed);
         // A class outside of all removed fields may have objects of its own.
         for class in (0..count).filter(|class| !removed[*class]) {
-            leads[class].iter().for_each(|to| kept[*to] = true);
+            leads[class].iter().for_each(|to| used[*to] = true);
         }
-        spread(&mut kept);
+        spread(&mut used);
         let is_nameless = |class: &usize| {
             matches!(self.stored[*class].form, Form::Value(_)) && self.resolve(*class).is_none()
         };
-        (0..count).filter(|it| removed[*it] && !kept[*it]).filter(is_nameless).collect()
+        (0..count).filter(|it| removed[*it] && !used[*it]).filter(is_nameless).collect()
     }
 
     /// True if the program declares a stored field, or its variant, `removed`.

@@ -336,7 +336,7 @@ impl World {
             return Ok(*column);
         }
         Self::register_component_in::<T>(&mut self.registry)?;
-        Ok(self.new_column(ComponentType::of::<T>()))
+        Ok(self.new_column(ComponentType::new::<T>()))
     }
 
     /// Returns the index of the column of the component class with this name.

@@ -17,7 +17,7 @@ use crate::reflect::Class;
 use crate::sorting::sort;
 
 impl ComponentType {
-    pub(super) fn of<T: Component>() -> Self {
+    pub(super) fn new<T: Component>() -> Self {
         Self {
             id: TypeId::of::<T>(),
             name: T::persist_name,
@@ -45,7 +45,7 @@ impl ComponentType {
 
 impl<T: Component> AnyComponent for T {
     fn __component_type(&self) -> ComponentType {
-        ComponentType::of::<T>()
+        ComponentType::new::<T>()
     }
 }
 

@@ -10,8 +10,8 @@ use crate::schema::FieldPlace;
 pub(crate) struct RecordExtras {
     /// Values that are kept of the object: the class of each, and where it is.
     pub(crate) unknown: Vec<(usize, UnknownLocation)>,
-    /// The made-up defaults of the object's fields, which are kept beside its unknown fields.
-    pub(crate) made_up: Vec<(usize, Vec<u8>)>,
+    /// The synthesized defaults of the object's fields, which are kept beside its unknown fields.
+    pub(crate) synthesized: Vec<(usize, Vec<u8>)>,
     /// Values that are objects of their own now.
     pub(crate) shared: Vec<SharedValue>,
     /// Fields with defaults that are not read from the payload, in its order.

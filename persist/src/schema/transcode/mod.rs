@@ -6,17 +6,17 @@
 mod chain;
 mod distinct;
 mod extras;
-mod made_up;
 mod named;
 mod record;
 mod skipping;
+mod synthesized;
 
 use self::chain::ByteChain;
 use self::distinct::DistinctParts;
 pub(crate) use self::extras::{DefaultedField, RecordExtras, SharedValue, UnknownLocation};
-use self::made_up::MadeUpValues;
 use self::record::RecordFrame;
 use self::skipping::SkippingFrame;
+use self::synthesized::SynthesizedValues;
 use super::event::shortened;
 use super::number::{Widening, Width};
 use super::ops::{Conversion, Other, OtherField, Plan, VariantPlan};
@@ -94,7 +94,7 @@ pub(crate) fn transcode<'s>(
         early_defaulted: Vec::new(),
         defaults: Buffer::new(),
         chain: &chain,
-        made_up: MadeUpValues::default(),
+        synthesized: SynthesizedValues::default(),
         replaced: Vec::new(),
         distinct: 0,
         skipping: 0,
@@ -152,8 +152,8 @@ struct Transcoder<'t, 's, 'p> {
     defaults: Buffer,
     /// The bytes that migrations made.
     chain: &'t ByteChain,
-    /// The made-up values of open records, and where their kept fields go.
-    made_up: MadeUpValues,
+    /// The synthesized values of open records, and where their kept fields go.
+    synthesized: SynthesizedValues,
     /// The rows of the values inside of open keys and elements of sets that became an `other` variant without a field.
     replaced: Vec<usize>,
     /// How many of those maps and sets are open.

@@ -31,7 +31,7 @@ struct NamedClass<'t> {
     /// Its number in the class.
     number: usize,
     /// True if it was kept, and has no place in the class.
-    is_kept: bool,
+    is_unknown: bool,
 }
 
 impl<'t> Transcoder<'t, '_, '_> {
@@ -56,8 +56,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                 (head.variant.map(|(_, name)| name), UnknownLocation::Original(i));
             found.extend(self.unknown_field(*class, variant, bytes, place));
         }
-        // Before the migration: the copies of made-up values are no fields, and it must not see them.
-        self.settle_made_up(&mut found);
+        // Before the migration: the copies of synthesized values are no fields, and it must not see them.
+        self.settle_synthesized(&mut found);
         // A field without bytes costs a save nothing. 20,000 records of 5,000 such fields, or names of 200,000 bytes,
         // would be work that no input pays for.
         let names = found.iter().map(|field| field.name.len());
@@ -92,7 +92,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let Some(other) = self.plans.other((class, number), &name, target) else {
             return Err(self.removed(class, &name));
         };
-        if head.is_kept && matches!(other.field, OtherField::Unknown(_)) {
+        if head.is_unknown && matches!(other.field, OtherField::Unknown(_)) {
             // It stays as it is, and is reported as a value of its class.
             self.tag(target, other.variant)?;
             let width = self.stored[class].form.tag_width();
@@ -174,7 +174,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     fn head(&mut self, class: usize, target: usize) -> Result<NamedClass<'t>> {
         let stored = self.stored;
         if let Form::Struct(_) = &stored[class].form {
-            return Ok(NamedClass { class, variant: None, number: 0, is_kept: false });
+            return Ok(NamedClass { class, variant: None, number: 0, is_unknown: false });
         }
         let (number, schema) = self.read_tag(class)?;
         let previous = self.input.rest();
@@ -182,8 +182,8 @@ impl<'t> Transcoder<'t, '_, '_> {
             && count::decode(&mut self.input).map_err(fault)? == 1
         {
             // A kept variant is one value, of an enum with that variant alone.
-            let kept = dynamic(stored, &mut self.input).map_err(fault)?;
-            if let Form::Enum(variants) = &stored[kept].form
+            let unknown = dynamic(stored, &mut self.input).map_err(fault)?;
+            if let Form::Enum(variants) = &stored[unknown].form
                 && let [variant] = &variants[..]
             {
                 if self.input.take(1).map_err(fault)? != [0] {
@@ -191,11 +191,16 @@ impl<'t> Transcoder<'t, '_, '_> {
                 }
                 let is_known = self.target_variant(target, Some(&variant.name)).is_some();
                 let variant = Some((number, &*variant.name));
-                return Ok(NamedClass { class: kept, variant, number: 0, is_kept: !is_known });
+                return Ok(NamedClass {
+                    class: unknown,
+                    variant,
+                    number: 0,
+                    is_unknown: !is_known,
+                });
             }
         }
         self.input.go_back(previous);
-        Ok(NamedClass { class, variant: Some((number, &schema.name)), number, is_kept: false })
+        Ok(NamedClass { class, variant: Some((number, &schema.name)), number, is_unknown: false })
     }
 
     /// The fields that follow, then those that were kept among them.
@@ -203,11 +208,11 @@ impl<'t> Transcoder<'t, '_, '_> {
         let (stored, first) = (self.stored, self.stored.first(head.class, head.number));
         let names = self.plans.reader(&self.env.limits).names(stored, head.class);
         let names = &names.variants[head.number].fields;
-        let (mut found, mut kept) = (Vec::new(), Vec::new());
+        let (mut found, mut unknown) = (Vec::new(), Vec::new());
         let fields = stored.fields(head.class, head.number);
         for ((node, field), (name, number)) in (first..).zip(fields).zip(names) {
             if field.kind == KindSchema::Unknown {
-                self.unknown_fields(head.variant.map(|(_, name)| name), &mut kept)?;
+                self.unknown_fields(head.variant.map(|(_, name)| name), &mut unknown)?;
                 continue;
             }
             let bytes = self.consume(node, 1)?;
@@ -215,14 +220,14 @@ impl<'t> Transcoder<'t, '_, '_> {
                 name: name.clone(),
                 number: *number,
                 stored: Some(node),
-                kept: Some(stored.unknown_field(node)),
+                unknown_class: Some(stored.unknown_field(node)),
                 bytes,
                 place: Some(self.place_of(bytes)),
                 ..Member::default()
             });
         }
         // A migration finds what was stored first, wherever the kept fields stand.
-        found.append(&mut kept);
+        found.append(&mut unknown);
         Ok(found)
     }
 
@@ -238,12 +243,12 @@ impl<'t> Transcoder<'t, '_, '_> {
         Ok(())
     }
 
-    /// Finds the fields that still have the values that a program made up for them, and drops the copies of those.
-    fn settle_made_up(&self, found: &mut Vec<Member<'t>>) {
+    /// Finds the fields that still have the values that a program synthesized for them, and drops the copies of those.
+    fn settle_synthesized(&self, found: &mut Vec<Member<'t>>) {
         let stored = self.stored;
         let is_copy = |member: &Member<'_>| {
-            let class = member.kept.filter(|_| member.origin != Origin::Written);
-            class.is_some_and(|class| stored.get(class).is_some_and(ClassSchema::is_made_up))
+            let class = member.unknown_class.filter(|_| member.origin != Origin::Written);
+            class.is_some_and(|class| stored.get(class).is_some_and(ClassSchema::is_synthesized))
         };
         if !found.iter().any(is_copy) {
             return;
@@ -263,7 +268,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             let field = &mut fields[*at];
             // Equal bytes of another kind are another value.
             if field.bytes == copy.bytes && kind(field.stored) == kind(copy.stored) {
-                (field.origin, field.is_made_up) = (Origin::MadeUp, true);
+                (field.origin, field.is_synthesized) = (Origin::Synthesized, true);
             }
         }
         *found = fields;
@@ -297,7 +302,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             number: field.id,
             origin,
             stored: Some(node),
-            kept: Some(class),
+            unknown_class: Some(class),
             bytes,
             place: Some(place),
             ..Member::default()
@@ -354,7 +359,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                     origin: field.origin,
                     since: field.since,
                     // Under its old name it would come back as what it no longer is.
-                    kept: found.kept.filter(|_| field.origin != Origin::Created),
+                    unknown_class: found.unknown_class.filter(|_| field.origin != Origin::Created),
                     ..found
                 },
                 None => Member {

@@ -34,8 +34,8 @@ pub(super) struct RecordFrame<'t> {
     order: PieceOrder<'t>,
     /// Where its converted pieces begin that wait.
     waiting: usize,
-    /// Where its made-up values begin in those of all open records.
-    made_up: usize,
+    /// Where its synthesized values begin in those of all open records.
+    synthesized: usize,
     /// The offset of an object's bytes in the payload.
     start: usize,
     /// Where the pieces lie that do not follow one another.
@@ -170,7 +170,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             piece: None,
             order: PieceOrder::Nothing,
             waiting: self.waiting.len(),
-            made_up: self.made_up.len(),
+            synthesized: self.synthesized.len(),
             start,
             places,
         }));
@@ -259,10 +259,12 @@ impl<'t> Transcoder<'t, '_, '_> {
                                 self.input.go_back(self.pieces[*first + of]);
                                 return Ok(Some(conversion));
                             }
-                            FieldSource::MadeUp(field) => self.made_up.begin(field, self.out.len()),
-                            FieldSource::End => self.made_up.end(self.out.len()),
+                            FieldSource::Synthesized(field) => {
+                                self.synthesized.begin(field, self.out.len())
+                            }
+                            FieldSource::End => self.synthesized.end(self.out.len()),
                             FieldSource::Unknown if plan.marks => {
-                                self.made_up.leave_room(self.out.len());
+                                self.synthesized.leave_room(self.out.len());
                             }
                             source => {
                                 *piece = None;
@@ -307,12 +309,12 @@ impl<'t> Transcoder<'t, '_, '_> {
     fn keep(&mut self, record: &mut RecordFrame<'t>) -> Result<()> {
         let plan = record.plan.clone();
         if plan.marks {
-            self.keep_made_up(&plan, record.first, record.made_up)?;
+            self.keep_synthesized(&plan, record.first, record.synthesized)?;
         }
         let (mut piece, mut start) = (0, record.start);
         for keep in &plan.unknown {
             let is_kept = plan.has_room || self.is_object();
-            let row = if is_kept { keep.kept } else { keep.dropped };
+            let row = if is_kept { keep.kept_row } else { keep.dropped_row };
             row.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
             if record.places.is_empty() {
                 // The other fields have been charged already.
@@ -335,19 +337,19 @@ impl<'t> Transcoder<'t, '_, '_> {
         Ok(())
     }
 
-    /// Makes the field for what is unknown, in `defaults`; `made_up` follows what is kept.
+    /// Makes the field for what is unknown, in `defaults`; `synthesized` follows what is kept.
     fn unknown(
         &mut self,
         plan: &RecordPlan,
         first: usize,
-        made_up: &[(usize, Vec<u8>)],
+        synthesized: &[(usize, Vec<u8>)],
     ) -> Result<()> {
         let pieces = &self.pieces[first..];
         self.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
-            count::encode((plan.unknown.len() + made_up.len()) as u64, out)?;
-            let kept = plan.unknown.iter().map(|keep| (keep.class, pieces[keep.piece]));
-            let made_up = made_up.iter().map(|(class, bytes)| (*class, &bytes[..]));
-            for (class, bytes) in kept.chain(made_up) {
+            count::encode((plan.unknown.len() + synthesized.len()) as u64, out)?;
+            let unknown = plan.unknown.iter().map(|keep| (keep.class, pieces[keep.piece]));
+            let synthesized = synthesized.iter().map(|(class, bytes)| (*class, &bytes[..]));
+            for (class, bytes) in unknown.chain(synthesized) {
                 count::encode(class as u64 + 1, out)?;
                 out.bytes(bytes)?;
             }
@@ -356,9 +358,9 @@ impl<'t> Transcoder<'t, '_, '_> {
         Ok(())
     }
 
-    /// Keeps what was made up for the fields of a record that is whole, and writes what is unknown of it.
-    fn keep_made_up(&mut self, plan: &RecordPlan, first: usize, noted: usize) -> Result<()> {
-        let noted = self.made_up.take_from(noted);
+    /// Keeps what was synthesized for the fields of a record that is whole, and writes what is unknown of it.
+    fn keep_synthesized(&mut self, plan: &RecordPlan, first: usize, noted: usize) -> Result<()> {
+        let noted = self.synthesized.take_from(noted);
         let room = noted.room;
         if room.is_none() && !self.is_object() {
             return Ok(());
@@ -370,10 +372,10 @@ impl<'t> Transcoder<'t, '_, '_> {
         let bytes: usize = copies.iter().map(|(_, bytes)| UNKNOWN + bytes.len()).sum();
         self.plans.reader(limits).charge(bytes, 1)?;
         let Some(room) = room else {
-            self.extras.made_up = copies;
+            self.extras.synthesized = copies;
             return Ok(());
         };
-        // The field for unknown data may come before fields with made-up values, whose copies it holds. So it is
+        // The field for unknown data may come before fields with synthesized values, whose copies it holds. So it is
         // written last, into the place that was left for it.
         self.unknown(plan, first, &copies)?;
         let bytes = self.defaults.gather();

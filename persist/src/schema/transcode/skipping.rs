@@ -38,7 +38,7 @@ struct ElementMark<'t> {
     early_defaulted: usize,
     distinct: usize,
     replaced: usize,
-    made_up: usize,
+    synthesized: usize,
     /// The element, and how many marks of distinct ones there were.
     next: u64,
     marks: usize,
@@ -60,7 +60,7 @@ impl<'t> ElementMark<'t> {
             early_defaulted: run.early_defaulted.len(),
             distinct: run.distinct,
             replaced: run.replaced.len(),
-            made_up: run.made_up.len(),
+            synthesized: run.synthesized.len(),
             next,
             marks,
         }
@@ -82,7 +82,7 @@ impl<'t> ElementMark<'t> {
         run.early_defaulted.truncate(self.early_defaulted);
         run.distinct = self.distinct;
         run.replaced.truncate(self.replaced);
-        run.made_up.truncate(self.made_up);
+        run.synthesized.truncate(self.synthesized);
     }
 }
 
