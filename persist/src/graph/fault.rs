@@ -104,7 +104,7 @@ fn bad_field(
         Some(reason) => Some(reason.message().to_owned()),
         None => duplicate(program, class, payload, &path).map(|value| {
             let advice = if stored.is_some_and(|stored| is_damaged(stored, env)) {
-                "the save was written wrongly or made to harm, restore a backup"
+                "the save was written wrongly or is malicious, restore a backup"
             } else {
                 "give the field a `convert` that drops one, or keep the old type"
             };

@@ -351,7 +351,7 @@ impl LoadLinks for Table<'_> {
         let Some(class) = class.filter(|class| *class < self.plans.stored.len()) else {
             bail!(
                 ErrorKind::InvalidValue,
-                "a trait object is of class number {number}, which the save does not define; it is damaged or made to harm"
+                "a trait object is of class number {number}, which the save does not define; it is damaged or malicious"
             );
         };
         self.check_contested(class, |class| self.caster((of.id)(), class).is_some())?;
@@ -452,16 +452,14 @@ impl LoadLinks for Table<'_> {
 #[cold]
 fn missing(id: u64, is_present: bool) -> Error {
     let what = if id == 0 {
-        String::from(
-            "a reference that cannot be empty is empty; the save is damaged or made to harm",
-        )
+        String::from("a reference that cannot be empty is empty; the save is damaged or malicious")
     } else if is_present {
         format!(
             "the reference is to object #{id}, whose class is not registered for such a pointer; register it"
         )
     } else {
         format!(
-            "the reference is to object #{id}, which the save does not hold; it is damaged or made to harm"
+            "the reference is to object #{id}, which the save does not hold; it is damaged or malicious"
         )
     };
     Error::new(ErrorKind::MissingObject, what)

@@ -114,7 +114,7 @@ impl Table<'_> {
         let Some(class) = class.filter(is_known) else {
             bail!(
                 ErrorKind::InvalidValue,
-                "what is kept is of class number {number}, which the save does not define; it is damaged or made to harm"
+                "what is kept is of class number {number}, which the save does not define; it is damaged or malicious"
             );
         };
         if class >= stored.len() || !self.plans.rewrites_dynamic(class) {

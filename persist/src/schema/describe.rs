@@ -443,7 +443,7 @@ impl ClassSchema {
         }
         Err(error!(
             ErrorKind::Damaged,
-            "what is kept of object #{id} is not one field of an object of the save; it is damaged or made to harm"
+            "what is kept of object #{id} is not one field of an object of the save; it is damaged or malicious"
         )
         .in_class(&*self.name))
     }

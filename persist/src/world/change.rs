@@ -545,5 +545,5 @@ fn no_world() -> Error {
 
 #[cold]
 fn wrong(what: &str) -> Error {
-    error!(ErrorKind::Damaged, "the journal has {what}; it is damaged or made to harm")
+    error!(ErrorKind::Damaged, "the journal has {what}; it is damaged or malicious")
 }

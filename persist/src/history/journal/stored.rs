@@ -128,7 +128,7 @@ pub(super) fn place(number: u64) -> Result<usize> {
 
 #[cold]
 pub(in crate::history) fn wrong(what: &str) -> Error {
-    Error::new(ErrorKind::Damaged, format!("the journal has {what}; it is damaged or made to harm"))
+    Error::new(ErrorKind::Damaged, format!("the journal has {what}; it is damaged or malicious"))
 }
 
 pub(in crate::history) fn payload<V: Persist>(value: &V) -> Result<Vec<u8>> {

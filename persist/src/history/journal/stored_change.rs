@@ -40,7 +40,7 @@ impl<'s> ReplayTarget<'s> {
         let is_world = root.as_record().is_some_and(|root| root.class() == "persist.World");
         let world = if is_world { UntypedWorld::new(root) } else { None };
         if is_world && world.is_none() {
-            let message = "no program loads the world of the save; it is damaged or made to harm";
+            let message = "no program loads the world of the save; it is damaged or malicious";
             return Err(Error::new(ErrorKind::InvalidValue, message));
         }
         let root = mem::replace(root, Value::Unit);

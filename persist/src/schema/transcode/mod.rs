@@ -632,7 +632,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             return Err(Error::new(
                 ErrorKind::MissingObject,
                 format!(
-                    "the reference is to object #{id}, which the save does not hold as a {}; it is damaged or made to harm",
+                    "the reference is to object #{id}, which the save does not hold as a {}; it is damaged or malicious",
                     self.stored[class].name
                 ),
             ));
