@@ -365,7 +365,8 @@ fn adapter_call(field: &Field, name: &str, arguments: &TokenStream) -> Option<To
 /// Emits a call that reads a field by its adapter. The field has this index in this row.
 fn adapter_read(
     field: &Field,
-    (row, index): (usize, usize),
+    row: usize,
+    index: usize,
     name: &str,
     arguments: &TokenStream,
 ) -> Option<TokenStream> {
@@ -373,7 +374,7 @@ fn adapter_read(
     if field.skip_failed.is_none() {
         return Some(read);
     }
-    let place = emit! { (<Self as _persist::Reflect>::CLASS, #row, #index) };
+    let place = emit! { <Self as _persist::Reflect>::CLASS, #row, #index };
     Some(emit! { __input.in_skipping_field(#place, |__input| #read) })
 }
 

@@ -242,7 +242,7 @@ impl ClassAccess {
             let decode = |input: &mut Decoder<'i>| field.access().decode(None, input);
             // As in the load, which leaves bad elements of such a field out instead of failing.
             let result = match class.fields().get(i).is_some_and(|record| record.skips_failed) {
-                true => input.in_skipping_field((class, 0, i), decode),
+                true => input.in_skipping_field(class, 0, i, decode),
                 false => decode(input),
             };
             result.is_err().then(|| (i, stopped(start, input)))

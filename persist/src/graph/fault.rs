@@ -18,7 +18,8 @@ type StoredRecord<'s> = (&'s Stored, usize, &'s [u8]);
 pub(super) fn in_bad_field(
     table: &mut Table<'_>,
     error: Error,
-    (class, payload): (usize, &[u8]),
+    class: usize,
+    payload: &[u8],
     stored: Option<StoredRecord<'_>>,
 ) -> Error {
     // Leave errors about limits alone: the decode here would reach the limit in another field.

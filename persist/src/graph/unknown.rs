@@ -159,7 +159,8 @@ impl Table<'_> {
         &mut self,
         id: u64,
         record: u32,
-        (weak, within): (bool, Within),
+        weak: bool,
+        within: Within,
         of: TraitName,
     ) -> Result<Linked<'static>> {
         let RecordLocation { class, holder, .. } = self.objects.records.get(record as usize);

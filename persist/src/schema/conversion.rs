@@ -61,7 +61,7 @@ impl Plans<'_> {
     }
 
     /// True if values of the stored kind have the bytes of the program's.
-    pub(super) fn is_identical_kind(&self, stored: &KindSchema, expected: &KindSchema) -> bool {
+    fn is_identical_kind(&self, stored: &KindSchema, expected: &KindSchema) -> bool {
         self.matched.is_compatible(stored, expected) && self.has_same_classes(stored)
     }
 
@@ -147,7 +147,7 @@ impl Compiler<'_, '_> {
             // The field inside says from what it is converted: what it does not take may be around such a value.
             let place = self.place;
             let field =
-                |this: &mut Self| this.plans.field_conversion((at, None), &expected, 0, place);
+                |this: &mut Self| this.plans.field_conversion(at, None, &expected, 0, place);
             if let Some(found) = self.cross(NewtypeSide::In, field) {
                 return Some(found);
             }
@@ -250,7 +250,7 @@ impl Compiler<'_, '_> {
                 if from.is_some() && to.is_some() && from != to {
                     return None;
                 }
-                let made = self.elements(part, b, (from, to), depth)?;
+                let made = self.elements(part, b, from, to, depth)?;
                 match (made, w) {
                     (Conversion::Elements { min, of, from, to, .. }, K::Set(_)) => {
                         let may_collide = self.may_collide(b);
@@ -263,7 +263,7 @@ impl Compiler<'_, '_> {
             (K::Map(_), K::List(b)) if is_pair(b) => self.map(part, b.parts(), false, depth)?,
             // The bytes of a list of pairs are those of a map: the count, then each key before its value.
             (K::List(a), K::Map(b)) if is_pair(a) => {
-                self.elements(part, &K::Tuple(b.to_vec().into()), (None, None), depth)?
+                self.elements(part, &K::Tuple(b.to_vec().into()), None, None, depth)?
             }
             (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => self.parts(part, b, depth)?,
             (K::Class(class), K::Tuple(b))
@@ -351,7 +351,8 @@ impl Compiler<'_, '_> {
         &mut self,
         part: usize,
         kind: &KindSchema,
-        (from, to): (Option<usize>, Option<usize>),
+        from: Option<usize>,
+        to: Option<usize>,
         depth: u32,
     ) -> Option<Conversion> {
         let of = self.convert(part, kind, depth)?;

@@ -24,13 +24,14 @@ impl<'p> Plans<'p> {
     /// Plans the stored fields of a struct or a variant.
     pub(super) fn stored_fields(
         &mut self,
-        (class, variant): (usize, usize),
-        target: (usize, usize),
+        class: usize,
+        variant: usize,
+        new: &ProgramFields<'_>,
     ) -> Result<RecordPlan> {
         let all = self.stored.clone();
         let members = all.members(class, variant);
         let given = StoredFields::new(&all, class, variant, &members);
-        self.all_fields(&given, &self.program.expected(target.0, target.1))
+        self.all_fields(&given, new)
     }
 
     /// Plans fields that follow one another.
@@ -89,7 +90,7 @@ impl<'p> Plans<'p> {
             let convert = |plans: &mut Self, source: usize| {
                 let member = &old.members[source];
                 let version = old.version.map(|version| member.since.max(version));
-                plans.field_conversion((member.stored?, version), new, field, &place)
+                plans.field_conversion(member.stored?, version, new, field, &place)
             };
             let mut conversion = convert(self, source);
             if let Some(made) = made {
@@ -284,7 +285,7 @@ impl<'p> Plans<'p> {
         let place = FieldName { class: old.class, field: &path };
         match source.stored {
             Some(node)
-                if self.field_conversion((node, old.version), &new, field, &place).is_none() =>
+                if self.field_conversion(node, old.version, &new, field, &place).is_none() =>
             {
                 let error = self.field_mismatch(old.class, node, &new, field);
                 Err(error.in_field(&old.path(&new.fields[field].name)))
@@ -297,7 +298,8 @@ impl<'p> Plans<'p> {
     /// a value that stood without the class.
     pub(super) fn field_conversion(
         &mut self,
-        (node, version): (usize, Option<u32>),
+        node: usize,
+        version: Option<u32>,
         new: &ProgramFields<'_>,
         field: usize,
         place: &FieldName<'_>,

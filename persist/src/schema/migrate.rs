@@ -28,9 +28,11 @@ use crate::{Error, ErrorKind, Limits, Result};
 pub(super) fn migrate(
     record: &mut Record,
     from: u32,
-    (class, described): (usize, &Class),
+    class: usize,
+    described: &Class,
     plans: &mut Plans<'_>,
-    (env, id): (&Env<'_>, u64),
+    env: &Env<'_>,
+    id: u64,
 ) -> Result<()> {
     // By their places, since a step may rename them.
     let names = record.fields.iter().filter(|field| field.place.is_some() && env.is_trial());
@@ -211,7 +213,7 @@ impl MigrationWriter<'_, '_> {
         let (version, described) = (self.plans.stored[class].version, described.class);
         self.plans.check_since(class, target)?;
         if is_older(version, described) {
-            self.migrate_from(record, version, (target, described))?;
+            self.migrate_from(record, version, target, described)?;
         }
         self.restore_unknown(record, class, target);
         self.report_left(record, class, target);
@@ -272,7 +274,7 @@ impl MigrationWriter<'_, '_> {
                     format!("`migrate` has made version {version} of {class}, which has {last}"),
                 ))
             }
-            version => self.migrate_from(record, version, (target, described)),
+            version => self.migrate_from(record, version, target, described),
         }
     }
 
@@ -280,12 +282,13 @@ impl MigrationWriter<'_, '_> {
         &mut self,
         record: &mut Record,
         version: u32,
-        (target, described): (usize, &Class),
+        target: usize,
+        described: &Class,
     ) -> Result<()> {
         if version >= described.version {
             return Ok(());
         }
-        migrate(record, version, (target, described), self.plans, (self.env, self.id))?;
+        migrate(record, version, target, described, self.plans, self.env, self.id)?;
         let detail = format!("version {version} to {}", described.version);
         self.plans.happened(LoadEvent::Migrated, record.class(), "", &detail, self.id);
         record.class = self.plans.program.classes[target].name.as_str().into();

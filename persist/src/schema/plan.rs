@@ -333,7 +333,7 @@ impl<'p> Plans<'p> {
         let newer = self.newer(class, index);
         match (&stored.form, &compiled.form) {
             (Form::Struct(_), Form::Struct(_)) => {
-                let mut fields = self.stored_fields((class, 0), (index, 0))?;
+                let mut fields = self.stored_fields(class, 0, &program.expected(index, 0))?;
                 fields.rows.extend(newer);
                 Ok(Plan::Struct(Arc::new(fields)))
             }
@@ -341,10 +341,10 @@ impl<'p> Plans<'p> {
                 let sides = program.sides(stored, index).into_iter().zip(old).enumerate();
                 let plans = sides.map(|(i, (side, old))| {
                     let Some(new) = side.new else {
-                        let other = self.other((class, i), &old.name, index);
+                        let other = self.other(class, i, &old.name, index);
                         return Ok(other.map_or(VariantPlan::Removed, VariantPlan::Other));
                     };
-                    let fields = self.stored_fields((class, i), (index, new.variant))?;
+                    let fields = self.stored_fields(class, i, &new)?;
                     Ok(VariantPlan::Fields(Arc::new(fields)))
                 });
                 plans.collect::<Result<Vec<_>>>().map(|plans| Plan::Enum(plans.into(), newer))
@@ -379,7 +379,8 @@ impl<'p> Plans<'p> {
     /// The program's `other` variant for a stored one.
     pub(super) fn other(
         &mut self,
-        (class, variant): (usize, usize),
+        class: usize,
+        variant: usize,
         name: &str,
         target: usize,
     ) -> Option<Other> {

@@ -311,7 +311,7 @@ pub(super) fn load_part(
     let registry = &*registry;
     let env = Env::new(limits, shared(&registry.context));
     let found = unpacked(save, limits, |save| {
-        let loader = Loader::new(registry, (&env, options), save, Some(remap), Some(class))?;
+        let loader = Loader::new(registry, &env, options, save, Some(remap), Some(class))?;
         loader.without_unknown().load_value::<World>(class)
     });
     found.map(|(world, ..)| *world)

@@ -29,9 +29,13 @@ pub(super) struct PartMark {
 }
 
 impl DistinctParts {
-    pub(super) fn open(parts: WalkFrame, start: usize, run: &mut Transcoder<'_, '_, '_>) -> Self {
+    pub(super) fn open(
+        parts: WalkFrame,
+        start: usize,
+        run: &mut Transcoder<'_, '_, '_>,
+    ) -> Box<Self> {
         run.distinct += 1;
-        Self { parts, start, marks: Vec::new() }
+        Box::new(Self { parts, start, marks: Vec::new() })
     }
 
     /// The conversion of the next part; after the last one, drops those that another one stands for.

@@ -334,10 +334,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     let start = self.out.len();
                     let count = self.length(min, from, to)?;
                     if may_collide {
-                        let parts = WalkFrame::elements(of, count);
-                        frames.push(TranscodeFrame::Distinct(Box::new(DistinctParts::open(
-                            parts, start, self,
-                        ))));
+                        let parts =
+                            DistinctParts::open(WalkFrame::elements(of, count), start, self);
+                        frames.push(TranscodeFrame::Distinct(parts));
                     } else if !self.numbers(of, count)? {
                         frames.push(TranscodeFrame::Parts(WalkFrame::elements(of, count)));
                     }
@@ -353,9 +352,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     let count = self.length(min, None, None)?;
                     let parts = WalkFrame::entries(key, count);
                     frames.push(match may_collide {
-                        true => TranscodeFrame::Distinct(Box::new(DistinctParts::open(
-                            parts, start, self,
-                        ))),
+                        true => TranscodeFrame::Distinct(DistinctParts::open(parts, start, self)),
                         false => TranscodeFrame::Parts(parts),
                     });
                     return Ok(());
@@ -399,7 +396,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     inner
                 }
                 Conversion::Skipping { of: inner, node, is_option, field } => {
-                    let frame = SkippingFrame::open(self, (node, is_option), field);
+                    let frame = SkippingFrame::open(self, node, is_option, field);
                     frames.push(TranscodeFrame::Skipping(Box::new(frame)));
                     inner
                 }

@@ -67,29 +67,22 @@ impl<'t> Transcoder<'t, '_, '_> {
         let described = self.plans.program.targets[target].map(|target| target.class);
         let version = self.stored[head.class].version;
         if let Some(described) = described.filter(|described| is_older(version, described)) {
-            let withheld = self.withhold((class, target), variant.as_deref(), &mut found);
-            (found, variant) =
-                self.migrated((class, version), (target, described), found, variant)?;
+            let withheld = self.withhold(class, target, variant.as_deref(), &mut found);
+            (found, variant) = self.migrated(class, version, target, described, found, variant)?;
             found.extend(withheld);
         }
         if let Some(number) = self.target_variant(target, variant.as_deref()) {
+            let variant = variant.as_deref();
             if variant.is_some() {
                 self.tag(target, number)?;
             }
             let newer = self.plans.newer(class, target);
-            return self.open_found(
-                class,
-                variant.as_deref(),
-                (target, number),
-                newer,
-                found,
-                frames,
-            );
+            return self.open_found(class, variant, (target, number), newer, found, frames);
         }
         // The record becomes an `other` variant, and opens no frame that would count it down.
         self.records -= 1;
         let (name, number) = (variant.unwrap_or_default(), head.variant.map_or(0, |it| it.0));
-        let Some(other) = self.plans.other((class, number), &name, target) else {
+        let Some(other) = self.plans.other(class, number, &name, target) else {
             return Err(self.removed(class, &name));
         };
         if head.is_unknown && matches!(other.field, OtherField::Unknown(_)) {
@@ -312,8 +305,10 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Runs the migrations of a record over what it has.
     fn migrated(
         &mut self,
-        (class, version): (usize, u32),
-        target: (usize, &Class),
+        class: usize,
+        version: u32,
+        target: usize,
+        described: &Class,
         found: Vec<Member<'t>>,
         variant: Option<String>,
     ) -> Result<(Vec<Member<'t>>, Option<String>)> {
@@ -343,9 +338,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                 seen: Seen::default(),
             });
         }
-        migrate(&mut record, version, target, self.plans, (self.env, self.id))?;
-        let target = target.1;
-        let detail = format!("version {version} to {}", target.version);
+        migrate(&mut record, version, target, described, self.plans, self.env, self.id)?;
+        let detail = format!("version {version} to {}", described.version);
         self.plans.happened(LoadEvent::Migrated, &schema.name, "", &detail, self.id);
         let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
         let variant = record.variant().map(str::to_owned);
@@ -378,7 +372,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// are of another variant. Copies of others are dropped.
     fn withhold(
         &mut self,
-        (class, target): (usize, usize),
+        class: usize,
+        target: usize,
         variant: Option<&str>,
         found: &mut Vec<Member<'t>>,
     ) -> Vec<Member<'t>> {

@@ -260,7 +260,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                                 return Ok(Some(conversion));
                             }
                             FieldSource::Synthesized(field) => {
-                                self.synthesized.begin(field, self.out.len())
+                                self.synthesized.begin(field, self.out.len());
                             }
                             FieldSource::End => self.synthesized.end(self.out.len()),
                             FieldSource::Unknown if plan.marks => {
@@ -270,7 +270,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                                 *piece = None;
                                 self.make(plan, source, *first)?;
                                 self.check(self.out.len() + self.defaults.len())?;
-                                self.note_default(plan.target, &source);
+                                self.note_default(plan, &source);
                                 self.out.extend_from_slice(self.defaults.bytes());
                             }
                         }
@@ -385,8 +385,9 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Notes that what comes next, from `defaults`, is the default of a field that a module stores.
-    fn note_default(&mut self, (class, variant): (usize, usize), source: &FieldSource) {
+    fn note_default(&mut self, plan: &RecordPlan, source: &FieldSource) {
         let FieldSource::Default(field) = *source else { return };
+        let (class, variant) = plan.target;
         if self.plans.program.expected(class, variant).records[field].has_module {
             let start = self.out.len();
             let bytes = start..start + self.defaults.len();

@@ -89,7 +89,8 @@ impl<'t> ElementMark<'t> {
 impl<'t> SkippingFrame<'t> {
     pub(super) fn open(
         run: &mut Transcoder<'t, '_, '_>,
-        (node, is_option): (usize, bool),
+        node: usize,
+        is_option: bool,
         field: FieldPlace,
     ) -> Self {
         run.skipping += 1;
