@@ -487,7 +487,8 @@ impl Compiler<'_, '_> {
     }
 }
 
-/// True for fields whose positions stay: those with numbers may be reordered, and so be mixed up with the parts of a tuple.
+/// True for fields whose positions stay: those with numbers may be reordered, and so be mixed up with the parts of a
+/// tuple.
 fn has_positions(mut ids: impl ExactSizeIterator<Item = Option<u32>>) -> bool {
     ids.len() == 1 || ids.all(|id| id.is_none())
 }

@@ -64,8 +64,8 @@ pub(super) struct RecordPlan {
     pub(super) unknown: Vec<UnknownFieldStep>,
     /// True if the program's class has a field for what is unknown.
     pub(super) has_room: bool,
-    /// True if unknown fields are kept and others are synthesized. Then copies of the synthesized values are kept, too, so
-    /// that a later program sees whether they were changed.
+    /// True if unknown fields are kept and others are synthesized. Then copies of the synthesized values are kept, too,
+    /// so that a later program sees whether they were changed.
     pub(super) marks: bool,
     /// The rows that each record adds to the report.
     pub(super) rows: Vec<usize>,

@@ -74,8 +74,8 @@ impl SynthesizedFields {
                 matches!(visited, LocalValue::Reference { id: 0, weak: true, .. })
             };
             let length = length(class, layout, bytes, limits, &mut is_same_anywhere);
-            // Without a copy, a later program cannot see whether the value was changed. It then counts as chosen, and wins
-            // over a kept field.
+            // Without a copy, a later program cannot see whether the value was changed. It then counts as chosen, and
+            // wins over a kept field.
             (length.ok() == Some(bytes.len())).then(|| (class, bytes.to_vec()))
         };
         self.values.into_iter().filter_map(copy).collect()
