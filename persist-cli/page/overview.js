@@ -8,7 +8,7 @@ import { link, show, swatch } from './value.js';
 const MOST = 8;
 /** Classes in the bar; the rest is one part. */
 const PARTS = 10;
-/** Rows of the table of classes: a save that was made to harm may have a million. */
+/** Rows of the table of classes: a malicious save may have a million. */
 const CLASSES = 200;
 
 export function overview(page, element) {

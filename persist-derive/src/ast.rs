@@ -336,7 +336,7 @@ pub enum PartType<'t> {
 }
 
 impl<'t> PartType<'t> {
-    pub fn of(ty: &'t Type) -> Self {
+    pub fn new(ty: &'t Type) -> Self {
         match ungroup(ty) {
             Type::Reference(reference) => match ungroup(&reference.elem) {
                 Type::Slice(slice) => Self::Items(&slice.elem),

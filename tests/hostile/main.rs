@@ -1,4 +1,4 @@
-//! Saves that were damaged or made to harm: each is refused, or loads to something that saves again.
+//! Saves that were damaged or malicious: each is refused, or loads to something that saves again.
 
 mod circles;
 mod damaged;

@@ -1,4 +1,4 @@
-//! Damaged saves and saves made to harm, read without their types: an error or a
+//! Damaged and malicious saves, read without their types: an error or a
 //! document that is written again; memory and stack within bounds.
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]

@@ -1,4 +1,4 @@
-//! Journals that are damaged, or made to harm.
+//! Journals that are damaged or malicious.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;

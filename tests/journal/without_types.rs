@@ -363,7 +363,7 @@ fn each_event_has_the_state_of_the_program() -> Result<()> {
     Ok(())
 }
 
-/// Replays a journal that is made to harm; the save then is written as one that the program loads, or not at all.
+/// Replays a malicious journal; the save then is written as one that the program loads, or not at all.
 fn play(watched: &Watched, journal: &[u8], tally: &mut [usize; 3]) -> Result<()> {
     let path = watched.folder.path().join("harm.journal");
     std::fs::write(&path, journal).unwrap();

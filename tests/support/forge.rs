@@ -259,7 +259,7 @@ pub fn try_load_on(stack: usize, save: Vec<u8>, load: Load) -> Result<()> {
 }
 
 pub fn refused(save: Vec<u8>, load: Load) -> persist::Error {
-    try_load(save, load).expect_err("a save made to harm")
+    try_load(save, load).expect_err("a malicious save")
 }
 
 /// Loads a value of its own.

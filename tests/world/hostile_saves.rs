@@ -1,4 +1,4 @@
-//! Saves of worlds that were changed or made to harm, with true checksums.
+//! Saves of worlds that were changed or are malicious, with true checksums.
 
 use persist::reflect::HandleValue;
 use persist::world::Activity;

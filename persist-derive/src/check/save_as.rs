@@ -38,7 +38,7 @@ fn parts(cx: &Ctxt, fields: &Fields, owned: &str) {
         if !field.is_stored() {
             continue;
         }
-        match PartType::of(&field.ty) {
+        match PartType::new(&field.ty) {
             PartType::Value(target, _) => {
                 if let Type::TraitObject(_) = target {
                     cx.error_over(&field.ty, "a part cannot be a reference to a trait object; refer to the box or the pointer that the field holds");

@@ -17,7 +17,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    pub fn of(input: &Input) -> Self {
+    pub fn new(input: &Input) -> Self {
         let params: Vec<Ident> =
             input.generics.type_params().map(|param| param.ident.clone()).collect();
         let mut usage = Usage { params: &params, used: Vec::new(), associated: Vec::new() };

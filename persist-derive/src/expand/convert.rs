@@ -61,7 +61,7 @@ fn conversion<'f>(
 ) -> TokenStream {
     let ty = &field.ty;
     let span = function.span().resolved_at(Span::mixed_site());
-    let of = Ident::new(if field.is_compact { "of_compact" } else { "of" }, span);
+    let new = Ident::new(if field.is_compact { "compact" } else { "new" }, span);
     let mut value = None;
     for next in further {
         let span = next.span().resolved_at(Span::mixed_site());
@@ -72,5 +72,5 @@ fn conversion<'f>(
         Some(value) => quote_spanned! {span=> |__old| _persist::converted::<#ty, _>(#value) },
         None => function.to_token_stream(),
     };
-    quote_spanned! {span=> _persist::FieldConversion::<_, _, #ty>::#of(#function) }
+    quote_spanned! {span=> _persist::FieldConversion::<_, _, #ty>::#new(#function) }
 }

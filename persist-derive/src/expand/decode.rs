@@ -87,7 +87,7 @@ pub fn expand(input: &Input) -> TokenStream {
 }
 
 fn unit_variant(variants: &[Variant]) -> TokenStream {
-    let tag = Tag::of(variants);
+    let tag = Tag::new(variants);
     let load = tag.load();
     let value = |variant: &Variant| {
         construct(&path(variant), &variant.fields, None, &|_, _, _| TokenStream::new())
@@ -111,7 +111,7 @@ fn unit_variant(variants: &[Variant]) -> TokenStream {
 
 /// Emits the code that reads an enum, and the code that reads one too large for the stack into a box.
 fn variant(variants: &[Variant]) -> (TokenStream, TokenStream) {
-    let tag = Tag::of(variants);
+    let tag = Tag::new(variants);
     let load = tag.load();
     let arms = variants.iter().enumerate().map(|(index, variant)| {
         let tag = tag.literal(index);
@@ -154,7 +154,7 @@ fn fails() -> TokenStream {
 
 /// Emits the code that reads a stored field of a struct or variant.
 fn read(index: usize, field: &Field, row: usize) -> TokenStream {
-    if let Some(value) = adapter_read(field, (row, index), "get", &emit! { __input }) {
+    if let Some(value) = adapter_read(field, row, index, "get", &emit! { __input }) {
         let value = tried(&value);
         return match is_missing(index, field, row) {
             Some(is_missing) if !field.inherits => {
@@ -298,7 +298,7 @@ fn boxed(
     row: usize,
 ) -> TokenStream {
     let reads = fields.stored().enumerate().map(|(index, field)| {
-        let value = match adapter_read(field, (row, index), "get", &emit! { __input }) {
+        let value = match adapter_read(field, row, index, "get", &emit! { __input }) {
             Some(value) => emit! { _persist::out_of_line(|| _persist::boxed(#value)) },
             None => {
                 let (row, nth) = (row::nth(row), row::nth(index));
@@ -369,7 +369,7 @@ fn into(fields: &Fields, container: Option<&TokenStream>) -> TokenStream {
             };
             emit! { if #is_missing { #default } else }
         });
-        let get = adapter_read(field, (0, index), "get_into", &emit! { #value, __input })
+        let get = adapter_read(field, 0, index, "get_into", &emit! { #value, __input })
             .unwrap_or_else(|| {
                 let index = row::nth(index);
                 let arguments = emit! { #value, &mut __segment, __input };

@@ -58,7 +58,7 @@ fn of_struct(fields: &Fields) -> (TokenStream, Option<TokenStream>) {
 }
 
 fn of_enum(variants: &[Variant]) -> (TokenStream, Option<TokenStream>) {
-    let tag = Tag::of(variants);
+    let tag = Tag::new(variants);
     let tags = variants.iter().enumerate().map(|(index, variant)| {
         let path = path(variant);
         let tag = tag.literal(index);

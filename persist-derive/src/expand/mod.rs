@@ -31,7 +31,7 @@ use crate::ast::{self, Body, DefaultValue, Field, Fields, Given, Input, Shape, S
 /// Emits the impls of a type without mistakes.
 pub fn expand(input: &Input) -> TokenStream {
     let import = import(input.krate.as_ref());
-    let bounds = Bounds::of(input);
+    let bounds = Bounds::new(input);
     let impls = match &input.body {
         Body::Struct(fields) if let Some(owned) = &input.save_as => {
             save_as::expand(input, fields, owned, &bounds)
@@ -365,7 +365,8 @@ fn adapter_call(field: &Field, name: &str, arguments: &TokenStream) -> Option<To
 /// Emits a call that reads a field by its adapter. The field has this index in this row.
 fn adapter_read(
     field: &Field,
-    (row, index): (usize, usize),
+    row: usize,
+    index: usize,
     name: &str,
     arguments: &TokenStream,
 ) -> Option<TokenStream> {
@@ -373,7 +374,7 @@ fn adapter_read(
     if field.skip_failed.is_none() {
         return Some(read);
     }
-    let place = emit! { (<Self as _persist::Reflect>::CLASS, #row, #index) };
+    let place = emit! { <Self as _persist::Reflect>::CLASS, #row, #index };
     Some(emit! { __input.in_skipping_field(#place, |__input| #read) })
 }
 

@@ -79,7 +79,7 @@ pub struct Tag {
 }
 
 impl Tag {
-    pub fn of(variants: &[Variant]) -> Self {
+    pub fn new(variants: &[Variant]) -> Self {
         Self { wide: variants.len() > 256 }
     }
 
@@ -134,7 +134,7 @@ pub fn consts(input: &Input) -> TokenStream {
             )
         }
         Body::Enum(variants) => {
-            let bytes = Tag::of(variants).bytes();
+            let bytes = Tag::new(variants).bytes();
             let layouts: Vec<_> = with_fields(variants).map(|(index, _)| layout(index)).collect();
             let fixed = layouts.is_empty();
             (

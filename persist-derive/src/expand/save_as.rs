@@ -64,7 +64,7 @@ pub fn expand(input: &Input, fields: &Fields, owned: &Given<Type>, bounds: &Boun
 fn part(field: &Field) -> TokenStream {
     let member = &field.member;
     let span = place(&field.ty);
-    match PartType::of(&field.ty) {
+    match PartType::new(&field.ty) {
         PartType::Value(_, true) => quote_spanned! {span=> Value(&*self.#member) },
         PartType::Value(_, false) => quote_spanned! {span=> Value(&self.#member) },
         PartType::Items(_) => quote_spanned! {span=> Items(&self.#member) },
@@ -86,7 +86,7 @@ fn types(fields: &Fields, owned: &Type, bounds: &Bounds) -> TokenStream {
     let checks = fields.stored().map(|field| {
         let member = &field.member;
         let span = place(&field.ty);
-        let ty = match PartType::of(&field.ty) {
+        let ty = match PartType::new(&field.ty) {
             PartType::Value(target, _) => target.to_token_stream(),
             PartType::Items(item) => quote_spanned! {span=> _persist::std::vec::Vec<#item> },
             PartType::Text => quote_spanned! {span=> _persist::String },
@@ -121,7 +121,7 @@ fn checks(
         #few
     }];
     for (index, field) in fields.stored().enumerate() {
-        if let PartType::Value(..) = PartType::of(&field.ty) {
+        if let PartType::Value(..) = PartType::new(&field.ty) {
             continue;
         }
         let span = place(&field.ty);

@@ -233,10 +233,10 @@ pub(crate) fn encode_parts(
     out: &mut Encoder<'_>,
     mut encode: impl FnMut(usize, &mut Encoder<'_>) -> Result<(), Stop>,
 ) -> Result<(), Stop> {
-    let (level, mut buffer) = (out.level(), Buffer::with_size(PART));
+    let ((depth, within), mut buffer) = (out.level(), Buffer::with_size(PART));
     out.append(count, |part, env, links, to| {
         let bytes = buffer.encode_with(env, links, |out| {
-            out.enter(level);
+            out.enter(depth, within);
             encode(part, out)
         })?;
         to.extend_from_slice(bytes);

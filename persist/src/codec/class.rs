@@ -88,7 +88,7 @@ impl<T: Reflect> DynamicFields for T {
 }
 
 impl ClassAccess {
-    const fn of<T: Reflect>() -> Self {
+    const fn new<T: Reflect>() -> Self {
         Self {
             rows: T::__ROWS,
             whole: FieldAccess::of::<T>(),
@@ -105,7 +105,7 @@ impl TypeSet {
     pub fn class<T: Reflect>(&mut self) -> bool {
         let first = self.enter::<T>();
         if first {
-            self.classes.push((T::CLASS, const { &ClassAccess::of::<T>() }));
+            self.classes.push((T::CLASS, const { &ClassAccess::new::<T>() }));
         }
         first
     }

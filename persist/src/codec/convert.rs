@@ -38,7 +38,7 @@ pub(crate) const CONVERTED: &str = "taken by a field's `convert`";
 
 /// Holds a function of a field's `convert`, from an older type `A` to a field of type `T`.
 ///
-/// All bounds on the types are on [`of`](Self::of), so that a wrong function is one compile error however often the
+/// All bounds on the types are on [`new`](Self::new), so that a wrong function is one compile error however often the
 /// derived code uses this type.
 #[doc(hidden)]
 pub struct FieldConversion<A, R, T> {
@@ -56,7 +56,7 @@ type Write<A, R> =
 
 impl<A, R, T> FieldConversion<A, R, T> {
     /// Wraps a function of a `convert`.
-    pub fn of(function: fn(A) -> R) -> Self
+    pub fn new(function: fn(A) -> R) -> Self
     where
         A: Persist,
         R: Converted<T>,
@@ -71,14 +71,14 @@ impl<A, R, T> FieldConversion<A, R, T> {
         }
     }
 
-    /// Like [`of`](Self::of), for a field with `compact`.
-    pub fn of_compact(function: fn(A) -> R) -> Self
+    /// Like [`new`](Self::new), for a field with `compact`.
+    pub fn compact(function: fn(A) -> R) -> Self
     where
         A: Persist,
         R: Converted<T>,
         T: Persist,
     {
-        Self { write: write::<Compact, A, R, T>, ..Self::of(function) }
+        Self { write: write::<Compact, A, R, T>, ..Self::new(function) }
     }
 
     /// Returns the kind of the older value.

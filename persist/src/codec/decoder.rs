@@ -208,7 +208,9 @@ impl<'a> Decoder<'a> {
     #[allow(clippy::missing_errors_doc, reason = "not for programs")]
     pub fn in_skipping_field<T>(
         &mut self,
-        (class, variant, field): (&'static Class, usize, usize),
+        class: &'static Class,
+        variant: usize,
+        field: usize,
         decode: impl FnOnce(&mut Self) -> Result<T, Fail>,
     ) -> Result<T, Fail> {
         self.skipping = Some(SkippingField { class, variant, field });

@@ -242,7 +242,7 @@ impl<'a> Encoder<'a> {
 
     /// Continues on a [`level`](Self::level) of another encode.
     #[cfg(feature = "world")]
-    pub(super) fn enter(&mut self, (depth, within): (u32, Within)) {
+    pub(super) fn enter(&mut self, depth: u32, within: Within) {
         self.state.depth.set(depth);
         self.state.within.set(within);
     }

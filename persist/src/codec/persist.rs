@@ -378,7 +378,7 @@ pub trait Persist: Sized + 'static {
 
     /// Describes a field of this type, for a layout.
     #[doc(hidden)]
-    const __PART: FieldCodec = FieldCodec::of::<Self>();
+    const __PART: FieldCodec = FieldCodec::new::<Self>();
 
     /// Writes the head of field `I` of a struct, if it lies in the first segment.
     #[doc(hidden)]
@@ -722,10 +722,7 @@ pub(crate) fn decode_vec<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Re
 
 /// Reads the elements of a list into a `Vec`. [`decode_vec`] may call or inline this function.
 #[inline(always)]
-pub(super) fn decode_items<T: Persist>(
-    head: &[u8],
-    input: &mut Decoder<'_>,
-) -> Result<Vec<T>, Fail> {
+fn decode_items<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
     let count = input.elements::<T>(head)?;
     if T::__LEAF {
         T::__decode_list(count, input)

@@ -32,8 +32,10 @@ pub struct Layout {
 impl Layout {
     const fn from_parts(parts: &[FieldCodec]) -> Self {
         let mut layout = Self { head: 0, fixed: true, min: 0, leaf: true, cost: 0, on_stack: 0 };
+        // A `const fn` cannot loop over an iterator.
         let mut i = 0;
         while i < parts.len() {
+            // The head is added before `fixed` changes: the first field with a tail has its head in this segment, too.
             if layout.fixed {
                 layout.head += parts[i].head;
             }
@@ -89,6 +91,7 @@ impl<R: ?Sized + Row<V>, V, I: Index> At<R, V, I> {
     /// Number of bytes of the segment that begins with this field.
     pub(super) const SEGMENT: usize = {
         let mut bytes = R::PARTS[I::INDEX].head;
+        // Up to and including the next field with a tail, whose head ends the segment.
         let mut i = I::INDEX;
         while R::PARTS[i].fixed && i + 1 < R::PARTS.len() {
             i += 1;
@@ -101,6 +104,7 @@ impl<R: ?Sized + Row<V>, V, I: Index> At<R, V, I> {
 /// Cuts the first `len` bytes off a segment that is written.
 #[inline(always)]
 pub(crate) fn cut_mut<'a>(segment: &mut &'a mut [u8], len: usize) -> &'a mut [u8] {
+    // Taken out, since a reborrow of `segment` would not live for `'a`.
     let (head, rest) = std::mem::take(segment).split_at_mut(len);
     *segment = rest;
     head

@@ -163,7 +163,7 @@ impl<D: ?Sized + TraitObject> StandIn<D> {
                 reach: reach_holder::<T>,
                 unknown: |value| value.downcast_ref::<T>().map(AsRef::as_ref),
                 make: |holder, unknown| in_holder::<T>(holder, T::from(unknown)),
-                caster: Arc::new(Caster::<D>::of::<T>()),
+                caster: Arc::new(Caster::<D>::new::<T>()),
             },
             boxed: |unknown| D::boxed(Box::new(T::from(unknown))),
         }
@@ -225,7 +225,7 @@ impl<D: ?Sized + TraitObject> Caster<D> {
     }
 
     /// Creates the caster of class `T`.
-    pub(crate) fn of<T: Persist + Pointee>() -> Self
+    pub(crate) fn new<T: Persist + Pointee>() -> Self
     where
         D: Implements<T>,
     {

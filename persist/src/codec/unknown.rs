@@ -80,8 +80,8 @@ pub(crate) struct UnknownClass {
     pub(crate) schema: Arc<dyn Any + Send + Sync>,
     /// Index of the class in the schema.
     pub(crate) index: usize,
-    /// True for the copy of a default that this program made up for a field.
-    pub(crate) is_made_up: bool,
+    /// True for the copy of a default that this program synthesized for a field.
+    pub(crate) is_synthesized: bool,
 }
 
 /// A part of the bytes that has a meaning in one save only.
@@ -117,7 +117,7 @@ impl Unknown {
     /// Iterates over the names of all unknown content, as [`class`](Self::class) has them. Copies of made-up defaults,
     /// which are stored beside it, have no name.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        let pieces = self.pieces.iter().filter(|piece| !piece.class.is_made_up);
+        let pieces = self.pieces.iter().filter(|piece| !piece.class.is_synthesized);
         pieces.map(|piece| &*piece.class.name)
     }
 

@@ -55,7 +55,7 @@ impl FieldAccess {
 impl FieldCodec {
     /// Describes a field that is stored as its own type.
     #[must_use]
-    pub const fn of<T: Persist>() -> Self {
+    pub const fn new<T: Persist>() -> Self {
         Self {
             head: Inline::<T>::HEAD,
             fixed: Inline::<T>::FIXED,

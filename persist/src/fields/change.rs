@@ -154,7 +154,8 @@ impl FieldChange {
     #[cfg(feature = "history")]
     pub(crate) fn in_bytes(
         &self,
-        (stored, class): (&Stored, usize),
+        stored: &Stored,
+        class: usize,
         bytes: &[u8],
         direction: Direction,
     ) -> Result<Vec<u8>> {
@@ -210,7 +211,7 @@ impl Root<'_> {
         // With a `validate` function the whole list is encoded instead, so that it can be restored after a refusal.
         if let Some(list) = part.whole_list().filter(|_| !validates)
             && let Some(how) =
-                part.how_in_list(request, (list, value), &mut target).map_err(located(steps))?
+                part.how_in_list(request, list, value, &mut target).map_err(located(steps))?
         {
             let result = catch_unwind(AssertUnwindSafe(|| {
                 part.change_list(self.value, list, &how.splice(Direction::Redo))
@@ -323,7 +324,8 @@ impl FieldPart<'_> {
     fn how_in_list(
         &self,
         request: &Request<'_>,
-        (list, value): (&dyn ListAccess, &dyn Any),
+        list: &dyn ListAccess,
+        value: &dyn Any,
         target: &mut Strict<'_>,
     ) -> Result<Option<FieldEdit>> {
         let get = |index: u64| list.get(value, usize::try_from(index).ok()?);

@@ -31,7 +31,7 @@ pub(crate) fn compared(
 ) -> Result<Vec<FieldChange>> {
     let mut comparison = ValueComparison { registry, trail: Trail::new(class, &[]), found: vec![] };
     if old != new {
-        comparison.value(root, None, None, (old, new))?;
+        comparison.value(root, None, None, old, new)?;
     }
     Ok(comparison.found)
 }
@@ -46,7 +46,7 @@ impl Root<'_> {
         let (trail, new) = (Trail::new(path.class(), path.steps()), part.bytes());
         let mut comparison = ValueComparison { registry: self.registry, trail, found: Vec::new() };
         if old != new {
-            comparison.value(value, part.access(), part.key(), (old, new))?;
+            comparison.value(value, part.access(), part.key(), old, new)?;
         }
         let found = comparison.found;
         self.buffers.trim();
@@ -69,7 +69,8 @@ impl ValueComparison<'_> {
         value: &dyn Any,
         access: Option<&'static FieldAccess>,
         key: Option<SchemaKey>,
-        (old, new): (&[u8], &[u8]),
+        old: &[u8],
+        new: &[u8],
     ) -> Result<()> {
         if access.is_none_or(|access| !access.has_adapter()) {
             // A time is compared as a whole, since its parts belong together. An enum is, too: its fields depend on the
@@ -79,10 +80,10 @@ impl ValueComparison<'_> {
             };
             let entry = self.registry.entry(value);
             if let Some((class, target)) = entry.filter(|(_, target)| is_open(target)) {
-                return self.fields(value, (class, target), (old, new));
+                return self.fields(value, class, target, old, new);
             }
             if let (Some(list), Some(key)) = (access.and_then(FieldAccess::list), key)
-                && self.list(value, list, key, (old, new))?
+                && self.list(value, list, key, old, new)?
             {
                 return Ok(());
             }
@@ -94,8 +95,10 @@ impl ValueComparison<'_> {
     fn fields(
         &mut self,
         value: &dyn Any,
-        (class, target): (usize, ProgramClass),
-        (old, new): (&[u8], &[u8]),
+        class: usize,
+        target: ProgramClass,
+        old: &[u8],
+        new: &[u8],
     ) -> Result<()> {
         let layout = self.registry.program().layout();
         let mut old_cursor = Cursor::of_class(layout, class, old);
@@ -111,7 +114,7 @@ impl ValueComparison<'_> {
             match target.access.field(value, field) {
                 Some(inner) => {
                     let (access, key) = (target.access.access(0, field), ((class, 0, field), 0));
-                    self.value(inner, access, Some(key), (old, new))?;
+                    self.value(inner, access, Some(key), old, new)?;
                 }
                 None => self.find_set(old, new),
             }
@@ -129,7 +132,8 @@ impl ValueComparison<'_> {
         value: &dyn Any,
         list: &'static dyn ListAccess,
         (place, depth): SchemaKey,
-        (old, new): (&[u8], &[u8]),
+        old: &[u8],
+        new: &[u8],
     ) -> Result<bool> {
         let layout = self.registry.program().layout();
         let elements = |bytes| {
@@ -153,13 +157,13 @@ impl ValueComparison<'_> {
                 Op::Keep => {}
                 Op::Change(from, to) => {
                     self.trail.enter_element(at);
-                    let ends = (olds[from], news[to]);
+                    let (old, new) = (olds[from], news[to]);
                     match list.get(value, first + to) {
                         Some(element) => {
                             let key = Some((place, depth + 1));
-                            self.value(element, Some(list.element()), key, ends)?;
+                            self.value(element, Some(list.element()), key, old, new)?;
                         }
-                        None => self.find_set(ends.0, ends.1),
+                        None => self.find_set(old, new),
                     }
                     self.trail.leave();
                 }

@@ -76,7 +76,7 @@ fn shortest(old: &[&[u8]], new: &[&[u8]]) -> Option<Vec<Op>> {
             }
             furthest[diagonal] = x;
             if x >= n && y >= m {
-                return Some(traced(&steps, (n, m), zero));
+                return Some(traced(&steps, n, m, zero));
             }
         }
     }
@@ -84,7 +84,7 @@ fn shortest(old: &[&[u8]], new: &[&[u8]]) -> Option<Vec<Op>> {
 }
 
 /// Walks back from the ends of both lists, and collects the operations.
-fn traced(steps: &[Vec<usize>], (mut x, mut y): (usize, usize), zero: usize) -> Vec<Op> {
+fn traced(steps: &[Vec<usize>], mut x: usize, mut y: usize, zero: usize) -> Vec<Op> {
     let mut ops = Vec::new();
     for (d, furthest) in steps.iter().enumerate().rev() {
         let diagonal = x + zero - y;

@@ -84,11 +84,11 @@ impl<'p> FieldPart<'p> {
             let inner = match step {
                 PathStep::Field(name) => part.field(value, name)?,
                 PathStep::Index(index) => match part.access.and_then(FieldAccess::map) {
-                    Some(map) => part.entry((map, value), &Value::U64(*index)),
+                    Some(map) => part.entry(map, value, &Value::U64(*index)),
                     None => part.element(value, *index),
                 },
                 PathStep::Key(key) => match (part.access.and_then(FieldAccess::map), key.parse()) {
-                    (Some(map), Ok(key)) => part.entry((map, value), &key),
+                    (Some(map), Ok(key)) => part.entry(map, value, &key),
                     _ => None,
                 },
             };
@@ -142,7 +142,8 @@ impl<'p> FieldPart<'p> {
     /// Moves to the value of a key of the part; `None` if it can only be found in the bytes.
     fn entry<'v>(
         &mut self,
-        (map, value): (&'static dyn MapAccess, &'v dyn Any),
+        map: &'static dyn MapAccess,
+        value: &'v dyn Any,
         key: &Value,
     ) -> Option<&'v dyn Any> {
         let key = self.start_of(&[]).ok()?.key_bytes(key)?;

@@ -32,7 +32,7 @@ impl Block {
         Some(crc32fast::hash(&save[at..end]) == u32::from_le_bytes(*crc))
     }
 
-    fn read((save, checksums): (&[u8], Checksums), at: usize) -> Result<Self> {
+    fn read(save: &[u8], checksums: Checksums, at: usize) -> Result<Self> {
         let head = Self::head(save, at);
         let whole = head.and_then(|(_, end)| match checksums {
             Checksums::Right => Self::is_whole(save, at, end),
@@ -67,12 +67,13 @@ pub(crate) enum Checksums {
 
 /// Passes each block of a save from offset `at` on to `take`, and returns the trailer with its offset.
 pub(super) fn each_block(
-    (save, checksums): (&[u8], Checksums),
+    save: &[u8],
+    checksums: Checksums,
     mut at: usize,
     take: &mut dyn FnMut(&Block) -> Result<()>,
 ) -> Result<(usize, Trailer)> {
     while save.get(at) != Some(&BLOCK_TRAILER) {
-        let block = Block::read((save, checksums), at)?;
+        let block = Block::read(save, checksums, at)?;
         take(&block)?;
         at = block.end + CRC_SIZE;
     }

@@ -69,10 +69,11 @@ impl Compression {
 
 /// Returns the maximum number of bytes that one byte of a frame can stand for. A frame that claims more is refused
 /// before memory is allocated for it.
-pub(super) fn max_ratio(tag: u8) -> u64 {
-    match tag {
+pub(super) fn max_ratio(compression: Compression) -> u64 {
+    match compression {
         // Each further length byte adds at most 255 bytes to a match.
-        BLOCK_LZ4 => 255,
+        #[cfg(feature = "lz4")]
+        Compression::Lz4 => 255,
         // A block of four bytes can stand for 128 KiB.
         _ => 32 << 10,
     }

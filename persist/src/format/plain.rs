@@ -55,7 +55,7 @@ fn unpack<'s>(save: &'s [u8], limits: &Limits) -> Result<Option<Unpacker<'s>>> {
     let mut unpacker = Unpacker::new(save);
     unpacker.plain.extend_from_slice(&save[..at]);
     let (at, trailer) =
-        each_block((save, Checksums::Right), at, &mut |block| unpacker.block(block, limits))?;
+        each_block(save, Checksums::Right, at, &mut |block| unpacker.block(block, limits))?;
     unpacker.places.push((unpacker.plain.len(), at, false));
     let length = (unpacker.plain.len() + TRAILER_SIZE) as u64;
     unpacker.plain.extend(Trailer { length, ..trailer }.write());
@@ -130,8 +130,8 @@ impl<'s> Unpacker<'s> {
         self.plain.extend([0; BLOCK_HEAD]);
         let content = block.content(self.save);
         let stored = self.save.len() as u64;
-        let block_of = (block.tag, compression, content);
-        decompress(block_of, block.at, &mut self.codec, stored, limits, &mut self.plain)
+        let (codec, plain) = (&mut self.codec, &mut self.plain);
+        decompress(compression, content, block.at, codec, stored, limits, plain)
             .inspect_err(|_| self.plain.truncate(start))?;
         // The length fits, since it was read from 32 bits.
         let length = u32::try_from(self.plain.len() - start - BLOCK_HEAD).unwrap_or(u32::MAX);
@@ -149,7 +149,8 @@ const AFTER_BLOCK: usize = CRC_SIZE + TRAILER_SIZE;
 /// Appends the decompressed content of a block in a save of `stored` bytes. The codec counts the bytes of all blocks.
 /// After an error, the appended bytes have no meaning.
 pub(super) fn decompress(
-    (tag, compression, content): (u8, Compression, &[u8]),
+    compression: Compression,
+    content: &[u8],
     at: usize,
     codec: &mut Codec,
     stored: u64,
@@ -164,7 +165,7 @@ pub(super) fn decompress(
     if length as usize <= content.len() {
         return Err(bad("the compressed block here is not smaller than what it holds"));
     }
-    if u64::from(length) > max_ratio(tag).saturating_mul(frame.len() as u64) {
+    if u64::from(length) > max_ratio(compression).saturating_mul(frame.len() as u64) {
         return Err(bad("the compressed block here cannot hold as much as it says"));
     }
     codec.contents += u64::from(length);

@@ -64,7 +64,7 @@ impl<'s> Scan<'s> {
             save.last_chunk::<TRAILER_SIZE>().map_or(0, |t| LittleEndian::read_u64(&t[1..]));
         let max = save.len() / MIN_RECORD;
         let mut scan = Self::new(header, usize::try_from(counted).map_or(max, |n| n.min(max)));
-        let found = each_block((save, Checksums::Right), at, &mut |block| match block.tag {
+        let found = each_block(save, Checksums::Right, at, &mut |block| match block.tag {
             BLOCK_RECORDS => scan.items(save, block.at + BLOCK_HEAD..block.end, limits),
             BLOCK_DEFINITIONS => scan.check_copies(save, block),
             tag => Err(newer(block.at as u64, "block tag", u64::from(tag))),

@@ -178,7 +178,7 @@ impl<'w> Sealer<'w> {
 pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Result<Vec<u8>> {
     let mut changed = Vec::with_capacity(save.len());
     let mut sealer = Sealer::new(&mut changed, Compression::None, limits);
-    write_again((save, Checksums::Right), header, 0, &mut sealer, &mut |_| Ok(()))?;
+    write_again(save, Checksums::Right, header, 0, &mut sealer, &mut |_| Ok(()))?;
     Ok(changed)
 }
 
@@ -186,7 +186,8 @@ pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Resu
 /// even when they are empty. `go_on` gets the number of bytes that were read since the last call. Returns the bytes of
 /// the save if it remains in a buffer, and otherwise none.
 pub(crate) fn write_again(
-    (save, checksums): (&[u8], Checksums),
+    save: &[u8],
+    checksums: Checksums,
     header: &Header,
     memory: u64,
     out: &mut Sealer<'_>,
@@ -195,7 +196,7 @@ pub(crate) fn write_again(
     let (_, start) = Header::parse(save)?;
     let mut in_place = out.header(header)?;
     go_on(start as u64)?;
-    let (_, trailer) = each_block((save, checksums), start, &mut |block| {
+    let (_, trailer) = each_block(save, checksums, start, &mut |block| {
         let bytes = &save[block.at..block.end];
         let crc = out.block(&[bytes])?;
         if out.is_in_place() {

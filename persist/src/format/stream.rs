@@ -156,8 +156,8 @@ impl<R: Read + Seek> BlockReader<R> {
         let mut content = content;
         if compression != Compression::None {
             self.plain.clear();
-            let block = (tag, compression, content);
-            decompress(block, 0, &mut self.codec, self.length, &self.limits, &mut self.plain)
+            let (codec, plain) = (&mut self.codec, &mut self.plain);
+            decompress(compression, content, 0, codec, self.length, &self.limits, plain)
                 .map_err(|error| error.moved_to(at))?;
             content = &self.plain;
         }

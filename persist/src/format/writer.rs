@@ -76,7 +76,8 @@ impl<'w, 's> Writer<'w, 's> {
     pub(crate) fn record(
         &mut self,
         number: u64,
-        as_what: (Holder, bool),
+        holder: Holder,
+        added: bool,
         id: u64,
         links: &mut impl RecordLinks,
         payload: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
@@ -87,7 +88,7 @@ impl<'w, 's> Writer<'w, 's> {
             let from = self.define(links.numbers())?;
             self.put_defined(from)?;
         }
-        let start = self.append(number, as_what, id, links, payload)?;
+        let start = self.append(number, holder, added, id, links, payload)?;
         if links.numbers().has_definitions() {
             // The payload has trait objects of new classes, whose definitions go before the record.
             let from = self.define(links.numbers())?;
@@ -101,7 +102,8 @@ impl<'w, 's> Writer<'w, 's> {
     fn append(
         &mut self,
         number: u64,
-        (holder, added): (Holder, bool),
+        holder: Holder,
+        added: bool,
         id: u64,
         links: &mut dyn SaveLinks,
         payload: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
@@ -162,7 +164,8 @@ impl<'w, 's> Writer<'w, 's> {
         payload: &[u8],
     ) -> Result<()> {
         self.begin()?;
-        self.append(number, as_what, id, &mut NoLinks::default(), |out| out.bytes(payload))?;
+        let (holder, added) = as_what;
+        self.append(number, holder, added, id, &mut NoLinks::default(), |out| out.bytes(payload))?;
         self.close_if_full()
     }
 

@@ -18,7 +18,8 @@ type StoredRecord<'s> = (&'s Stored, usize, &'s [u8]);
 pub(super) fn in_bad_field(
     table: &mut Table<'_>,
     error: Error,
-    (class, payload): (usize, &[u8]),
+    class: usize,
+    payload: &[u8],
     stored: Option<StoredRecord<'_>>,
 ) -> Error {
     // Leave errors about limits alone: the decode here would reach the limit in another field.
@@ -104,7 +105,7 @@ fn bad_field(
         Some(reason) => Some(reason.message().to_owned()),
         None => duplicate(program, class, payload, &path).map(|value| {
             let advice = if stored.is_some_and(|stored| is_damaged(stored, env)) {
-                "the save was written wrongly or made to harm, restore a backup"
+                "the save was written wrongly or is malicious, restore a backup"
             } else {
                 "give the field a `convert` that drops one, or keep the old type"
             };

@@ -33,14 +33,15 @@ impl<'l> Handles<'l> {
         self.remap.as_ref()?.arena(name)
     }
 
-    /// Renumbers a handle in a record of class and object id `(class, object)`, and counts what happened to it.
+    /// Renumbers a handle in a record, given by class and object id, and counts what happened to it.
     pub(super) fn find(
         &mut self,
         arena: TypeId,
         bits: u64,
-        (class, object): (u32, u64),
+        record: (u32, u64),
         tally: &mut Tally,
     ) -> Result<Remapped> {
+        let (class, object) = record;
         let Some(remap) = &mut self.remap else { return Ok(Remapped::Live(bits)) };
         let Some(found) = remap.renumber(arena, bits)? else { return Ok(Remapped::Live(bits)) };
         match found {

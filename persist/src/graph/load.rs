@@ -9,7 +9,6 @@ use std::sync::Arc;
 use super::Registry;
 use super::connect::CHUNK;
 use super::fault::in_bad_field;
-use super::handles::Handles;
 use super::loading::{LoadingObjects, TypeIndex};
 use super::outcome::{LoadOutcome, LoadedObjects};
 use super::table::{DefaultedFields, OWN_CLASS, Strategy, Table, Unregistered};
@@ -58,7 +57,8 @@ pub(crate) struct Loader<'l> {
 impl<'l> Loader<'l> {
     pub(crate) fn new(
         registry: &'l Registry,
-        (env, options): (&'l Env<'l>, LoadOptions),
+        env: &'l Env<'l>,
+        options: LoadOptions,
         save: Plain<'l>,
         remap: Option<&'l mut dyn Renumber>,
         root: Option<usize>,
@@ -68,8 +68,7 @@ impl<'l> Loader<'l> {
         let unknown = scan.records.take_unknown();
         let stored_root = scan.records.value();
         let root = stored_root.map(|record| record.class as usize).zip(root);
-        let how = (limits, options.drop_unknown);
-        let matched = registry.schemas.matched(&scan.definitions, how, root, || {
+        let matched = registry.schemas.matched(&scan.definitions, limits, options, root, || {
             let classes = scan.classes(limits)?;
             let matched = Matched::new(classes, registry.program(), root, options.drop_unknown);
             matched.stored.note_created(|class, holder| {
@@ -90,7 +89,7 @@ impl<'l> Loader<'l> {
         }
         let first_free = objects.records.last_id() + 1;
         let plans = Plans::with_matched(matched, registry.program(), options);
-        let table = Table::new((registry, env), plans, objects, Handles::new(remap), save.weight);
+        let table = Table::new(registry, env, plans, objects, remap, save.weight);
         // A `Loader` on the stack would leave less of it for values nested in values.
         Ok(Box::new(Self {
             save: save.bytes,
@@ -448,7 +447,7 @@ impl<'l> Loader<'l> {
             }
             result => {
                 let refused = input.take_error();
-                Err(self.explained(record, identical, refused, (left, result.err())))
+                Err(self.explained(record, identical, refused, left, result.err()))
             }
         }
     }
@@ -536,7 +535,8 @@ impl<'l> Loader<'l> {
         record: &RecordLocation,
         identical: bool,
         refused: Option<Error>,
-        (left, fail): (usize, Option<Fail>),
+        left: usize,
+        fail: Option<Fail>,
     ) -> Error {
         let class = record.class as usize;
         // Start from the error of the typed decoder, which is used if the schema does not show more.
@@ -544,7 +544,7 @@ impl<'l> Loader<'l> {
         let error = fail.map_or_else(|| left_over(left), |fail| handles.explain(fail));
         if let Some(class) = record.class.checked_sub(OWN_CLASS) {
             let (error, payload) = (refused.unwrap_or(error), take(&mut self.scratch));
-            let error = in_bad_field(&mut self.table, error, (class as usize, &payload), None);
+            let error = in_bad_field(&mut self.table, error, class as usize, &payload, None);
             return self.table.of_record(record, error);
         }
         let stored = record.payload(self.save);
@@ -581,7 +581,7 @@ impl<'l> Loader<'l> {
         let (rewritten, classes) = (take(&mut self.scratch), self.plans().stored.clone());
         let payload = if identical { stored } else { &rewritten[..] };
         let stored = Some((&*classes, class, stored));
-        let error = in_bad_field(&mut self.table, error, (target, payload), stored);
+        let error = in_bad_field(&mut self.table, error, target, payload, stored);
         self.table.of_record(record, error)
     }
 

@@ -252,7 +252,7 @@ impl Drop for LoadingObjects<'_> {
 fn duplicate_id(record: &RecordLocation) -> Error {
     error!(
         ErrorKind::DuplicateId,
-        "object id #{} is used by two records; the save is damaged or made to harm", record.id
+        "object id #{} is used by two records; the save is damaged or malicious", record.id
     )
     .at(record.start as u64)
     .in_object(record.id)

@@ -52,7 +52,7 @@ impl<'l> Loader<'l> {
         self.scratch.reserve(2 * payload.len());
         let rest = transcode(plans, &source, &found, &mut self.next_id, env, &mut self.scratch)?;
         self.table.defaulted = DefaultedFields::new(rest.defaulted, self.scratch.len());
-        self.synthesized = rest.made_up;
+        self.synthesized = rest.synthesized;
         for value in rest.shared {
             self.add_shared(value)?;
         }

@@ -169,9 +169,8 @@ impl<'s> Saver<'s> {
         let classes = &self.registry.program().classes[..];
         let id = self.links.take_id();
         let number = self.links.class_number(class)?;
-        let as_value = (Holder::VALUE, true);
         writer
-            .record(number, as_value, id, &mut self.links, encode)
+            .record(number, Holder::VALUE, true, id, &mut self.links, encode)
             .map_err(|error| error.in_field(&field(&mut self)).in_class(&*classes[class].name))?;
         if let Some(unknown) = self.unknown_of_root {
             self.write_unknown_parts(unknown, id, &mut writer)?;
@@ -190,20 +189,21 @@ impl<'s> Saver<'s> {
         unknown
             .pieces
             .iter()
-            .try_for_each(|piece| self.write_piece(piece, (Holder::VALUE, false), id, writer))
+            .try_for_each(|piece| self.write_piece(piece, Holder::VALUE, false, id, writer))
     }
 
     /// Writes a value of an unknown class.
     fn write_piece(
         &mut self,
         piece: &UnknownPiece,
-        as_what: (Holder, bool),
+        holder: Holder,
+        added: bool,
         id: u64,
         writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
         let number = self.links.unknown_class(&piece.class.schema, piece.class.index)?;
         writer
-            .record(number, as_what, id, &mut self.links, |out| piece.encode(out))
+            .record(number, holder, added, id, &mut self.links, |out| piece.encode(out))
             .map_err(|error| error.in_object(id).in_class(&*piece.class.name))
     }
 
@@ -238,7 +238,7 @@ impl<'s> Saver<'s> {
                 Some(cell) => {
                     self.links.begin_unknown();
                     let unknown = cell.try_borrow().map_err(|_| borrowed())?;
-                    return self.write_unknown(&unknown, (None, added), id, writer);
+                    return self.write_unknown(&unknown, None, added, id, writer);
                 }
                 None => {
                     let of = self.object_type(number, shared, pointee);
@@ -252,13 +252,13 @@ impl<'s> Saver<'s> {
         let entry = || &registry.objects[of.index];
         let class = if of.class > 0 {
             of.class
-        } else if self.prepare(shared, entry(), (id, added), writer)? {
+        } else if self.prepare(shared, entry(), id, added, writer)? {
             return Ok(());
         } else {
             self.links.class_number(entry().class)?
         };
         writer
-            .record(class, (of.holder, added), id, &mut self.links, |out| {
+            .record(class, of.holder, added, id, &mut self.links, |out| {
                 shared.object().encode_object(out)
             })
             .map_err(|error| self.refused(error, shared, entry()).in_object(id))
@@ -271,7 +271,8 @@ impl<'s> Saver<'s> {
         &mut self,
         shared: &Shared,
         entry: &ObjectEntry,
-        (id, added): (u64, bool),
+        id: u64,
+        added: bool,
         writer: &mut Writer<'_, '_>,
     ) -> Result<bool> {
         let name = &self.registry.program().classes[entry.class].name;
@@ -290,10 +291,10 @@ impl<'s> Saver<'s> {
             return Ok(false);
         };
         let mut written = None;
-        let (wait, holder) = (self.env.limits.lock_wait, (Some(entry.kind.holder), added));
+        let (wait, holder) = (self.env.limits.lock_wait, Some(entry.kind.holder));
         inspect(shared, entry, wait, &mut |value| {
             written = (stand_in.unknown)(value)
-                .map(|unknown| self.write_unknown(unknown, holder, id, writer));
+                .map(|unknown| self.write_unknown(unknown, holder, added, id, writer));
         });
         written.unwrap_or_else(|| Err(borrowed())).map_err(named)?;
         Ok(true)
@@ -313,13 +314,14 @@ impl<'s> Saver<'s> {
     fn write_unknown(
         &mut self,
         unknown: &Unknown,
-        (holder, added): (Option<Holder>, bool),
+        holder: Option<Holder>,
+        added: bool,
         id: u64,
         writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
         // Without a stand-in, the object has the holder that it had in its save.
         let holder = holder.or(unknown.holder).unwrap_or(Holder::new(Pointer::Rc, Cell::RefCell));
-        self.write_piece(unknown.value()?, (holder, added), id, writer)
+        self.write_piece(unknown.value()?, holder, added, id, writer)
     }
 
     #[cold]

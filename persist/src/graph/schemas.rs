@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use crate::format::Definition;
 use crate::platform::held;
 use crate::schema::Matched;
-use crate::{Limits, Result};
+use crate::{Limits, LoadOptions, Result};
 
 /// Maximum number of cached schemas, and of the bytes of definitions of each. A program loads saves of few versions at
 /// a time.
@@ -44,13 +44,14 @@ impl Schemas {
     pub(super) fn matched(
         &self,
         definitions: &[Definition<'_>],
-        (limits, drop_unknown): (&Limits, bool),
+        limits: &Limits,
+        options: LoadOptions,
         root: Option<(usize, usize)>,
         matching: impl FnOnce() -> Result<Matched>,
     ) -> Result<Arc<Matched>> {
         let mut known = held(&self.known);
         let is_meant = |(key, _): &(MatchKey, _)| {
-            (key.root, key.drop_unknown) == (root, drop_unknown)
+            (key.root, key.drop_unknown) == (root, options.drop_unknown)
                 && key.limits == *limits
                 && key.is_of(definitions)
         };
@@ -66,6 +67,7 @@ impl Schemas {
             return Ok(matched);
         }
         let definitions = definitions.iter().map(|definition| definition.body.into()).collect();
+        let drop_unknown = options.drop_unknown;
         let key = MatchKey { definitions, limits: *limits, root, drop_unknown };
         known.insert(0, (key, matched.clone()));
         known.truncate(MAX_SCHEMAS);

@@ -18,6 +18,7 @@ use crate::env::Env;
 use crate::format::{RecordLocation, Records};
 use crate::reflect::{Holder, TraitName};
 use crate::schema::{DefaultedField, LoadEvent, Plans, contested, converted_length, length};
+use crate::types::Renumber;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// The objects of a load and their references, with everything that a decoder needs to know of the save.
@@ -127,10 +128,11 @@ impl DefaultedFields {
 
 impl<'l> Table<'l> {
     pub(super) fn new(
-        (registry, env): (&'l Registry, &'l Env<'l>),
+        registry: &'l Registry,
+        env: &'l Env<'l>,
         plans: Plans<'l>,
         objects: LoadingObjects<'l>,
-        handles: Handles<'l>,
+        remap: Option<&'l mut dyn Renumber>,
         save_bytes: u64,
     ) -> Self {
         Self {
@@ -139,7 +141,7 @@ impl<'l> Table<'l> {
             plans,
             objects,
             references: References::default(),
-            handles,
+            handles: Handles::new(remap),
             tally: Tally::default(),
             unknown_names: HashMap::new(),
             strategy: Strategy::Rewritten,
@@ -284,7 +286,7 @@ impl LoadLinks for Table<'_> {
                 if self.stand_in(record, of)? {
                     return self.link(id, pointing);
                 }
-                return self.unregistered(id, record, (weak, within), of);
+                return self.unregistered(id, record, weak, within, of);
             }
             if weak {
                 if id != 0 {
@@ -300,7 +302,7 @@ impl LoadLinks for Table<'_> {
             let class = self.registry.objects[kind.get()].class;
             caster = self.caster((of.id)(), class);
             if caster.is_none() {
-                return self.unregistered(id, record, (weak, within), of);
+                return self.unregistered(id, record, weak, within, of);
             }
         }
         // This slow path has looked at the target, so later references of the type can take `plain_link`.
@@ -351,7 +353,7 @@ impl LoadLinks for Table<'_> {
         let Some(class) = class.filter(|class| *class < self.plans.stored.len()) else {
             bail!(
                 ErrorKind::InvalidValue,
-                "a trait object is of class number {number}, which the save does not define; it is damaged or made to harm"
+                "a trait object is of class number {number}, which the save does not define; it is damaged or malicious"
             );
         };
         self.check_contested(class, |class| self.caster((of.id)(), class).is_some())?;
@@ -452,16 +454,14 @@ impl LoadLinks for Table<'_> {
 #[cold]
 fn missing(id: u64, is_present: bool) -> Error {
     let what = if id == 0 {
-        String::from(
-            "a reference that cannot be empty is empty; the save is damaged or made to harm",
-        )
+        String::from("a reference that cannot be empty is empty; the save is damaged or malicious")
     } else if is_present {
         format!(
             "the reference is to object #{id}, whose class is not registered for such a pointer; register it"
         )
     } else {
         format!(
-            "the reference is to object #{id}, which the save does not hold; it is damaged or made to harm"
+            "the reference is to object #{id}, which the save does not hold; it is damaged or malicious"
         )
     };
     Error::new(ErrorKind::MissingObject, what)

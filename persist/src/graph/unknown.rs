@@ -30,7 +30,7 @@ impl Table<'_> {
         class: usize,
         bytes: &[u8],
     ) -> Result<(UnknownPiece, usize, usize)> {
-        let stored = match Stored::is_made_up(class) {
+        let stored = match Stored::is_synthesized(class) {
             true => self.registry.program().layout().clone(),
             false => self.plans.stored.clone(),
         };
@@ -73,8 +73,8 @@ impl Table<'_> {
             class.map_or_else(|| Arc::from(""), |class| Arc::from(&*class.name))
         });
         let name = name.clone();
-        let is_made_up = Stored::is_made_up(class);
-        let class = UnknownClass { name, schema: stored, index: class, is_made_up };
+        let is_synthesized = Stored::is_synthesized(class);
+        let class = UnknownClass { name, schema: stored, index: class, is_synthesized };
         let mut bytes = bytes[..length].to_vec();
         for (start, (arena, name), bits) in handles {
             let found = self.handles.find(arena, bits, self.record, &mut self.tally);
@@ -107,14 +107,14 @@ impl Table<'_> {
     pub(super) fn as_stored(&self, number: u64) -> Result<usize> {
         let stored = &self.plans.stored;
         let class = number.checked_sub(1).and_then(|class| usize::try_from(class).ok());
-        let is_known = |class: &usize| match Stored::is_made_up(*class) {
+        let is_known = |class: &usize| match Stored::is_synthesized(*class) {
             true => self.registry.program().layout().unknown_member(*class).is_some(),
             false => *class < stored.len() || stored.unknown_member(*class).is_some(),
         };
         let Some(class) = class.filter(is_known) else {
             bail!(
                 ErrorKind::InvalidValue,
-                "what is kept is of class number {number}, which the save does not define; it is damaged or made to harm"
+                "what is kept is of class number {number}, which the save does not define; it is damaged or malicious"
             );
         };
         if class >= stored.len() || !self.plans.rewrites_dynamic(class) {
@@ -159,7 +159,8 @@ impl Table<'_> {
         &mut self,
         id: u64,
         record: u32,
-        (weak, within): (bool, Within),
+        weak: bool,
+        within: Within,
         of: TraitName,
     ) -> Result<Linked<'static>> {
         let RecordLocation { class, holder, .. } = self.objects.records.get(record as usize);

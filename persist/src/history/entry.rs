@@ -77,6 +77,7 @@ impl<T: 'static> UndoEntry<T> {
     /// Joins several weighed entries into one, without another call of their commands, which are recorded already.
     pub(super) fn joined(label: Label, edits: Vec<Self>) -> Self {
         let is_significant = edits.iter().any(|edit| edit.is_significant);
+        // Each edit has counted an entry and a list, and the joined entry has one of each.
         let size = |edit: &Self| edit.size - size_of::<Self>() - edit.steps.places();
         let size: usize = edits.iter().map(size).sum();
         let steps: Vec<_> = edits.into_iter().flat_map(|edit| edit.steps.into_each()).collect();
@@ -116,6 +117,7 @@ impl<T: 'static> UndoEntry<T> {
 
     pub(super) fn hold(&mut self, held: usize) {
         self.size = self.size - self.held() + held;
+        // Without a limit of bytes, `held` is 0 for every entry, and none needs the box.
         if held > 0 || self.rare.is_some() {
             self.rare.get_or_insert_default().held = held;
         }
@@ -191,6 +193,7 @@ impl<T: 'static> UndoEntry<T> {
         let are_single = next.len() == 1 && self.steps.len() == 1;
         if !joins {
             let are_alike = self.label == *label && self.is_significant == is_significant;
+            // Asked last, since it may look at every step.
             let are_settings = || self.has_settings() && next.iter().all(Step::is_setting);
             if !are_alike || !(are_single || are_settings()) {
                 return Ok(Merge::No);
@@ -228,7 +231,10 @@ impl<T: 'static> UndoEntry<T> {
         // A single step is only offered to the last one, which needs no index. Neither is one built if that is a
         // command.
         let mut order = (!is_single || (old_len > 1 && are_settings())).then(|| self.take_order());
+        // The size is updated with each step. To measure all steps again made each move of a drag as long as the whole
+        // drag.
         let mut size = self.size - self.steps.places();
+        // Annulled steps stay in the list until the end, since `order` holds the places of all steps.
         let mut void = HashSet::new();
         let (mut is_merged, mut failed) = (joins, None);
         for mut new in mem::take(next).into_each() {
@@ -276,6 +282,7 @@ impl<T: 'static> UndoEntry<T> {
             self.steps.push(new);
         }
         let is_refused = !is_merged || failed.is_some();
+        // The failure counts places with the annulled steps, which are about to leave the list.
         if let Some(broken) = failed.as_mut().and_then(|failure| failure.broken.as_mut()) {
             broken.done = old_len - void.len();
             broken.step -= void.iter().filter(|void| **void < broken.step).count();
@@ -335,6 +342,7 @@ fn offer<T: 'static>(
 ) -> Result<Merge, Failure> {
     let done = steps.len();
     let step = &mut steps[at];
+    // `merge` is code of a command, which may panic.
     guarded(|| Ok(step.merge(next).unwrap_or(Merge::No))).map_err(|mut failure| {
         failure.broken.iter_mut().for_each(|broken| (broken.step, broken.done) = (at, done));
         failure

@@ -148,8 +148,8 @@ impl Job {
                 ticket.done.store(0, Ordering::Relaxed);
                 advance(0)?;
                 let mut sealer = Sealer::new(out, output.options.compression, &output.limits);
-                let save = (save, Checksums::None);
-                write_again(save, &header, *memory, &mut sealer, &mut advance).map(drop)
+                let checksums = Checksums::None;
+                write_again(save, checksums, &header, *memory, &mut sealer, &mut advance).map(drop)
             });
         match result {
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),

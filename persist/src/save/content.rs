@@ -301,7 +301,7 @@ fn read_objects(
     let env = change_env(Env::new(saves.bounds(), shared(&context)));
     let (mut objects, outcome) = unpacked(save, saves.bounds(), |save| {
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
-        Loader::new(&registry, (&env, saves.loading()), save, remap, None)?.load()
+        Loader::new(&registry, &env, saves.loading(), save, remap, None)?.load()
     })?;
     objects.context.clone_from(&context);
     let report = LoadReport::new(outcome);
@@ -352,8 +352,7 @@ pub(crate) fn decode<T: Persist>(
     let env = Env::new(saves.bounds(), shared(&context)).watched(saves.watch());
     let (mut value, mut objects, outcome) = unpacked(save, &env.limits, |save| {
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
-        let options = (&env, saves.loading());
-        let loader = Loader::new(registry, options, save, remap, Some(*class))?;
+        let loader = Loader::new(registry, &env, saves.loading(), save, remap, Some(*class))?;
         let loader = if keeps_unknown { loader } else { loader.without_unknown() };
         loader.load_value(*class)
     })?;

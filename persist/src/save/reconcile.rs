@@ -134,17 +134,17 @@ impl Slot {
         let device = device.as_deref();
         let mut written = None;
         let write = |out: &mut dyn Write, past: &Past| {
-            let (save, kept) = match keep {
+            let (save, header) = match keep {
                 // Read again under the lock: another program may have saved since the comparison.
                 Keep::Local => checked(local)?,
                 Keep::Remote => (theirs.clone(), remote.clone()),
             };
             let failed = |error| Error::io("write the save to", local, error);
             if keep == Keep::Remote && past.is_replaceable_by(&remote, device) {
-                written = Some(kept);
+                written = Some(header);
                 return out.write_all(&save).map_err(failed);
             }
-            let header = written.insert(past.reconcile(kept, &remote, device));
+            let header = written.insert(past.reconcile(header, &remote, device));
             out.write_all(&with_header(&save, header, &limits)?).map_err(failed)
         };
         storage::begin(&*disk, local, &options, &limits, None)?.write_and_commit(write)?;

@@ -61,7 +61,7 @@ impl Plans<'_> {
     }
 
     /// True if values of the stored kind have the bytes of the program's.
-    pub(super) fn is_identical_kind(&self, stored: &KindSchema, expected: &KindSchema) -> bool {
+    fn is_identical_kind(&self, stored: &KindSchema, expected: &KindSchema) -> bool {
         self.matched.is_compatible(stored, expected) && self.has_same_classes(stored)
     }
 
@@ -102,6 +102,8 @@ impl Compiler<'_, '_> {
     fn convert(&mut self, at: usize, w: &KindSchema, depth: u32) -> Option<usize> {
         let depth = depth.checked_sub(1)?;
         self.tries += 1;
+        // 60 lists in one another meet 6 lists of the program in many ways: each level may be one of these, or a list
+        // of one.
         if self.tries > MAX_TRIES {
             return None;
         }
@@ -123,6 +125,8 @@ impl Compiler<'_, '_> {
         use KindSchema as K;
         let (all, classes) = (self.all, &self.plans.program.classes);
         let s = &all.node(at).kind;
+        // A newtype of the save goes into a kind that holds it as it is: a `Celsius` into a `Vec<Celsius>`. Otherwise
+        // its content converts.
         if let K::Class(class) = s
             && all[*class].newtype().is_some()
             && self.leaves_as_it_is(*class)
@@ -143,12 +147,14 @@ impl Compiler<'_, '_> {
             // The field inside says from what it is converted: what it does not take may be around such a value.
             let place = self.place;
             let field =
-                |this: &mut Self| this.plans.field_conversion((at, None), &expected, 0, place);
+                |this: &mut Self| this.plans.field_conversion(at, None, &expected, 0, place);
             if let Some(found) = self.cross(NewtypeSide::In, field) {
                 return Some(found);
             }
         }
         let made = match (s, w) {
+            // An `Rc<Option<T>>` has an option already, which `Inline` below reaches. As the content of a `Some`, its
+            // `None` would be an error.
             (_, K::Option(b)) if !wraps_option(all, s) => {
                 Conversion::Some(self.convert(at, b, depth)?)
             }
@@ -192,6 +198,7 @@ impl Compiler<'_, '_> {
         go_on: impl FnOnce(&mut Self) -> Option<R>,
     ) -> Option<R> {
         let previous = self.crossed;
+        // `Celsius(f32)` once became `Fahrenheit(f32)` through the number inside, without a word.
         if previous.is_some_and(|previous| previous != to) {
             return None;
         }
@@ -238,10 +245,12 @@ impl Compiler<'_, '_> {
                     _ => None,
                 };
                 let (from, to) = (length(s), length(w));
+                // A shorter array would lose elements. A longer one needs the default of its field, which
+                // `Plans::longer` has.
                 if from.is_some() && to.is_some() && from != to {
                     return None;
                 }
-                let made = self.elements(part, b, (from, to), depth)?;
+                let made = self.elements(part, b, from, to, depth)?;
                 match (made, w) {
                     (Conversion::Elements { min, of, from, to, .. }, K::Set(_)) => {
                         let may_collide = self.may_collide(b);
@@ -252,8 +261,9 @@ impl Compiler<'_, '_> {
             }
             (K::Map(_), K::Map(b)) => self.map(part, &b[..], self.may_collide(&b[0]), depth)?,
             (K::Map(_), K::List(b)) if is_pair(b) => self.map(part, b.parts(), false, depth)?,
+            // The bytes of a list of pairs are those of a map: the count, then each key before its value.
             (K::List(a), K::Map(b)) if is_pair(a) => {
-                self.elements(part, &K::Tuple(b.to_vec().into()), (None, None), depth)?
+                self.elements(part, &K::Tuple(b.to_vec().into()), None, None, depth)?
             }
             (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => self.parts(part, b, depth)?,
             (K::Class(class), K::Tuple(b))
@@ -272,6 +282,8 @@ impl Compiler<'_, '_> {
             (K::Dynamic(_), K::Dynamic(_)) => Conversion::Dynamic,
             _ if Width::from_kind(s).is_some() && Width::from_kind(w).is_some() => {
                 let (from, to) = Width::from_kind(s).zip(Width::from_kind(w))?;
+                // A conversion keeps the value or is an error. How a float is rounded would be a choice, which a
+                // `convert` makes.
                 if from.is_float() && !to.is_float() {
                     return None;
                 }
@@ -311,6 +323,7 @@ impl Compiler<'_, '_> {
         let (program, mut seen) = (self.plans.program, HashSet::new());
         let has_removed =
             |class: usize| program.targets[class].is_some_and(|it| !it.class.removed.is_empty());
+        // Classes may hold each other, in cycles and in long chains, so this keeps a set and a stack.
         let (mut open, mut is_found) = (Vec::new(), false);
         let visit = |kind: &KindSchema, open: &mut Vec<usize>| {
             kind.visit(&mut |kind| {
@@ -338,7 +351,8 @@ impl Compiler<'_, '_> {
         &mut self,
         part: usize,
         kind: &KindSchema,
-        (from, to): (Option<usize>, Option<usize>),
+        from: Option<usize>,
+        to: Option<usize>,
         depth: u32,
     ) -> Option<Conversion> {
         let of = self.convert(part, kind, depth)?;
@@ -391,6 +405,8 @@ impl Compiler<'_, '_> {
     fn parts(&mut self, first: usize, kinds: &[KindSchema], depth: u32) -> Option<Conversion> {
         let parts = (first..).zip(kinds).map(|(node, kind)| self.convert(node, kind, depth));
         let parts = parts.collect::<Option<Vec<_>>>()?;
+        // `Conversion::Parts` names its parts by a range. To compile one enters others in between, so copies of all are
+        // entered side by side.
         let start = self.plans.conversions.len();
         for part in &parts {
             self.plans.enter(self.plans.conversions[*part]);
@@ -414,6 +430,7 @@ impl Compiler<'_, '_> {
     /// migrates nor converts its content, and no `since` keeps older programs from it.
     fn leaves_as_it_is(&self, class: usize) -> bool {
         let (program, stored) = (self.plans.program, &self.all[class]);
+        // A generic class may still become any of several instances, so the value must mean the same in each of them.
         let targets = match self.plans.resolve(class) {
             Some(target) => vec![target],
             None => program.candidates(stored),
@@ -470,7 +487,8 @@ impl Compiler<'_, '_> {
     }
 }
 
-/// True for fields whose positions stay: those with numbers may be reordered, and so be mixed up with the parts of a tuple.
+/// True for fields whose positions stay: those with numbers may be reordered, and so be mixed up with the parts of a
+/// tuple.
 fn has_positions(mut ids: impl ExactSizeIterator<Item = Option<u32>>) -> bool {
     ids.len() == 1 || ids.all(|id| id.is_none())
 }

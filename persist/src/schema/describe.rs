@@ -426,13 +426,13 @@ impl ClassSchema {
         Some((self.name.strip_suffix(&field.name)?.strip_suffix('.')?, field))
     }
 
-    /// The version of the class of a value that a program made up for a field that it did not find. Classes of kept
+    /// The version of the class of a value that a program synthesized for a field that it did not find. Classes of kept
     /// fields have version 1.
-    pub(crate) const MADE_UP_VERSION: u32 = 2;
+    pub(crate) const SYNTHESIZED_VERSION: u32 = 2;
 
     /// True for the class of such a value, among those of what was kept.
-    pub(crate) fn is_made_up(&self) -> bool {
-        self.version == Self::MADE_UP_VERSION && self.unknown_field().is_some()
+    pub(crate) fn is_synthesized(&self) -> bool {
+        self.version == Self::SYNTHESIZED_VERSION && self.unknown_field().is_some()
     }
 
     /// Checks the class of a record that was kept of an object: one field of an object, or of the value, of the save.
@@ -443,7 +443,7 @@ impl ClassSchema {
         }
         Err(error!(
             ErrorKind::Damaged,
-            "what is kept of object #{id} is not one field of an object of the save; it is damaged or made to harm"
+            "what is kept of object #{id} is not one field of an object of the save; it is damaged or malicious"
         )
         .in_class(&*self.name))
     }

@@ -91,7 +91,7 @@ pub(crate) struct PlannedRow {
 /// The detail of what was lost because the program's `removed` says so.
 pub(crate) const REMOVED: &str = "as `removed` says";
 
-/// The detail of a kept field that came back in place of a value that an older program made up.
+/// The detail of a kept field that came back in place of a value that an older program synthesized.
 pub(crate) const IN_PLACE_OF_DEFAULT: &str = "in place of a default";
 
 impl PlannedRow {
@@ -100,7 +100,7 @@ impl PlannedRow {
         &*self.detail == REMOVED
     }
 
-    /// True if only a made-up value was lost.
+    /// True if only a synthesized value was lost.
     pub(crate) fn is_harmless(&self) -> bool {
         self.event == LoadEvent::Restored && &*self.detail == IN_PLACE_OF_DEFAULT
     }

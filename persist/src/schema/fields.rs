@@ -24,13 +24,14 @@ impl<'p> Plans<'p> {
     /// Plans the stored fields of a struct or a variant.
     pub(super) fn stored_fields(
         &mut self,
-        (class, variant): (usize, usize),
-        target: (usize, usize),
+        class: usize,
+        variant: usize,
+        new: &ProgramFields<'_>,
     ) -> Result<RecordPlan> {
         let all = self.stored.clone();
         let members = all.members(class, variant);
         let given = StoredFields::new(&all, class, variant, &members);
-        self.all_fields(&given, &self.program.expected(target.0, target.1))
+        self.all_fields(&given, new)
     }
 
     /// Plans fields that follow one another.
@@ -70,15 +71,15 @@ impl<'p> Plans<'p> {
             growth: None,
         };
         let mut is_free = vec![true; old.members.len()];
-        // The fields with made-up values, and where their sources are.
-        let mut made_up = Vec::new();
+        // The fields with synthesized values, and where their sources are.
+        let mut synthesized = Vec::new();
         for (field, (source, made)) in pairing.sources.into_iter().zip(pairing.made).enumerate() {
             let expected = &new.fields[field];
             let Some(mut source) = source else {
                 let (source, event) = self.without_source(old, new, field)?;
                 if let Some(event) = event {
                     plan.rows.push(self.rows.row(event, old.class, &old.path(&expected.name), ""));
-                    made_up.push((field, plan.sources.len()..plan.sources.len() + 1));
+                    synthesized.push((field, plan.sources.len()..plan.sources.len() + 1));
                 }
                 plan.sources.push(source);
                 continue;
@@ -89,14 +90,14 @@ impl<'p> Plans<'p> {
             let convert = |plans: &mut Self, source: usize| {
                 let member = &old.members[source];
                 let version = old.version.map(|version| member.since.max(version));
-                plans.field_conversion((member.stored?, version), new, field, &place)
+                plans.field_conversion(member.stored?, version, new, field, &place)
             };
             let mut conversion = convert(self, source);
             if let Some(made) = made {
                 is_free[made] = false;
-                let is_made_up = old.members[made].origin == Origin::MadeUp;
+                let is_synthesized = old.members[made].origin == Origin::Synthesized;
                 let (event, detail) = if conversion.is_some() {
-                    (LoadEvent::Restored, if is_made_up { IN_PLACE_OF_DEFAULT } else { "" })
+                    (LoadEvent::Restored, if is_synthesized { IN_PLACE_OF_DEFAULT } else { "" })
                 } else {
                     // A migration may also have left it as it is stored, under another name.
                     source = made;
@@ -124,14 +125,14 @@ impl<'p> Plans<'p> {
                     return Err(in_expected(self.field_mismatch(old.class, node, new, field)));
                 }
             }
-            if old.members[source].is_made_up {
-                made_up.push((field, first..plan.sources.len()));
+            if old.members[source].is_synthesized {
+                synthesized.push((field, first..plan.sources.len()));
             }
         }
         for (piece, member) in old.members.iter().enumerate().filter(|(i, _)| is_free[*i]) {
             let path = old.path(&member.name);
             let mut row = |event, detail| self.rows.row(event, old.class, &path, detail);
-            if member.origin == Origin::MadeUp {
+            if member.origin == Origin::Synthesized {
                 // Nobody has chosen it. If it was kept, it would count as chosen for the next program that has it.
                 continue;
             }
@@ -140,12 +141,12 @@ impl<'p> Plans<'p> {
                 continue;
             }
             let is_removed = new.removed.contains(&&*member.name);
-            match member.kept.filter(|_| !self.options.drop_unknown && !is_removed) {
+            match member.unknown_class.filter(|_| !self.options.drop_unknown && !is_removed) {
                 Some(class) => plan.unknown.push(UnknownFieldStep {
                     piece,
                     class,
-                    kept: (class >= self.stored.len()).then(|| row(LoadEvent::Kept, "")),
-                    dropped: (!plan.has_room).then(|| row(LoadEvent::Dropped, "")),
+                    kept_row: (class >= self.stored.len()).then(|| row(LoadEvent::Kept, "")),
+                    dropped_row: (!plan.has_room).then(|| row(LoadEvent::Dropped, "")),
                 }),
                 None => {
                     let detail = if is_removed { REMOVED } else { "" };
@@ -153,8 +154,8 @@ impl<'p> Plans<'p> {
                 }
             }
         }
-        if !plan.unknown.is_empty() && !made_up.is_empty() {
-            plan.mark(&made_up);
+        if !plan.unknown.is_empty() && !synthesized.is_empty() {
+            plan.mark(&synthesized);
         }
         Ok(plan)
     }
@@ -284,7 +285,7 @@ impl<'p> Plans<'p> {
         let place = FieldName { class: old.class, field: &path };
         match source.stored {
             Some(node)
-                if self.field_conversion((node, old.version), &new, field, &place).is_none() =>
+                if self.field_conversion(node, old.version, &new, field, &place).is_none() =>
             {
                 let error = self.field_mismatch(old.class, node, &new, field);
                 Err(error.in_field(&old.path(&new.fields[field].name)))
@@ -297,7 +298,8 @@ impl<'p> Plans<'p> {
     /// a value that stood without the class.
     pub(super) fn field_conversion(
         &mut self,
-        (node, version): (usize, Option<u32>),
+        node: usize,
+        version: Option<u32>,
         new: &ProgramFields<'_>,
         field: usize,
         place: &FieldName<'_>,

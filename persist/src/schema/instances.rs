@@ -81,10 +81,10 @@ impl<'s> NamedClasses<'s> {
     }
 
     /// The candidates that an unknown part of the save refers to, which the program would keep.
-    pub(super) fn kept(&self, candidates: &Candidates) -> HashSet<usize> {
-        let mut kept = HashSet::new();
+    pub(super) fn unknown(&self, candidates: &Candidates) -> HashSet<usize> {
+        let mut unknown = HashSet::new();
         if candidates.is_empty() {
-            return kept;
+            return unknown;
         }
         let is_open = |class: usize| {
             self.resolved[class].is_none()
@@ -98,7 +98,7 @@ impl<'s> NamedClasses<'s> {
             let stored = &self.stored[class];
             let mut visit = |part: usize, is_object: bool| {
                 if is_object && candidates.contains_key(&part) {
-                    kept.insert(part);
+                    unknown.insert(part);
                 }
                 if is_open(part) && seen.insert(part) {
                     next.push(part);
@@ -114,7 +114,7 @@ impl<'s> NamedClasses<'s> {
                 (None, None) => mentions(stored.kinds(), &mut visit),
             }
         }
-        kept
+        unknown
     }
 
     /// Returns the unknown fields of known classes, each stored as a class of its own, with the fields of its owner.

@@ -83,6 +83,8 @@ impl Matched {
             dynamic_same,
             first,
         };
+        // Pointers are compared where classes match, and records are identical only after their pointers have been
+        // moved.
         this.resolve_all(program, root);
         this.pointers.note_all(&this.stored, program);
         this.move_pointers(program);
@@ -128,6 +130,7 @@ impl Matched {
             KindSchema::TraitReference { holder: stored, .. } => holder(None, *stored) != *stored,
             _ => false,
         };
+        // Nearly all saves have the pointers of the program. Their schema is not copied.
         if !self.stored.any_kind(is_other) {
             return;
         }
@@ -189,11 +192,11 @@ impl Matched {
         let mut candidates = named.candidates();
         let mut found: Vec<Counterparts> = Vec::new();
         if !candidates.is_empty() {
-            let kept = named.kept(&candidates);
+            let unknown = named.unknown(&candidates);
             let kinds = named.unknown_fields().flat_map(Sides::kinds);
             kinds.for_each(|(old, new)| in_pairs(old, new, &mut |it| found.push(it)));
             // Classes that no unknown data refers to belong to the program.
-            for class in (0..self.stored.len()).filter(|class| !kept.contains(class)) {
+            for class in (0..self.stored.len()).filter(|class| !unknown.contains(class)) {
                 self.enter(class, &mut candidates);
             }
         }
@@ -204,6 +207,7 @@ impl Matched {
             let object = |target| Counterparts::Classes(class, target, Meeting::Object);
             found.extend(self.resolved[class].map(object));
         }
+        // Classes may hold each other, so the fields of each pair are compared once.
         let mut seen = HashSet::new();
         while let Some(pair) = found.pop() {
             let (class, target, meeting) = match pair {
@@ -252,6 +256,7 @@ impl Matched {
     /// Enters an instance whose objects are the program's: they become the one that it has of the same.
     fn enter(&mut self, class: usize, candidates: &mut Candidates) {
         let Some(found) = candidates.remove(&class) else { return };
+        // With several instances, a guess would be silent: the load refuses the object instead.
         if let [target] = found[..] {
             self.set(class, target);
         }
@@ -263,13 +268,15 @@ impl Matched {
     fn identical(&self, program: &Program, drop_unknown: bool) -> Vec<bool> {
         let stored = &self.stored;
         let keeps = |schema: &ClassSchema| schema.kinds().any(|kind| *kind == KindSchema::Unknown);
-        let kept = UnknownClasses::new(stored);
+        let unknown = UnknownClasses::new(stored);
+        // A class with the program's own schema may hold unknown data that the program knows by now. A kept variant
+        // once stayed unknown under its `alias`, since its enum was not rewritten.
         let is_same = |(class, schema): (usize, &ClassSchema)| {
             self.is_same(schema, program, self.resolved[class])
                 && !(keeps(schema)
                     && (drop_unknown
-                        || kept.has_copies(schema)
-                        || self.knows(class, program, &kept)))
+                        || unknown.has_copies(schema)
+                        || self.knows(class, program, &unknown)))
         };
         let mut identical: Vec<bool> = stored.iter().enumerate().map(is_same).collect();
         // A class that holds a changed class is changed, too, transitively.
@@ -286,6 +293,7 @@ impl Matched {
         let mut changed: Vec<usize> =
             (0..stored.len()).filter(|class| !identical[*class]).collect();
         while let Some(class) = changed.pop() {
+            // Taken out, so that each holder is visited once for each class: linear in the schema.
             let mut found = std::mem::take(&mut holders[class]);
             if self.resolved[class].is_some() {
                 // A trait object may be of any class that the program has.
@@ -301,18 +309,18 @@ impl Matched {
     }
 
     /// True if the program's class has the variant or field of some unknown data, or declares it `removed`.
-    fn knows(&self, class: usize, program: &Program, kept: &UnknownClasses<'_>) -> bool {
+    fn knows(&self, class: usize, program: &Program, unknown: &UnknownClasses<'_>) -> bool {
         let target = self.resolved[class].and_then(|target| program.targets[target]);
         let Some(target) = target.map(|target| target.class) else { return false };
         let knows = |records: &[FieldRecord], removed: &[&str]| {
-            removed.iter().any(|name| kept.fields.has_name(name))
-                || records.iter().any(|record| kept.fields.may_be(record))
+            removed.iter().any(|name| unknown.fields.has_name(name))
+                || records.iter().any(|record| unknown.fields.may_be(record))
         };
         knows(target.fields(), target.removed)
-            || target.removed.iter().any(|name| kept.variants.contains(name))
+            || target.removed.iter().any(|name| unknown.variants.contains(name))
             || target.variants().iter().any(|variant| {
                 let mut names = variant.aliases.iter().chain([&variant.name]);
-                names.any(|name| kept.variants.contains(name))
+                names.any(|name| unknown.variants.contains(name))
                     || knows(variant.fields, variant.removed)
             })
     }
@@ -379,7 +387,7 @@ struct UnknownClasses<'s> {
 impl<'s> UnknownClasses<'s> {
     fn new(stored: &'s [ClassSchema]) -> Self {
         let variants = stored.iter().filter_map(ClassSchema::unknown_variant);
-        let mut kept = Self {
+        let mut classes = Self {
             variants: variants.map(|variant| &*variant.name).collect(),
             fields: StoredNames::default(),
             doubled: false,
@@ -387,11 +395,11 @@ impl<'s> UnknownClasses<'s> {
         let (mut names, mut numbers) = (HashSet::new(), HashSet::new());
         for class in stored {
             let Some((owner, field)) = class.unknown_field() else { continue };
-            kept.doubled |= !names.insert(&class.name)
+            classes.doubled |= !names.insert(&class.name)
                 || field.id.is_some_and(|number| !numbers.insert((owner, number)));
-            kept.fields.insert(field);
+            classes.fields.insert(field);
         }
-        kept
+        classes
     }
 
     /// True if one of them may be a copy of a field of the class, or of another of them.
@@ -450,6 +458,7 @@ fn in_pairs(stored: &KindSchema, expected: &KindSchema, found: &mut dyn FnMut(Co
             K::Class(a) | K::Reference { class: a, .. },
             K::Class(b) | K::Reference { class: b, .. },
         ) => found(Counterparts::Classes(*a, *b, Meeting::Value)),
+        // Conversions put a value into an option or a list, and take it out of an option. Classes meet there too.
         (a, K::Option(b) | K::List(b)) => in_pairs(a, b, found),
         (K::Option(a), b) => in_pairs(a, b, found),
         _ => {}
@@ -473,6 +482,7 @@ impl Program {
         let (registered, values): (Vec<_>, Vec<_>) = all.partition(|class| {
             self.objects.contains_key(class) || self.implementors.contains(class)
         });
+        // Objects exist only of registered classes. The others are classes of fields.
         if registered.is_empty() { values } else { registered }
     }
 
@@ -498,10 +508,10 @@ impl Program {
         };
         // A kept class may have lost its id to the program's class of the same name.
         let by_name = || {
-            let is_kept =
+            let has_replaced_id =
                 |id| (1..=1000).any(|i| ClassId::from_name(&format!("{}#{i}", stored.name)) == id);
             let found = self.classes.iter().position(|class| class.name == stored.name);
-            found.filter(|_| is_kept(stored.id))
+            found.filter(|_| has_replaced_id(stored.id))
         };
         // Arguments of a generic class are renamed with their classes.
         let by_arguments = || {

@@ -28,9 +28,11 @@ use crate::{Error, ErrorKind, Limits, Result};
 pub(super) fn migrate(
     record: &mut Record,
     from: u32,
-    (class, described): (usize, &Class),
+    class: usize,
+    described: &Class,
     plans: &mut Plans<'_>,
-    (env, id): (&Env<'_>, u64),
+    env: &Env<'_>,
+    id: u64,
 ) -> Result<()> {
     // By their places, since a step may rename them.
     let names = record.fields.iter().filter(|field| field.place.is_some() && env.is_trial());
@@ -143,7 +145,7 @@ impl MigrationWriter<'_, '_> {
         if is_older(version, described) {
             // Its own step may read it.
             record.inspection = None;
-            self.migrate_from(record, version, (target, described))?;
+            self.migrate_from(record, version, target, described)?;
         }
         self.restore_unknown(record, class, target);
         self.report_left(record, class, target);
@@ -204,7 +206,7 @@ impl MigrationWriter<'_, '_> {
                     format!("`migrate` has made version {version} of {class}, which has {last}"),
                 ))
             }
-            version => self.migrate_from(record, version, (target, described)),
+            version => self.migrate_from(record, version, target, described),
         }
     }
 
@@ -212,12 +214,13 @@ impl MigrationWriter<'_, '_> {
         &mut self,
         record: &mut Record,
         version: u32,
-        (target, described): (usize, &Class),
+        target: usize,
+        described: &Class,
     ) -> Result<()> {
         if version >= described.version {
             return Ok(());
         }
-        migrate(record, version, (target, described), self.plans, (self.env, self.id))?;
+        migrate(record, version, target, described, self.plans, self.env, self.id)?;
         let detail = format!("version {version} to {}", described.version);
         self.plans.happened(LoadEvent::Migrated, record.class(), "", &detail, self.id);
         record.class = self.plans.program.classes[target].name.as_str().into();
@@ -238,10 +241,10 @@ impl MigrationWriter<'_, '_> {
         let records = self.plans.program.expected(target, variant).records;
         let is_copy = |part: &Value| {
             let class = part.as_record().and_then(Record::origin);
-            class.is_some_and(|class| stored[class].is_made_up())
+            class.is_some_and(|class| stored[class].is_synthesized())
         };
         let (copies, parts): (Vec<_>, Vec<_>) = parts.into_iter().partition(is_copy);
-        note_made_up(record, &copies);
+        mark_synthesized(record, &copies);
         let mut rest = Vec::new();
         for part in parts {
             match part {
@@ -303,8 +306,8 @@ impl MigrationWriter<'_, '_> {
     }
 }
 
-/// Marks the fields of a record that still have the values that a program made up for them.
-fn note_made_up(record: &mut Record, copies: &[Value]) {
+/// Marks the fields of a record that still have the values that a program synthesized for them.
+fn mark_synthesized(record: &mut Record, copies: &[Value]) {
     if copies.is_empty() {
         return;
     }
@@ -315,7 +318,7 @@ fn note_made_up(record: &mut Record, copies: &[Value]) {
         if let Some(field) = by_name.get_mut(&(copy.name.clone(), copy.number))
             && field.value == copy.value
         {
-            field.origin = Origin::MadeUp;
+            field.origin = Origin::Synthesized;
         }
     }
 }
@@ -491,7 +494,7 @@ impl WriteTarget for MigrationWriter<'_, '_> {
         Ok(true)
     }
 
-    fn kept(&mut self, part: &Value, out: &mut Vec<u8>) -> Result<bool> {
+    fn unknown(&mut self, part: &Value, out: &mut Vec<u8>) -> Result<bool> {
         let Some(class) = part.as_record().and_then(Record::origin) else {
             return Ok(false);
         };

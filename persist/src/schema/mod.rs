@@ -30,8 +30,8 @@
 //! - A *node* is the number of a kind within the layout of all classes; the parts of a kind follow it.
 //! - A *member* is a stored field of one record, or a value that a migration made for it; a *piece* is a run of members
 //!   that are copied together.
-//! - *Unknown* data is stored content that the program has no place for. *Made-up* values are defaults that an older
-//!   program wrote for fields that it did not find (law 18).
+//! - *Unknown* data is stored content that the program has no place for. *Synthesized* values are defaults that
+//!   an older program wrote for fields that it did not find (law 18).
 //! - A *row* is a line of the load report. It is entered when a plan is made, and counted when the plan runs.
 
 mod check;

@@ -64,8 +64,8 @@ pub(super) struct RecordPlan {
     pub(super) unknown: Vec<UnknownFieldStep>,
     /// True if the program's class has a field for what is unknown.
     pub(super) has_room: bool,
-    /// True if something is kept and something is made up: then what was made up is kept, too, so that a later program
-    /// sees whether it was changed.
+    /// True if unknown fields are kept and others are synthesized. Then copies of the synthesized values are kept, too,
+    /// so that a later program sees whether they were changed.
     pub(super) marks: bool,
     /// The rows that each record adds to the report.
     pub(super) rows: Vec<usize>,
@@ -75,11 +75,11 @@ pub(super) struct RecordPlan {
 
 impl RecordPlan {
     /// Notes which sources make up the value of a field.
-    pub(super) fn mark(&mut self, made_up: &[(usize, Range<usize>)]) {
+    pub(super) fn mark(&mut self, synthesized: &[(usize, Range<usize>)]) {
         self.marks = true;
-        for (field, sources) in made_up.iter().rev() {
+        for (field, sources) in synthesized.iter().rev() {
             self.sources.insert(sources.end, FieldSource::End);
-            self.sources.insert(sources.start, FieldSource::MadeUp(*field));
+            self.sources.insert(sources.start, FieldSource::Synthesized(*field));
         }
     }
 }
@@ -119,9 +119,9 @@ pub(super) struct UnknownFieldStep {
     pub(super) class: usize,
     /// The row if the field is kept. Data that was unknown to an earlier program, too, is reported as a value of its
     /// class.
-    pub(super) kept: Option<usize>,
+    pub(super) kept_row: Option<usize>,
     /// The row if the field cannot be kept.
-    pub(super) dropped: Option<usize>,
+    pub(super) dropped_row: Option<usize>,
 }
 
 /// Where a field of the program comes from.
@@ -146,8 +146,8 @@ pub(super) enum FieldSource {
     Empty(usize),
     /// The unknown fields.
     Unknown,
-    /// Marks the operations up to the next `End` as a default that is made up for this field.
-    MadeUp(usize),
+    /// Marks the operations up to the next `End` as a default that is synthesized for this field.
+    Synthesized(usize),
     End,
 }
 
@@ -168,8 +168,8 @@ pub(super) struct Member<'a> {
     pub(super) name: Arc<str>,
     pub(super) number: Option<u32>,
     pub(super) origin: Origin,
-    /// True if a program made it up, also if a migration has renamed it.
-    pub(super) is_made_up: bool,
+    /// True if a program synthesized it, also if a migration has renamed it.
+    pub(super) is_synthesized: bool,
     /// The version to which a migration came that made or renamed it; 0 if none has.
     pub(super) since: u32,
     /// Its node; `None` of what a migration has made.
@@ -177,7 +177,7 @@ pub(super) struct Member<'a> {
     /// The value, if a migration made it.
     pub(super) made: Cell<Option<Value>>,
     /// The class as which it can be kept.
-    pub(super) kept: Option<usize>,
+    pub(super) unknown_class: Option<usize>,
     /// Its bytes in one record. `place` says where they stay if they are kept.
     pub(super) bytes: &'a [u8],
     pub(super) place: Option<UnknownLocation>,
@@ -230,7 +230,7 @@ impl Stored {
             name: (&*field.name).into(),
             number: field.id,
             stored: Some(node),
-            kept: Some(self.unknown_field(node)),
+            unknown_class: Some(self.unknown_field(node)),
             ..Member::default()
         });
         members.collect()

@@ -4,8 +4,8 @@
 //! 1. Where both fields have a number, the number decides. They are the same field if it is the same number,
 //!    whatever their names are.
 //! 2. Else the name decides, then the aliases.
-//! 3. A value that the writing program stored itself wins over one that it kept for another program, unless it had made
-//!    the value up.
+//! 3. A value that the writing program stored itself wins over one that it kept for another program, unless it had
+//!    synthesized the value.
 //! 4. A kept value wins over one that a migration made. Among the others, the field that a migration renamed comes
 //!    first; it has no number.
 //!
@@ -75,6 +75,7 @@ enum Clash {
 
 /// Pairs the fields of a record with those of the program.
 pub(crate) fn pair<F: StoredField>(stored: &[F], records: &[FieldRecord]) -> Pairing {
+    // The passes were once compiled for three kinds of fields, seven times each.
     let stored: Vec<&dyn StoredField> = stored.iter().map(|field| field as _).collect();
     pair_fields(&stored, records)
 }
@@ -88,31 +89,37 @@ fn pair_fields(stored: &[&dyn StoredField], records: &[FieldRecord]) -> Pairing 
         is_accepted: vec![false; stored.len()],
         sources: vec![None; records.len()],
     };
+    // A field that a migration renamed has lost its number. It comes first, or a stored field would take its place by a
+    // number or an old name.
     pairs.take(&|stored, field| stored.origin() == Origin::Created && stored.name() == field.name);
     pairs.take(&|stored, field| stored.origin() == Origin::Written && is_numbered(stored, field));
     pairs.take(&|stored, field| stored.origin() == Origin::Written && is_named(stored, field));
     pairs.take(&|stored, field| {
         matches!(stored.origin(), Origin::Written | Origin::Created) && is_alias(stored, field)
     });
-    let is_made_up = |stored: &dyn StoredField| stored.origin() == Origin::MadeUp;
-    if stored.iter().any(|stored| is_made_up(*stored)) {
-        pairs.take(&|stored, field| is_made_up(stored) && is_numbered(stored, field));
-        pairs.take(&|stored, field| is_made_up(stored) && is_named(stored, field));
-        pairs.take(&|stored, field| is_made_up(stored) && is_alias(stored, field));
+    let is_synthesized = |stored: &dyn StoredField| stored.origin() == Origin::Synthesized;
+    // After all fields that somebody chose. Only saves that an older program has written hold such values, so others
+    // skip the three passes.
+    if stored.iter().any(|stored| is_synthesized(*stored)) {
+        pairs.take(&|stored, field| is_synthesized(stored) && is_numbered(stored, field));
+        pairs.take(&|stored, field| is_synthesized(stored) && is_named(stored, field));
+        pairs.take(&|stored, field| is_synthesized(stored) && is_alias(stored, field));
     }
+    // Before kept fields become sources: a contradiction counts only between fields that one program has written.
     let clash = pairs.clash();
     // Kept ones take the place of what was made.
     let mut made = vec![None; records.len()];
     let written = pairs.sources.clone();
     for (source, made) in pairs.sources.iter_mut().zip(&mut made) {
         let origin = |source: usize| stored[source].origin();
-        *made = source.take_if(|it| matches!(origin(*it), Origin::Created | Origin::MadeUp));
+        *made = source.take_if(|it| matches!(origin(*it), Origin::Created | Origin::Synthesized));
     }
-    let is_kept = |stored: &dyn StoredField| stored.origin() == Origin::Unknown;
-    pairs.take(&|stored, field| is_kept(stored) && is_numbered(stored, field));
-    pairs.take(&|stored, field| is_kept(stored) && is_named(stored, field));
-    pairs.take(&|stored, field| is_kept(stored) && is_alias(stored, field));
+    let is_unknown = |stored: &dyn StoredField| stored.origin() == Origin::Unknown;
+    pairs.take(&|stored, field| is_unknown(stored) && is_numbered(stored, field));
+    pairs.take(&|stored, field| is_unknown(stored) && is_named(stored, field));
+    pairs.take(&|stored, field| is_unknown(stored) && is_alias(stored, field));
     for ((source, made), written) in pairs.sources.iter_mut().zip(&mut made).zip(written) {
+        // No kept field took the place.
         if source.is_none() {
             (*source, *made) = (written, None);
         }
@@ -231,7 +238,7 @@ impl PairingBuilder<'_> {
             sources.any(|(source, record)| source.is_some() && record.may_be(stored))
         };
         let lost = |(i, stored): (usize, &&dyn StoredField)| {
-            matches!(stored.origin(), Origin::Written | Origin::Unknown | Origin::MadeUp)
+            matches!(stored.origin(), Origin::Written | Origin::Unknown | Origin::Synthesized)
                 && !self.is_accepted[i]
                 && (self.copies[i] || is_source(*stored))
         };
@@ -246,8 +253,10 @@ fn copies(stored: &[&dyn StoredField]) -> Vec<bool> {
     if of(Origin::Unknown).next().is_none() {
         return copies;
     }
+    // A save may have any number of kept fields. Comparing each with all others made a load quadratic.
     let mut known = StoredNames::default();
-    for (i, field) in of(Origin::Written).chain(of(Origin::MadeUp)).chain(of(Origin::Unknown)) {
+    for (i, field) in of(Origin::Written).chain(of(Origin::Synthesized)).chain(of(Origin::Unknown))
+    {
         let is_known = known.has(field.number(), field.name());
         copies[i] = is_known && field.origin() == Origin::Unknown;
         known.insert(*field);
@@ -276,6 +285,8 @@ impl<'s> StoredNames<'s> {
     /// True if one of them is the field of this number and name.
     pub(super) fn has(&self, number: Option<u32>, name: &str) -> bool {
         match number {
+            // A field may have got its number later, so a stored one without a number is found by its name. Two
+            // different numbers are two fields, whatever their names.
             Some(number) => self.numbers.contains(&number) || self.unnumbered.contains(name),
             None => self.names.contains(name),
         }
@@ -313,6 +324,8 @@ fn is_alias(stored: &dyn StoredField, field: &FieldRecord) -> bool {
 pub(crate) fn find_variant(name: &str, variants: &[VariantRecord]) -> Option<usize> {
     variants
         .iter()
+        // All names before all aliases: a variant may have the former name of another one, and a stored name means the
+        // variant that has it now.
         .position(|variant| variant.name == name)
         .or_else(|| variants.iter().position(|variant| variant.aliases.contains(&name)))
 }

@@ -206,14 +206,14 @@ impl<'p> Plans<'p> {
             return HashSet::new();
         }
         let count = self.stored.len();
-        let (mut removed, mut kept) = (vec![false; count], vec![false; count]);
+        let (mut removed, mut used) = (vec![false; count], vec![false; count]);
         let mut leads = vec![Vec::new(); count];
         for (holder, leads) in leads.iter_mut().enumerate() {
             let goes =
                 self.resolve(holder).is_none() && is_removed_class(&self.stored[holder].name);
             let mut of_field = |variant: Option<&VariantSchema>, field: &FieldSchema| {
                 let is_removed = goes || self.is_removed_field(holder, variant, field);
-                let marks = if is_removed { &mut removed } else { &mut kept };
+                let marks = if is_removed { &mut removed } else { &mut used };
                 field
                     .kind
                     .visit(&mut |kind| kind.target().into_iter().for_each(|it| marks[it] = true));
@@ -239,13 +239,13 @@ impl<'p> Plans<'p> {
         spread(&mut removed);
         // A class outside of all removed fields may have objects of its own.
         for class in (0..count).filter(|class| !removed[*class]) {
-            leads[class].iter().for_each(|to| kept[*to] = true);
+            leads[class].iter().for_each(|to| used[*to] = true);
         }
-        spread(&mut kept);
+        spread(&mut used);
         let is_nameless = |class: &usize| {
             matches!(self.stored[*class].form, Form::Value(_)) && self.resolve(*class).is_none()
         };
-        (0..count).filter(|it| removed[*it] && !kept[*it]).filter(is_nameless).collect()
+        (0..count).filter(|it| removed[*it] && !used[*it]).filter(is_nameless).collect()
     }
 
     /// True if the program declares a stored field, or its variant, `removed`.
@@ -337,7 +337,7 @@ impl<'p> Plans<'p> {
         let newer = self.newer(class, index);
         match (&stored.form, &compiled.form) {
             (Form::Struct(_), Form::Struct(_)) => {
-                let mut fields = self.stored_fields((class, 0), (index, 0))?;
+                let mut fields = self.stored_fields(class, 0, &program.expected(index, 0))?;
                 fields.rows.extend(newer);
                 Ok(Plan::Struct(Arc::new(fields)))
             }
@@ -345,10 +345,10 @@ impl<'p> Plans<'p> {
                 let sides = program.sides(stored, index).into_iter().zip(old).enumerate();
                 let plans = sides.map(|(i, (side, old))| {
                     let Some(new) = side.new else {
-                        let other = self.other((class, i), &old.name, index);
+                        let other = self.other(class, i, &old.name, index);
                         return Ok(other.map_or(VariantPlan::Removed, VariantPlan::Other));
                     };
-                    let fields = self.stored_fields((class, i), (index, new.variant))?;
+                    let fields = self.stored_fields(class, i, &new)?;
                     Ok(VariantPlan::Fields(Arc::new(fields)))
                 });
                 plans.collect::<Result<Vec<_>>>().map(|plans| Plan::Enum(plans.into(), newer))
@@ -383,7 +383,8 @@ impl<'p> Plans<'p> {
     /// The program's `other` variant for a stored one.
     pub(super) fn other(
         &mut self,
-        (class, variant): (usize, usize),
+        class: usize,
+        variant: usize,
         name: &str,
         target: usize,
     ) -> Option<Other> {

@@ -93,6 +93,7 @@ impl Size {
             return Self::NONE;
         }
         let times = |bytes: u32| bytes.saturating_mul(u32::try_from(len).unwrap_or(u32::MAX));
+        // No byte of a save bounds elements without bytes, so readers charge them by number.
         let has_empty = self.has_empty || self.min == 0;
         Self { min: times(self.min), span: times(self.span), has_empty, ..self }
     }
@@ -124,6 +125,7 @@ impl Node {
 impl Stored {
     /// Lays out classes which end, as [`inner_first`] finds.
     pub(crate) fn new(classes: Vec<ClassSchema>) -> Self {
+        // The nodes of the classes come first, so that the number of a class is the node of its kind.
         let root = |class| Node { kind: KindSchema::Class(class), first: 0, size: Size::NONE };
         let mut nodes: Vec<Node> = (0..classes.len()).map(root).collect();
         let mut blocks = Vec::with_capacity(classes.len());
@@ -235,6 +237,8 @@ impl Stored {
                 bail!(ErrorKind::MissingObject, "a strong pointer leads to no object; name one");
             }
         };
+        // References that claim another type than their target are where loaders of this kind have had their security
+        // holes.
         if found.0 == holder && class.is_none_or(|class| class == found.1) {
             return Ok(());
         }
@@ -296,6 +300,8 @@ impl Stored {
     /// The variant of this name of an enum.
     pub(crate) fn variant(&self, class: usize, name: &str) -> Option<usize> {
         let Form::Enum(variants) = &self.classes[class].form else { return None };
+        // Asked for each record that is migrated and each value that is written. With a scan, a save with many variants
+        // and as many records took quadratic time.
         let in_order = self.variants.get_or_init(|| {
             let of_class = |class: &ClassSchema| {
                 let Form::Enum(variants) = &class.form else { return Box::default() };
@@ -396,6 +402,8 @@ fn lay<'k>(
     kinds: impl IntoIterator<Item = &'k KindSchema>,
 ) -> usize {
     let start = nodes.len();
+    // Neighbours are laid out before their parts. So the fields of a class are a range, and a walk passes from one to
+    // the next without a list.
     nodes.resize_with(start + len, || Node { kind: KindSchema::Unit, first: 0, size: Size::NONE });
     for (at, kind) in (start..).zip(kinds) {
         let first = match kind {
@@ -471,6 +479,7 @@ impl Stored {
         if let Some(span) = node.size.span() {
             return Some(span);
         }
+        // This recurses. Deeper values are left to the walk, whose stack is on the heap.
         let levels = levels.checked_sub(1)?;
         let each = |mut nodes: Range<usize>, start: usize| {
             nodes.try_fold(start, |sum, node| {

@@ -73,7 +73,7 @@ fn convert_fields(plans: &mut Plans<'_>, class: usize, target: usize) {
         for (field, source) in pairs {
             let place = FieldName { class: &all[class].name, field: &members[source].name };
             if let Some(node) = members[source].stored {
-                plans.field_conversion((node, Some(version)), &expected, field, &place);
+                plans.field_conversion(node, Some(version), &expected, field, &place);
             }
         }
     }

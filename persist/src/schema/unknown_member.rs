@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::{ClassSchema, FieldSchema, Form, Stored, VariantSchema};
 use crate::reflect::ClassId;
 
-/// The bit of an index that says that the class is of a value that a program made up.
+/// The bit of an index that says that the class is of a value that a program synthesized.
 const MADE_UP_BIT: usize = 1 << (usize::BITS - 1);
 
 /// A part of a class that is kept as a class of its own.
@@ -15,8 +15,8 @@ pub(crate) enum UnknownMember<'s> {
         variant: Option<&'s str>,
         field: &'s FieldSchema,
         node: usize,
-        /// True for the value that a program made up for the field.
-        is_made_up: bool,
+        /// True for the value that a program synthesized for the field.
+        is_synthesized: bool,
     },
     Variant {
         class: &'s ClassSchema,
@@ -34,8 +34,8 @@ impl UnknownMember<'_> {
             Self::Variant { variant, .. } => Form::Enum(vec![(*variant).clone()]),
         };
         let (version, since) = match self {
-            Self::Field { is_made_up: false, .. } => (1, None),
-            Self::Field { is_made_up: true, .. } => (ClassSchema::MADE_UP_VERSION, None),
+            Self::Field { is_synthesized: false, .. } => (1, None),
+            Self::Field { is_synthesized: true, .. } => (ClassSchema::SYNTHESIZED_VERSION, None),
             // It is migrated from there when a program knows it again.
             Self::Variant { class, .. } => (class.version, class.since),
         };
@@ -61,13 +61,13 @@ impl Stored {
         self.classes.len() + node
     }
 
-    /// The index of a field as the class of the value that a program made up for it.
-    pub(crate) fn made_up_field(&self, node: usize) -> usize {
+    /// The index of a field as the class of the value that a program synthesized for it.
+    pub(crate) fn synthesized_field(&self, node: usize) -> usize {
         MADE_UP_BIT | self.unknown_field(node)
     }
 
     /// True for the index of such a class. The fields are those of the program, not of the save.
-    pub(crate) fn is_made_up(index: usize) -> bool {
+    pub(crate) fn is_synthesized(index: usize) -> bool {
         index & MADE_UP_BIT != 0
     }
 
@@ -79,7 +79,7 @@ impl Stored {
 
     /// Returns the unknown part that a class index stands for, or `None` for a class of the save.
     pub(crate) fn unknown_member(&self, index: usize) -> Option<UnknownMember<'_>> {
-        let is_made_up = Self::is_made_up(index);
+        let is_synthesized = Self::is_synthesized(index);
         let index = (index & !MADE_UP_BIT).checked_sub(self.classes.len())?;
         if let Some(variant) = index.checked_sub(self.nodes.len()) {
             let (class, variant) = (variant >> 16, variant & 0xffff);
@@ -101,7 +101,7 @@ impl Stored {
         };
         let field = fields.get(index - self.first(class, variant))?;
         let class = &*self.classes[class].name;
-        Some(UnknownMember::Field { class, variant: name, field, node: index, is_made_up })
+        Some(UnknownMember::Field { class, variant: name, field, node: index, is_synthesized })
     }
 
     /// A class of the save, or what is kept as one.

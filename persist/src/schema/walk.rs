@@ -166,7 +166,7 @@ fn not_as_written(error: &Error) -> Error {
     let message = error.message();
     Error::new(
         error.kind(),
-        format!("{message}; the save was written wrongly or made to harm, restore a backup"),
+        format!("{message}; the save was written wrongly or is malicious, restore a backup"),
     )
 }
 

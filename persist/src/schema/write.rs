@@ -59,7 +59,7 @@ pub(crate) trait WriteTarget {
 
     /// Appends one of the parts of an [`Unknown`](crate::Unknown), if it is of a class that the
     /// target does not have; else false.
-    fn kept(&mut self, _part: &Value, _out: &mut Vec<u8>) -> Result<bool> {
+    fn unknown(&mut self, _part: &Value, _out: &mut Vec<u8>) -> Result<bool> {
         Ok(false)
     }
 
@@ -521,7 +521,7 @@ impl<'r> WriteFrame<'r> {
                     value.map(|field| &field.value)
                 }
                 RemainingParts::Unknown(parts) => match parts.next() {
-                    Some(part) if run.target.kept(part, run.out)? => None,
+                    Some(part) if run.target.unknown(part, run.out)? => None,
                     part => part,
                 },
             };

@@ -268,7 +268,7 @@ fn keep_unloaded(
         return Some(known);
     }
     let name = free_name(storage, &path, name).ok()?;
-    keep_as(storage, (&path, file), &name, &lock).ok()?;
+    keep_as(storage, &path, file, &name, &lock).ok()?;
     // An unflushed name may be lost; then the next load preserves the file again.
     let _ = storage.sync_folder(folder_of(&path));
     Some(name)
@@ -442,13 +442,14 @@ fn keep(storage: &dyn Storage, path: &Path, file: &Path, lock: &Locked) -> Optio
         return Some(preserved);
     }
     let name = free_name(storage, path, names::damaged).ok()?;
-    keep_as(storage, (path, file), &name, lock).ok().map(|()| name)
+    keep_as(storage, path, file, &name, lock).ok().map(|()| name)
 }
 
 /// Gives a file of a save a second name, or copies it if files can have only one name.
 fn keep_as(
     storage: &dyn Storage,
-    (path, file): (&Path, &Path),
+    path: &Path,
+    file: &Path,
     name: &Path,
     lock: &Locked,
 ) -> Result<()> {

@@ -61,7 +61,7 @@ fn find(head: &[u8], input: &mut Decoder<'_>) -> Result<(u64, CurrentId), Fail> 
 fn no_id(bits: u64) -> Error {
     error!(
         ErrorKind::InvalidValue,
-        "{bits:#x} is no id of an object; the save is damaged or made to harm"
+        "{bits:#x} is no id of an object; the save is damaged or malicious"
     )
 }
 

@@ -341,9 +341,9 @@ pub(crate) enum Origin {
     OtherVariant,
     /// A migration created the field, or gave it its name.
     Created,
-    /// The program that wrote the save did not find the field in an older one, and still had the value that it made up
-    /// then.
-    MadeUp,
+    /// The program that wrote the save did not find the field in an older one, and still had the value that it
+    /// synthesized then.
+    Synthesized,
 }
 
 impl Record {

@@ -534,8 +534,9 @@ pub(crate) fn all_in_bytes(
     bytes: &[u8],
     direction: Direction,
 ) -> Result<Vec<u8>> {
-    let make = |bytes: Vec<u8>, field: &FieldChange| field.in_bytes(class, &bytes, direction);
-    ordered(fields, direction).try_fold(bytes.to_vec(), make)
+    let (stored, class) = class;
+    ordered(fields, direction)
+        .try_fold(bytes.to_vec(), |bytes, field| field.in_bytes(stored, class, &bytes, direction))
 }
 
 #[cold]
@@ -545,5 +546,5 @@ fn no_world() -> Error {
 
 #[cold]
 fn wrong(what: &str) -> Error {
-    error!(ErrorKind::Damaged, "the journal has {what}; it is damaged or made to harm")
+    error!(ErrorKind::Damaged, "the journal has {what}; it is damaged or malicious")
 }

@@ -254,7 +254,7 @@ fn insert_loaded(world: &mut World, value: Box<dyn AnyResource>) -> Result<Optio
         None => Ok(Some(name)),
         Some(_) => Err(error!(
             ErrorKind::InvalidValue,
-            "the world has resource {name} twice; the save is damaged or made to harm"
+            "the world has resource {name} twice; the save is damaged or malicious"
         )),
     }
 }
@@ -295,7 +295,7 @@ fn connect_children(world: &mut World) -> Result<()> {
 
 #[cold]
 fn wrong(mut message: String) -> Error {
-    message.push_str("; the save is damaged or made to harm");
+    message.push_str("; the save is damaged or malicious");
     Error::new(ErrorKind::InvalidValue, message)
 }
 
@@ -311,7 +311,7 @@ pub(super) fn load_part(
     let registry = &*registry;
     let env = Env::new(limits, shared(&registry.context));
     let found = unpacked(save, limits, |save| {
-        let loader = Loader::new(registry, (&env, options), save, Some(remap), Some(class))?;
+        let loader = Loader::new(registry, &env, options, save, Some(remap), Some(class))?;
         loader.without_unknown().load_value::<World>(class)
     });
     found.map(|(world, ..)| *world)

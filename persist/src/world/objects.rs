@@ -65,7 +65,7 @@ impl World {
 
     /// Assigns a name to a new object: the requested name, or that name with the lowest free number. An empty name is
     /// no name.
-    pub(super) fn name_newcomer(&mut self, id: ObjectId, name: &str) -> Option<Name> {
+    fn name_newcomer(&mut self, id: ObjectId, name: &str) -> Option<Name> {
         if name.is_empty() {
             return None;
         }
@@ -120,7 +120,7 @@ impl World {
     }
 
     /// Adds the objects of a prefab under free names, with no component started.
-    pub(super) fn place_now(&mut self, objects: Vec<ParkedObject>) {
+    fn place_now(&mut self, objects: Vec<ParkedObject>) {
         for mut found in objects {
             found.object.started = 0;
             found.object.unknown_mut().iter_mut().for_each(|unknown| unknown.is_started = false);
@@ -137,7 +137,7 @@ impl World {
     }
 
     /// Takes an object out of its column, without its components.
-    pub(super) fn take_object(&mut self, location: Location) -> Option<Object> {
+    fn take_object(&mut self, location: Location) -> Option<Object> {
         let object = self.objects.remove(location)?;
         self.count -= 1;
         self.emptied += usize::from(self.objects.page(location.page).is_some_and(Page::is_empty));
@@ -155,7 +155,7 @@ impl World {
         Some(ParkedObject { id, object: self.take_object(location)?, components })
     }
 
-    pub(super) fn remove_now(&mut self, object: ObjectId) {
+    fn remove_now(&mut self, object: ObjectId) {
         self.discard(object);
         let subtree = self.subtree(object);
         // Descendants are removed first, so that the remaining objects still form a tree if a component panics.
@@ -336,7 +336,7 @@ impl World {
             return Ok(*column);
         }
         Self::register_component_in::<T>(&mut self.registry)?;
-        Ok(self.new_column(ComponentType::of::<T>()))
+        Ok(self.new_column(ComponentType::new::<T>()))
     }
 
     /// Returns the index of the column of the component class with this name.

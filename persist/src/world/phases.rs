@@ -17,7 +17,7 @@ use crate::reflect::Class;
 use crate::sorting::sort;
 
 impl ComponentType {
-    pub(super) fn of<T: Component>() -> Self {
+    pub(super) fn new<T: Component>() -> Self {
         Self {
             id: TypeId::of::<T>(),
             name: T::persist_name,
@@ -45,7 +45,7 @@ impl ComponentType {
 
 impl<T: Component> AnyComponent for T {
     fn __component_type(&self) -> ComponentType {
-        ComponentType::of::<T>()
+        ComponentType::new::<T>()
     }
 }
 
@@ -119,7 +119,7 @@ fn run_one(world: &mut World, column: usize, object: ObjectId, phase: FramePhase
 }
 
 /// Runs a method of a component, which is taken out of its column meanwhile.
-pub(super) fn run_hook<T: Component>(
+fn run_hook<T: Component>(
     world: &mut World,
     column: usize,
     object: ObjectId,
@@ -134,12 +134,7 @@ pub(super) fn run_hook<T: Component>(
     running.run(phase, step);
 }
 
-pub(super) fn run_release<T: Component>(
-    world: &mut World,
-    column: usize,
-    object: ObjectId,
-    mut component: T,
-) {
+fn run_release<T: Component>(world: &mut World, column: usize, object: ObjectId, mut component: T) {
     world.running += 1;
     let running = Running::<T> { world, column, object, component: None };
     let mut scope = ComponentScope { world: &mut *running.world, object, step: 0.0, column };
@@ -159,7 +154,7 @@ fn release_components(world: &mut World, object: ObjectId) {
 }
 
 /// Releases all components, including those of parked objects and of deferred changes.
-pub(super) fn release_all(world: &mut World) {
+fn release_all(world: &mut World) {
     world.is_dropped = true;
     world.running += 1;
     // Most worlds have no `on_release` methods. This is known once the default method of each type has run.

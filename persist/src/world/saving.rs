@@ -71,8 +71,8 @@ impl WriteContent for &Prefab {
     }
 
     fn write(&mut self, _: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
-        let save = (self.as_bytes(), Checksums::Right);
-        let bytes = write_again(save, to.header, 0, to.out, &mut |_| Ok(()))?;
+        let (save, checksums) = (self.as_bytes(), Checksums::Right);
+        let bytes = write_again(save, checksums, to.header, 0, to.out, &mut |_| Ok(()))?;
         to.buffer.clear();
         to.buffer.insert(0, &bytes);
         Ok(())

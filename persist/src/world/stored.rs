@@ -145,6 +145,7 @@ impl<'w> WorldWriter<'w> {
         count::encode(count as u64, out)?;
         out.nested_in::<StoredObject>(|out| match objects {
             // A large world is encoded page by page into a buffer that stays in the cache, and appended.
+            // Otherwise its memory, which is cleared and then written, would cross the bus twice.
             ObjectSelection::All if count > WIDTH => {
                 encode_parts(self.world.directory.len(), out, |page, out| {
                     self.encode_page(page, out)
@@ -188,6 +189,8 @@ impl<'w> WorldWriter<'w> {
     /// definitions is known by then. The order is that in which the derived implementation would assign them: by the
     /// first object of each class, and then by its position among the components of that object.
     fn number_classes(&mut self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        // Definitions come before the record. Once, a large record was moved whenever a definition turned up in it.
+        // Without the moves, and with pages, a save of a million objects takes half the time.
         let world = self.world;
         let first_use = |(column, entry): (usize, &ColumnEntry)| {
             let Location { page, bit } = entry.column.first()?;
@@ -199,6 +202,7 @@ impl<'w> WorldWriter<'w> {
         sort(&mut columns);
         columns.into_iter().try_for_each(|(.., column)| self.number(column, out).map(drop))?;
         let of = trait_name::<dyn AnyResource>();
+        // Resources follow the objects in a save, so their classes have the last numbers.
         world.resources.values.iter().try_for_each(|(class, name, _)| {
             out.ask(|links| links.class(*class, of, &|| name.clone())).map(drop)
         })
@@ -220,8 +224,10 @@ impl<'w> WorldWriter<'w> {
 
     /// Writes the objects of a page, as runs where possible.
     fn encode_page(&mut self, page: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        // Widths hold for one page: where a component runs, its column has no cursor on the page.
         self.widths.fill(RowWidth::Unknown);
         for (progress, entry) in self.progress.iter_mut().zip(&self.world.columns) {
+            // One cursor through each column, so that no component is searched for.
             progress.items = entry.column.items(page);
         }
         let (directory, objects) = (&self.world.directory, self.world.objects.page(page));
@@ -289,6 +295,7 @@ impl<'w> WorldWriter<'w> {
         // `rows` has the offset of each object's components. `offset` is that of the column in each row.
         let mut offset = 0;
         for column in columns {
+            // Both are there, or `width` would have returned `None`.
             if let ColumnProgress { items: Some(items), number: Some(number) } =
                 &mut self.progress[*column]
             {
@@ -311,6 +318,7 @@ impl<'w> WorldWriter<'w> {
                 items.as_ref()?.width()
             });
             let sum = widths.try_fold(0, |sum, width| Some(sum + 1 + width?));
+            // A plain head has room for one byte of the count of components.
             let sum = sum.filter(|_| columns.len() as u64 <= count::SHORT);
             *width = sum.map_or(RowWidth::Varies, RowWidth::Fixed);
         }
@@ -378,6 +386,7 @@ impl<'w> WorldWriter<'w> {
         let is_plain = object.is_plain()
             && u64::from(components.max(waiting)) <= count::SHORT
             && self.head.set_name(object.name, &self.world.names);
+        // Near the end of a window, the general path writes the head in pieces.
         let Some(next) = out.ahead().filter(|_| is_plain) else { return Ok(false) };
         let len = self.head.store(id.get(), [waiting, components], next);
         out.take(len)?;
@@ -404,6 +413,7 @@ impl<'w> WorldWriter<'w> {
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
         if let ObjectSource::Parked(parked) = source {
+            // A parked object has left its columns, and holds its few components itself.
             let component = parked.components.iter().find(|(of, _)| *of == column);
             return match component {
                 Some((_, component)) => {
@@ -461,12 +471,14 @@ pub(super) fn save_of(
         ObjectSource::Parked(parked) => Some(parked.object.shape),
     };
     let mut shapes: Vec<Shape> = objects.iter().filter_map(shape).collect();
+    // Neighbours mostly have one shape. Without this, each object of a level would add its columns to the list.
     shapes.dedup();
     let mut columns: Vec<usize> =
         shapes.iter().flat_map(|shape| world.shapes.columns(*shape)).copied().collect();
     sort(&mut columns);
     columns.dedup();
     columns.iter().try_for_each(|column| check_ids(&world.columns[*column].of))?;
+    // A clone, since the world is only borrowed.
     let mut registry = world.registry.clone();
     let class = registry.register_value::<StoredWorld>()?;
     if registry.traits(class).before_save {

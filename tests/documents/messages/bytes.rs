@@ -1,4 +1,4 @@
-//! Bytes that are damaged, cut short, or made to harm.
+//! Bytes that are damaged, cut short, or malicious.
 
 use persist::save::{Compression, Header, SlotInfo};
 use persist::{Persist, Result, SaveManager, SaveOptions, Saves};

@@ -1,4 +1,4 @@
-//! Sessions: journals that are damaged or made to harm, what they cannot hold, disks that fail.
+//! Sessions: journals that are damaged or malicious, what they cannot hold, disks that fail.
 
 use persist::world::Activity;
 use std::cell::Cell;

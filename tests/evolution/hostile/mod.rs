@@ -1,4 +1,4 @@
-//! Older saves that were made to harm: through everything that a load does about what has
+//! Malicious older saves: through everything that a load does about what has
 //! changed, an answer in time, in proportion, and without a panic.
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]

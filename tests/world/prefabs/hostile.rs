@@ -1,4 +1,4 @@
-//! Prefabs that are made to harm: an error, or a copy.
+//! Malicious prefabs: an error, or a copy.
 
 use persist::world::{ExternalIds, Prefab};
 use persist::{Component, ErrorKind, ObjectId, Persist, Saves, Value, World};

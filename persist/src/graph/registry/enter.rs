@@ -410,10 +410,10 @@ impl<'r> Entering<'r> {
     /// Returns the form of a class, and enters the kinds that its `convert` functions take.
     fn form(&mut self, index: usize, class: &Class) -> Result<Form> {
         Ok(match class.body {
-            Body::Struct(fields) => Form::Struct(self.fields((index, 0), fields)?),
+            Body::Struct(fields) => Form::Struct(self.fields(index, 0, fields)?),
             Body::Enum(variants) => {
                 let variants = variants.iter().enumerate().map(|(i, variant)| {
-                    let fields = self.fields((index, i), variant.fields)?;
+                    let fields = self.fields(index, i, variant.fields)?;
                     Ok(VariantSchema { name: variant.name.to_owned(), fields })
                 });
                 Form::Enum(variants.collect::<Result<_>>()?)
@@ -423,7 +423,8 @@ impl<'r> Entering<'r> {
 
     fn fields(
         &mut self,
-        (class, variant): (usize, usize),
+        class: usize,
+        variant: usize,
         records: &[FieldRecord],
     ) -> Result<Vec<FieldSchema>> {
         let mut fields = Vec::with_capacity(records.len());

@@ -70,7 +70,8 @@ impl Traits {
 
     /// Returns the traits that the values of a class have themselves. `push` gets the classes inside.
     fn of_class(
-        (program, implementors): (&Program, &Implementors),
+        program: &Program,
+        implementors: &Implementors,
         class: usize,
         push: &mut dyn FnMut(usize),
     ) -> Self {
@@ -97,7 +98,7 @@ pub(super) fn traits_of_kind(
     while let Some(class) = next.pop() {
         if visited.insert(class) {
             let push = &mut |class| next.push(class);
-            traits.join(Traits::of_class((program, implementors), class, push));
+            traits.join(Traits::of_class(program, implementors, class, push));
         }
     }
     traits
@@ -107,7 +108,7 @@ pub(super) fn traits_of_kind(
 fn traits(program: &Program, implementors: &Implementors) -> Vec<Traits> {
     let mut inside = vec![Vec::new(); program.classes.len()];
     let own = |(class, inside): (usize, &mut Vec<usize>)| {
-        Traits::of_class((program, implementors), class, &mut |class| inside.push(class))
+        Traits::of_class(program, implementors, class, &mut |class| inside.push(class))
     };
     let mut all: Vec<Traits> = inside.iter_mut().enumerate().map(own).collect();
     // Classes may contain each other, so repeat until nothing changes. Most classes come before those that they

@@ -190,7 +190,7 @@ impl Registry {
         let found = TraitClass {
             class,
             type_id: TypeId::of::<T>(),
-            caster: Arc::new(Caster::<D>::of::<T>()),
+            caster: Arc::new(Caster::<D>::new::<T>()),
             reach: reach_holder::<T>,
         };
         entering.implementor_of(trait_name::<D>(), found)?;

@@ -99,6 +99,8 @@ impl FollowedSave {
             (Expected::Unloaded, None) if self.stamp.is_none() => SaveIdentity::Same,
             (Expected::Missing | Expected::Unloaded, None) => SaveIdentity::Changed,
             (_, undecided) => {
+                // The rename of a save may return an error and still have happened. Then only the content shows which
+                // save is in place.
                 let save = read_save(&*self.storage, &self.path, &self.limits);
                 match save.and_then(|save| Digest::from_save(&save)) {
                     Ok(found) if expected == Some(found) => SaveIdentity::Same,

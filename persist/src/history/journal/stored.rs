@@ -61,6 +61,7 @@ pub(super) struct StoredDone {
 #[persist(crate = crate)]
 pub(super) struct StoredIds {
     pub(super) before: u64,
+    // The field has this name in all journals so far.
     #[persist(rename = "behind")]
     pub(super) after: u64,
 }
@@ -97,6 +98,7 @@ impl StoredStep {
             }
             Self::Command(command) => {
                 let further = command.further.iter();
+                // The call comes first, or `||` would skip the changes after a direct command.
                 further.fold(command.is_direct, |is_direct, step| step.each(show) || is_direct)
             }
         }
@@ -111,6 +113,8 @@ pub(in crate::history) struct StoredCommand {
     /// The encoded command before `apply`, if it changed its target directly just now, and is different afterwards.
     pub(in crate::history) before: Option<Vec<u8>>,
     /// The last id that the world had used before `apply`. Attempts that failed earlier in the edit may have used some.
+    // Without it, a replay gave other ids to the objects that a direct command spawns, and lost all later edits of
+    // them.
     pub(in crate::history) last_id: Option<u64>,
     pub(in crate::history) bytes: Vec<u8>,
     pub(in crate::history) further: Vec<StoredStep>,
@@ -118,12 +122,13 @@ pub(in crate::history) struct StoredCommand {
 
 /// Converts an index or a count, which may not fit on this machine.
 pub(super) fn place(number: u64) -> Result<usize> {
+    // Journals have 64 bits, since a journal may come from another machine.
     usize::try_from(number).map_err(|_| wrong("an index that is too large"))
 }
 
 #[cold]
 pub(in crate::history) fn wrong(what: &str) -> Error {
-    Error::new(ErrorKind::Damaged, format!("the journal has {what}; it is damaged or made to harm"))
+    Error::new(ErrorKind::Damaged, format!("the journal has {what}; it is damaged or malicious"))
 }
 
 pub(in crate::history) fn payload<V: Persist>(value: &V) -> Result<Vec<u8>> {

@@ -40,7 +40,7 @@ impl<'s> ReplayTarget<'s> {
         let is_world = root.as_record().is_some_and(|root| root.class() == "persist.World");
         let world = if is_world { UntypedWorld::new(root) } else { None };
         if is_world && world.is_none() {
-            let message = "no program loads the world of the save; it is damaged or made to harm";
+            let message = "no program loads the world of the save; it is damaged or malicious";
             return Err(Error::new(ErrorKind::InvalidValue, message));
         }
         let root = mem::replace(root, Value::Unit);
@@ -70,6 +70,8 @@ impl<'s> ReplayTarget<'s> {
     /// Converts a value of the journal to the classes of the save.
     fn adopted(&mut self, value: &Value, classes: &Arc<[ClassSchema]>) -> Result<Value> {
         let mut value = value.clone();
+        // The changes between two definitions share their classes. To match the classes again for each change made a
+        // journal with many classes take quadratic time.
         let (of, known) = &mut self.known;
         if !of.as_ref().is_some_and(|of| Arc::ptr_eq(of, classes)) {
             *of = Some(Arc::clone(classes));
@@ -84,6 +86,7 @@ impl<'s> ReplayTarget<'s> {
         let limits = &Limits::DEFAULT;
         let (scan, classes) = scan(save, limits)?;
         let stored = Stored::new(classes);
+        // The reader remembers names by class number, and each fragment has numbers of its own.
         self.values.forget_classes();
         let Some(record) = scan.records.iter().next().filter(|_| scan.records.len() == 1) else {
             return Err(wrong("objects that are no world"));
@@ -94,6 +97,7 @@ impl<'s> ReplayTarget<'s> {
         let world = UntypedWorld::new(&mut value);
         let tree = world.and_then(|world| {
             let last = world.last_id()?;
+            // The fragment has the last id of its whole world, so that no id is given twice.
             self.world.as_mut()?.continue_ids_after(last)?;
             world.into_tree(root, place)
         });
@@ -134,6 +138,7 @@ pub(super) fn flatten<'j>(
                 let message = format!("only its program can run the command {class}");
                 return Err(Error::new(ErrorKind::Unsupported, message));
             }
+            // The decoder of the journal has limited how deep commands are nested.
             ListedStep::Command { steps, .. } => flatten(steps, classes, changes)?,
             ListedStep::Change { .. } => changes.push(ReplayedChange { step, classes, held: None }),
         }
@@ -155,6 +160,7 @@ impl ReplayedChange<'_> {
         let (old, new) = if is_redo { (old, new) } else { (new, old) };
         let inserts = matches!(verb, Verb::Insert | Verb::Create | Verb::Attach) == is_redo;
         let (path, owner) = (path.as_ref(), *object);
+        // A held value is put back itself, so the form that the journal has of it need not be converted.
         let new = new.as_ref().filter(|_| self.held.is_none());
         let new = new.map(|new| target.adopted(new, self.classes)).transpose()?;
         // `None` if the change does not fit the save, which is then unchanged.
@@ -167,6 +173,7 @@ impl ReplayedChange<'_> {
                 // An empty list of bytes may be stored as a list without elements, so the two are interchangeable.
                 let is_alike = are_lists == [true, true]
                     || mem::discriminant(&*target) == mem::discriminant(&new);
+                // A value of a different form would give a save that no program loads.
                 is_alike.then(|| *target = new)
             }),
             Verb::Insert | Verb::Remove => path.and_then(|path| {

@@ -125,6 +125,7 @@ impl<'j> ReplayedEntry<'j> {
         }
         for at in 0..changes.len() {
             if let Err(error) = changes[at].make(target, direction) {
+                // A replay that stops leaves a state in which the program has been.
                 for change in changes[..at].iter_mut().rev() {
                     change.make(target, direction.reversed())?;
                 }
@@ -144,6 +145,7 @@ impl<'j> ReplayedEntry<'j> {
             return Some(false);
         }
         let edits = &self.edits;
+        // Kept with the entry. To collect them for each edit of a long drag took quadratic time.
         let fields = self.fields.get_or_insert_with(|| {
             let mut fields = SetFields::default();
             edits.iter().for_each(|edit| fields.add(&edit.event.steps));
@@ -207,6 +209,8 @@ impl<'j> SetFields<'j> {
     fn overlaps(&self, (object, path): &FieldKey) -> bool {
         let mut outer = path.match_indices(STEPS).map(|(at, _)| path[..at].to_owned());
         let is_below = |step: char| {
+            // Fields inside of `path` follow it in the order of the keys, so one look-up finds one of them. A search
+            // through all fields made a drag over many objects quadratic.
             let begin = format!("{path}{step}");
             let next = self.ends.range((*object, begin.clone())..).next();
             next.is_some_and(|((other, inner), _)| other == object && inner.starts_with(&begin))
@@ -227,6 +231,7 @@ struct StoredReplay<'j, 's> {
 impl<'j, 's> StoredReplay<'j, 's> {
     fn new(listing: &'j JournalListing, target: ReplayTarget<'s>) -> Self {
         let entries: VecDeque<_> = listing.entries.iter().map(ReplayedEntry::from_event).collect();
+        // A damaged journal may claim more entries than it has.
         let applied = place(listing.applied).unwrap_or(usize::MAX).min(entries.len());
         Self { target, entries, applied, open: Vec::new() }
     }
@@ -316,6 +321,7 @@ impl<'j, 's> StoredReplay<'j, 's> {
 
     /// Undoes or redoes an entry.
     fn move_entry(&mut self, index: usize, direction: Direction) -> Result<()> {
+        // A history refuses undo and redo in a transaction, so no intact journal has them there.
         let entry = self.entries.get_mut(index).filter(|_| self.open.is_empty());
         let entry = entry.ok_or_else(nothing)?;
         if entry.is_uncertain {

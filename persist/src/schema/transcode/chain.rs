@@ -10,6 +10,8 @@ pub(super) struct ByteChain {
 impl ByteChain {
     /// Holds bytes after these, which are the last ones.
     pub(super) fn with(&self, bytes: Vec<u8>) -> &Self {
+        // Pieces of the record borrow the bytes of all earlier links, so a link is added through `&`. A list of buffers
+        // would need `&mut`.
         self.next.get_or_init(|| Box::new(Self { bytes, next: OnceCell::new() }))
     }
 

@@ -29,9 +29,13 @@ pub(super) struct PartMark {
 }
 
 impl DistinctParts {
-    pub(super) fn open(parts: WalkFrame, start: usize, run: &mut Transcoder<'_, '_, '_>) -> Self {
+    pub(super) fn open(
+        parts: WalkFrame,
+        start: usize,
+        run: &mut Transcoder<'_, '_, '_>,
+    ) -> Box<Self> {
         run.distinct += 1;
-        Self { parts, start, marks: Vec::new() }
+        Box::new(Self { parts, start, marks: Vec::new() })
     }
 
     /// The conversion of the next part; after the last one, drops those that another one stands for.
@@ -57,6 +61,8 @@ impl DistinctParts {
         let is_replaced = |entry: usize| key(entry).0.replaced < key(entry).1.replaced;
         let entries = (marks.len() - 1) / step;
         let mut dropped = vec![false; entries];
+        // Keys are hashed only if a variant was replaced, which is rare. Equal keys that the save has itself are left
+        // to the decoder, which refuses them.
         if (0..entries).any(is_replaced) {
             // One that the save has itself stays, wherever it stands; else the first.
             let mut known: HashSet<&[u8]> = HashSet::new();
@@ -92,6 +98,7 @@ impl DistinctParts {
                 }
             }
         }
+        // The marks of an outer map or set are indices into `replaced`, so the outermost one clears it.
         if run.distinct == 0 {
             run.replaced.clear();
         }

@@ -10,8 +10,8 @@ use crate::schema::FieldPlace;
 pub(crate) struct RecordExtras {
     /// Values that are kept of the object: the class of each, and where it is.
     pub(crate) unknown: Vec<(usize, UnknownLocation)>,
-    /// The made-up defaults of the object's fields, which are kept beside its unknown fields.
-    pub(crate) made_up: Vec<(usize, Vec<u8>)>,
+    /// The synthesized defaults of the object's fields, which are kept beside its unknown fields.
+    pub(crate) synthesized: Vec<(usize, Vec<u8>)>,
     /// Values that are objects of their own now.
     pub(crate) shared: Vec<SharedValue>,
     /// Fields with defaults that are not read from the payload, in its order.
@@ -33,6 +33,8 @@ impl DefaultedField {
         bytes: Range<usize>,
         to: usize,
     ) -> impl Iterator<Item = Self> {
+        // The list is in the order of the output. A scan instead of a search would make long lists of such elements
+        // quadratic.
         let first = list.partition_point(|it| it.bytes.start < bytes.start);
         let end = list.partition_point(|it| it.bytes.start < bytes.end);
         list[first..end].iter().map(move |it| it.at(bytes.start, to))
@@ -46,6 +48,8 @@ impl DefaultedField {
 
     /// Lets those of a list follow their bytes, where those from `from` on stand at `to` now.
     pub(super) fn follow(list: &mut [Self], from: usize, to: usize) {
+        // A count above 247 takes two bytes. When skipped elements brought it down to 247, the defaults after the list
+        // were once read one byte off.
         let first = list.partition_point(|it| it.bytes.start < from);
         for field in &mut list[first..] {
             *field = field.at(from, to);
@@ -79,6 +83,7 @@ pub(crate) struct SharedValue {
 impl SharedValue {
     /// How much memory it takes.
     pub(super) fn bytes(&self) -> usize {
+        // A default may have no bytes in the payload, so the entries count by their own size.
         self.payload.len() + self.defaulted.len() * size_of::<DefaultedField>()
     }
 }

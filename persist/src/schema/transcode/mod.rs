@@ -6,17 +6,17 @@
 mod chain;
 mod distinct;
 mod extras;
-mod made_up;
 mod named;
 mod record;
 mod skipping;
+mod synthesized;
 
 use self::chain::ByteChain;
 use self::distinct::DistinctParts;
 pub(crate) use self::extras::{DefaultedField, RecordExtras, SharedValue, UnknownLocation};
-use self::made_up::MadeUpValues;
 use self::record::RecordFrame;
 use self::skipping::SkippingFrame;
+use self::synthesized::SynthesizedValues;
 use super::event::shortened;
 use super::number::{Widening, Width};
 use super::ops::{Conversion, Other, OtherField, Plan, VariantPlan};
@@ -70,6 +70,8 @@ pub(crate) fn transcode<'s>(
     let payload = source.payload;
     let (mut links, chain) = (NoLinks::default(), ByteChain::default());
     let start = out.len();
+    // The output of all records is limited by the input of all records so far. A record of a few bytes may get large
+    // defaults if others pay for them.
     plans.rewritten += payload.len() as u64;
     let max = (u64::from(env.limits.depth) + 1).saturating_mul(plans.program.classes.len() as u64);
     let mut run = Transcoder {
@@ -92,10 +94,11 @@ pub(crate) fn transcode<'s>(
         early_defaulted: Vec::new(),
         defaults: Buffer::new(),
         chain: &chain,
-        made_up: MadeUpValues::default(),
+        synthesized: SynthesizedValues::default(),
         replaced: Vec::new(),
         distinct: 0,
         skipping: 0,
+        // The object itself counts: it cannot become a value in itself.
         inlined: vec![source.id],
         next_id,
         extras: RecordExtras::default(),
@@ -149,8 +152,8 @@ struct Transcoder<'t, 's, 'p> {
     defaults: Buffer,
     /// The bytes that migrations made.
     chain: &'t ByteChain,
-    /// The made-up values of open records, and where their kept fields go.
-    made_up: MadeUpValues,
+    /// The synthesized values of open records, and where their kept fields go.
+    synthesized: SynthesizedValues,
     /// The rows of the values inside of open keys and elements of sets that became an `other` variant without a field.
     replaced: Vec<usize>,
     /// How many of those maps and sets are open.
@@ -170,6 +173,7 @@ enum TranscodeFrame<'t> {
     Record(RecordFrame<'t>),
     /// Parts by their conversions.
     Parts(WalkFrame),
+    // Boxed, as `Skipping` is: both are rare and large, and the stack has a frame for each level of nesting.
     /// Entries of a map or elements of a set. Several may become one.
     Distinct(Box<DistinctParts>),
     /// A container whose elements are skipped if they cannot be rewritten.
@@ -231,6 +235,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 "the program does not have this class; register it",
             ));
         };
+        // This program may know the unknown fields of the object, by their names. A bare value has no fields that could
+        // be among them.
         if !source.unknown.is_empty() && !matches!(self.stored[class].form, Form::Value(_)) {
             return self.open_named(class, target, source.unknown, frames);
         }
@@ -267,6 +273,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         match frame {
             TranscodeFrame::Record(record) => return self.advance(record),
             TranscodeFrame::Parts(parts) => {
+                // With `skip_failed`, `go_on` has noted the state before the next element. The loop would move past
+                // that element, and a failure in a later one would restore the wrong state.
                 if parts.parts == FrameParts::Elements && self.skipping == 0 {
                     let done = self.small_elements(parts.first(), parts.count - parts.next);
                     // An error is in the first that is left.
@@ -326,10 +334,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     let start = self.out.len();
                     let count = self.length(min, from, to)?;
                     if may_collide {
-                        let parts = WalkFrame::elements(of, count);
-                        frames.push(TranscodeFrame::Distinct(Box::new(DistinctParts::open(
-                            parts, start, self,
-                        ))));
+                        let parts =
+                            DistinctParts::open(WalkFrame::elements(of, count), start, self);
+                        frames.push(TranscodeFrame::Distinct(parts));
                     } else if !self.numbers(of, count)? {
                         frames.push(TranscodeFrame::Parts(WalkFrame::elements(of, count)));
                     }
@@ -345,9 +352,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     let count = self.length(min, None, None)?;
                     let parts = WalkFrame::entries(key, count);
                     frames.push(match may_collide {
-                        true => TranscodeFrame::Distinct(Box::new(DistinctParts::open(
-                            parts, start, self,
-                        ))),
+                        true => TranscodeFrame::Distinct(DistinctParts::open(parts, start, self)),
                         false => TranscodeFrame::Parts(parts),
                     });
                     return Ok(());
@@ -366,6 +371,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 }
                 Conversion::Dynamic => {
                     let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
+                    // The number stays that of the save, since a decoder looks it up in the save's schema.
                     count::push(class as u64 + 1, self.out);
                     let target = self.plans.resolve(class);
                     let Some(target) = target.filter(|_| self.plans.rewrites_dynamic(class)) else {
@@ -390,7 +396,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     inner
                 }
                 Conversion::Skipping { of: inner, node, is_option, field } => {
-                    let frame = SkippingFrame::open(self, (node, is_option), field);
+                    let frame = SkippingFrame::open(self, node, is_option, field);
                     frames.push(TranscodeFrame::Skipping(Box::new(frame)));
                     inner
                 }
@@ -441,6 +447,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             }
             Plan::Named => self.open_named(class, target, &[], frames)?,
             Plan::Struct(plan) => {
+                // A single small record takes the loop as well: it saves a frame.
                 if self.small_records(&plan, 1)? == 0 {
                     self.open_fields(plan, frames)?;
                 }
@@ -483,6 +490,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
 
     /// Checks what all records take if the output is so long.
     fn check(&self, end: usize) -> Result<()> {
+        // The lists beside the output count too. A default may have no bytes in the output, and would be free.
         let defaulted = self.extras.defaulted.len() + self.early_defaulted.len();
         let after = end - self.start + self.early.len() + self.shared_bytes;
         let after = after.saturating_add(defaulted.saturating_mul(size_of::<DefaultedField>()));
@@ -498,6 +506,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             return Ok(());
         }
         let number = from.take(&mut self.input).map_err(fault)?;
+        // The nearest number is written in any case, which is the result with `clamp`.
         if !to.write(number, self.out) {
             if !self.plans.options.clamp {
                 return Err(Error::new(
@@ -526,11 +535,15 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         let Conversion::Number { from, to, .. } = self.plans.conversions[of] else {
             return Ok(false);
         };
+        // A number that does not fit needs an error with its index, and compact numbers vary in length. Both are left
+        // to the frames.
         if !from.fits(to) || from.is_compact() || to.is_compact() {
             return Ok(false);
         }
         let count = usize::try_from(count).unwrap_or(usize::MAX);
         let bytes = self.input.take(count.saturating_mul(from.bytes())).map_err(fault)?;
+        // `take` bounds the count by the input, but each byte may become a `u128`, so the limit is checked before the
+        // output grows.
         self.check(self.out.len().saturating_add(count.saturating_mul(to.bytes())))?;
         let widening = to.widening(from);
         for number in bytes.chunks_exact(from.bytes()) {
@@ -598,6 +611,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
 
     /// Notes that a value became an `other` variant that keeps nothing, by the row that it is counted in.
     fn note_replaced(&mut self, row: usize) {
+        // Only keys of maps and elements of sets can become equal, so the list stays empty elsewhere.
         if self.distinct > 0 {
             self.replaced.push(row);
         }
@@ -615,7 +629,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             return Err(Error::new(
                 ErrorKind::MissingObject,
                 format!(
-                    "the reference is to object #{id}, which the save does not hold as a {}; it is damaged or made to harm",
+                    "the reference is to object #{id}, which the save does not hold as a {}; it is damaged or malicious",
                     self.stored[class].name
                 ),
             ));
@@ -628,6 +642,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 ),
             ));
         }
+        // A save can chain 100,000 objects. As one value, they would be nested deeper than any decoder takes. The limit
+        // also bounds the search above.
         if self.inlined.len() as u64 > u64::from(self.env.limits.depth) {
             return Err(Error::new(
                 ErrorKind::TooDeep,
@@ -635,6 +651,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             ));
         }
         self.inlined.push(id);
+        // The first value takes over the bytes of the object, so they are input. Each further one is a copy.
         if self.plans.inlined.contains_key(&id) {
             self.plans.rows.count(shared, 1, self.id);
             // A copy takes more than its bytes, and a few objects could ask for any number.
@@ -643,6 +660,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             self.plans.inlined.insert(id, (shared, self.id));
             self.plans.rewritten += payload.len() as u64;
         }
+        // Each of 60 objects can hold the next one twice: 2^60 copies. So the limit is checked before each copy.
         self.check(self.out.len().saturating_add(payload.len()))?;
         let after = self.input.rest();
         self.input.go_back(payload);
@@ -652,6 +670,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Makes an object of the last bytes.
     fn end_shared(&mut self, class: usize, holder: Holder, start: usize) -> Result<()> {
         self.check(self.out.len())?;
+        // `+ 1`, since a default without bytes may begin where the output ends.
         let all = &mut self.extras.defaulted;
         let defaulted: Vec<_> = DefaultedField::moved(all, start..self.out.len() + 1, 0).collect();
         DefaultedField::truncate(all, start);
@@ -680,6 +699,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             (target.access.make_field)(variant, field, Some((number, &mut input)), out)
         })?;
         self.out.truncate(start);
+        // The function has read the old value with its defaults. The list must not name them in the new value.
         DefaultedField::truncate(&mut self.extras.defaulted, start);
         self.check(start + self.defaults.len())?;
         self.out.extend_from_slice(self.defaults.bytes());
@@ -743,6 +763,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Reads a count; elements without bytes are limited in number over the whole save.
     fn read_count(&mut self, min: u32) -> Result<u64> {
         let count = count::decode(&mut self.input).map_err(fault)?;
+        // A hostile count takes a few bytes and claims 2^64 elements. Elements without bytes are charged by number, all
+        // others need their bytes in the input.
         if min == 0 {
             self.charge_empty(usize::try_from(count).unwrap_or(usize::MAX))?;
         } else {

@@ -32,7 +32,7 @@ struct NamedClass<'t> {
     /// Its number in the class.
     number: usize,
     /// True if it was kept, and has no place in the class.
-    is_kept: bool,
+    is_unknown: bool,
 }
 
 impl<'t> Transcoder<'t, '_, '_> {
@@ -51,12 +51,16 @@ impl<'t> Transcoder<'t, '_, '_> {
         let mut found = self.found(&head)?;
         let after = self.input.rest();
         for (i, (class, bytes)) in given.iter().enumerate() {
+            // Unknown data is input as well, which the output may hold.
             self.plans.rewritten += bytes.len() as u64;
             let (variant, place) =
                 (head.variant.map(|(_, name)| name), UnknownLocation::Original(i));
             found.extend(self.unknown_field(*class, variant, bytes, place));
         }
-        self.settle_made_up(&mut found);
+        // Before the migration: the copies of synthesized values are no fields, and it must not see them.
+        self.settle_synthesized(&mut found);
+        // A field without bytes costs a save nothing. 20,000 records of 5,000 such fields, or names of 200,000 bytes,
+        // would be work that no input pays for.
         let names = found.iter().map(|field| field.name.len());
         let work = found.len() * FIELD + names.sum::<usize>();
         self.plans.reader(&self.env.limits).charge(1, work)?;
@@ -64,31 +68,25 @@ impl<'t> Transcoder<'t, '_, '_> {
         let described = self.plans.program.targets[target].map(|target| target.class);
         let version = self.stored[head.class].version;
         if let Some(described) = described.filter(|described| is_older(version, described)) {
-            let withheld = self.withhold((class, target), variant.as_deref(), &mut found);
-            (found, variant) =
-                self.migrated((class, version), (target, described), found, variant)?;
+            let withheld = self.withhold(class, target, variant.as_deref(), &mut found);
+            (found, variant) = self.migrated(class, version, target, described, found, variant)?;
             found.extend(withheld);
         }
         if let Some(number) = self.target_variant(target, variant.as_deref()) {
+            let variant = variant.as_deref();
             if variant.is_some() {
                 self.tag(target, number)?;
             }
             let newer = self.plans.newer(class, target);
-            return self.open_found(
-                class,
-                variant.as_deref(),
-                (target, number),
-                newer,
-                found,
-                frames,
-            );
+            return self.open_found(class, variant, (target, number), newer, found, frames);
         }
+        // The record becomes an `other` variant, and opens no frame that would count it down.
         self.records -= 1;
         let (name, number) = (variant.unwrap_or_default(), head.variant.map_or(0, |it| it.0));
-        let Some(other) = self.plans.other((class, number), &name, target) else {
+        let Some(other) = self.plans.other(class, number, &name, target) else {
             return Err(self.removed(class, &name));
         };
-        if head.is_kept && matches!(other.field, OtherField::Unknown(_)) {
+        if head.is_unknown && matches!(other.field, OtherField::Unknown(_)) {
             // It stays as it is, and is reported as a value of its class.
             self.tag(target, other.variant)?;
             let width = self.stored[class].form.tag_width();
@@ -110,6 +108,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     ) -> Result<()> {
         let (env, id, first) = (self.env, self.id, self.pieces.len());
         self.pieces.extend(found.iter().map(|member| member.bytes));
+        // A piece for each member, and no neighbours joined: the members of one record need not follow one another.
         let piece = |name: &Arc<str>| Piece { name: name.clone(), nodes: 0..0, span: None };
         let mut named: Vec<Piece> = found.iter().map(|member| piece(&member.name)).collect();
         let Self { plans, pieces, chain, stored, .. } = self;
@@ -140,6 +139,8 @@ impl<'t> Transcoder<'t, '_, '_> {
                 named.push(piece(&member.name));
                 pieces.len() - 1 - first
             };
+            // Records that no migration has changed are in their stored form here. Each becomes a piece of its own,
+            // which is rewritten by its own plan, with its unknown data and its own migration.
             for (range, conversion) in converted {
                 steps.push(FieldSource::Copy(add(&bytes[start..range.start])));
                 start = range.end;
@@ -167,7 +168,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     fn head(&mut self, class: usize, target: usize) -> Result<NamedClass<'t>> {
         let stored = self.stored;
         if let Form::Struct(_) = &stored[class].form {
-            return Ok(NamedClass { class, variant: None, number: 0, is_kept: false });
+            return Ok(NamedClass { class, variant: None, number: 0, is_unknown: false });
         }
         let (number, schema) = self.read_tag(class)?;
         let previous = self.input.rest();
@@ -175,8 +176,8 @@ impl<'t> Transcoder<'t, '_, '_> {
             && count::decode(&mut self.input).map_err(fault)? == 1
         {
             // A kept variant is one value, of an enum with that variant alone.
-            let kept = dynamic(stored, &mut self.input).map_err(fault)?;
-            if let Form::Enum(variants) = &stored[kept].form
+            let unknown = dynamic(stored, &mut self.input).map_err(fault)?;
+            if let Form::Enum(variants) = &stored[unknown].form
                 && let [variant] = &variants[..]
             {
                 if self.input.take(1).map_err(fault)? != [0] {
@@ -184,11 +185,16 @@ impl<'t> Transcoder<'t, '_, '_> {
                 }
                 let is_known = self.target_variant(target, Some(&variant.name)).is_some();
                 let variant = Some((number, &*variant.name));
-                return Ok(NamedClass { class: kept, variant, number: 0, is_kept: !is_known });
+                return Ok(NamedClass {
+                    class: unknown,
+                    variant,
+                    number: 0,
+                    is_unknown: !is_known,
+                });
             }
         }
         self.input.go_back(previous);
-        Ok(NamedClass { class, variant: Some((number, &schema.name)), number, is_kept: false })
+        Ok(NamedClass { class, variant: Some((number, &schema.name)), number, is_unknown: false })
     }
 
     /// The fields that follow, then those that were kept among them.
@@ -196,11 +202,11 @@ impl<'t> Transcoder<'t, '_, '_> {
         let (stored, first) = (self.stored, self.stored.first(head.class, head.number));
         let names = self.plans.reader(&self.env.limits).names(stored, head.class);
         let names = &names.variants[head.number].fields;
-        let (mut found, mut kept) = (Vec::new(), Vec::new());
+        let (mut found, mut unknown) = (Vec::new(), Vec::new());
         let fields = stored.fields(head.class, head.number);
         for ((node, field), (name, number)) in (first..).zip(fields).zip(names) {
             if field.kind == KindSchema::Unknown {
-                self.unknown_fields(head.variant.map(|(_, name)| name), &mut kept)?;
+                self.unknown_fields(head.variant.map(|(_, name)| name), &mut unknown)?;
                 continue;
             }
             let bytes = self.consume(node, 1)?;
@@ -208,14 +214,14 @@ impl<'t> Transcoder<'t, '_, '_> {
                 name: name.clone(),
                 number: *number,
                 stored: Some(node),
-                kept: Some(stored.unknown_field(node)),
+                unknown_class: Some(stored.unknown_field(node)),
                 bytes,
                 place: Some(self.place_of(bytes)),
                 ..Member::default()
             });
         }
         // A migration finds what was stored first, wherever the kept fields stand.
-        found.append(&mut kept);
+        found.append(&mut unknown);
         Ok(found)
     }
 
@@ -231,17 +237,19 @@ impl<'t> Transcoder<'t, '_, '_> {
         Ok(())
     }
 
-    /// Finds the fields that still have the values that a program made up for them, and drops the copies of those.
-    fn settle_made_up(&self, found: &mut Vec<Member<'t>>) {
+    /// Finds the fields that still have the values that a program synthesized for them, and drops the copies of those.
+    fn settle_synthesized(&self, found: &mut Vec<Member<'t>>) {
         let stored = self.stored;
         let is_copy = |member: &Member<'_>| {
-            let class = member.kept.filter(|_| member.origin != Origin::Written);
-            class.is_some_and(|class| stored.get(class).is_some_and(ClassSchema::is_made_up))
+            let class = member.unknown_class.filter(|_| member.origin != Origin::Written);
+            class.is_some_and(|class| stored.get(class).is_some_and(ClassSchema::is_synthesized))
         };
         if !found.iter().any(is_copy) {
             return;
         }
         let (copies, mut fields): (Vec<_>, Vec<_>) = found.drain(..).partition(is_copy);
+        // By name, since a record may have any number of fields and copies: comparing each with each would take
+        // quadratic time.
         let mut by_name: HashMap<(Arc<str>, Option<u32>), usize> = HashMap::new();
         for (at, field) in fields.iter().enumerate() {
             if field.origin == Origin::Written {
@@ -252,8 +260,9 @@ impl<'t> Transcoder<'t, '_, '_> {
         for copy in copies.iter().filter(|copy| copy.origin == Origin::Unknown) {
             let Some(at) = by_name.get(&(copy.name.clone(), copy.number)) else { continue };
             let field = &mut fields[*at];
+            // Equal bytes of another kind are another value.
             if field.bytes == copy.bytes && kind(field.stored) == kind(copy.stored) {
-                (field.origin, field.is_made_up) = (Origin::MadeUp, true);
+                (field.origin, field.is_synthesized) = (Origin::Synthesized, true);
             }
         }
         *found = fields;
@@ -287,7 +296,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             number: field.id,
             origin,
             stored: Some(node),
-            kept: Some(class),
+            unknown_class: Some(class),
             bytes,
             place: Some(place),
             ..Member::default()
@@ -297,8 +306,10 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Runs the migrations of a record over what it has.
     fn migrated(
         &mut self,
-        (class, version): (usize, u32),
-        target: (usize, &Class),
+        class: usize,
+        version: u32,
+        target: usize,
+        described: &Class,
         found: Vec<Member<'t>>,
         variant: Option<String>,
     ) -> Result<(Vec<Member<'t>>, Option<String>)> {
@@ -330,13 +341,13 @@ impl<'t> Transcoder<'t, '_, '_> {
                 seen: Seen::default(),
             });
         }
-        migrate(&mut record, version, target, self.plans, (self.env, self.id))?;
-        let target = target.1;
-        let detail = format!("version {version} to {}", target.version);
+        migrate(&mut record, version, target, described, self.plans, self.env, self.id)?;
+        let detail = format!("version {version} to {}", described.version);
         self.plans.happened(LoadEvent::Migrated, &schema.name, "", &detail, self.id);
         let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
         let variant = record.variant().map(str::to_owned);
         let fields = std::mem::take(&mut record.fields).into_iter().map(|field| {
+            // A field that the migration has not changed keeps its bytes, and is never written from its value.
             let found = field.place.and_then(|place| found.get_mut(place)?.take());
             match found {
                 Some(found) => Member {
@@ -345,7 +356,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                     origin: field.origin,
                     since: field.since,
                     // Under its old name it would come back as what it no longer is.
-                    kept: found.kept.filter(|_| field.origin != Origin::Created),
+                    unknown_class: found.unknown_class.filter(|_| field.origin != Origin::Created),
                     ..found
                 },
                 None => Member {
@@ -364,7 +375,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// are of another variant. Copies of others are dropped.
     fn withhold(
         &mut self,
-        (class, target): (usize, usize),
+        class: usize,
+        target: usize,
         variant: Option<&str>,
         found: &mut Vec<Member<'t>>,
     ) -> Vec<Member<'t>> {

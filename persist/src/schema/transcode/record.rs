@@ -34,8 +34,8 @@ pub(super) struct RecordFrame<'t> {
     order: PieceOrder<'t>,
     /// Where its converted pieces begin that wait.
     waiting: usize,
-    /// Where its made-up values begin in those of all open records.
-    made_up: usize,
+    /// Where its synthesized values begin in those of all open records.
+    synthesized: usize,
     /// The offset of an object's bytes in the payload.
     start: usize,
     /// Where the pieces lie that do not follow one another.
@@ -80,6 +80,8 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// Rewrites the first of `count` records in a loop of their own, if they are small; returns how many. All others,
     /// and those that are damaged, are left to the general path.
     pub(super) fn small_records(&mut self, plan: &RecordPlan, count: u64) -> Result<u64> {
+        // A load of a reordered save took 3.0 times a load of the program's own with a frame for each struct, and 1.7
+        // times with this loop.
         let Some(growth) = plan.growth else { return Ok(0) };
         let mut rest = self.input.rest();
         let mut at = self.out.len();
@@ -89,6 +91,8 @@ impl<'t> Transcoder<'t, '_, '_> {
         'records: while done < count {
             let mut after = rest;
             for (of, piece) in plan.pieces.iter().zip(&mut pieces) {
+                // A long or damaged piece has no length here. The walk of the general path reads it, and names the
+                // fault.
                 let length = of.length(self.stored, after).unwrap_or(usize::MAX);
                 let Some(left) = after.get(length..) else { break 'records };
                 *piece = (after, length);
@@ -166,7 +170,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             piece: None,
             order: PieceOrder::Nothing,
             waiting: self.waiting.len(),
-            made_up: self.made_up.len(),
+            synthesized: self.synthesized.len(),
             start,
             places,
         }));
@@ -182,6 +186,7 @@ impl<'t> Transcoder<'t, '_, '_> {
 
     /// True while the fields of the object itself are read.
     fn is_object(&self) -> bool {
+        // A value inside the object has no id, so a save could not give its unknown fields back to it.
         !self.bare && self.records == 1 && self.inlined.len() == 1 && self.plans.aside
     }
 
@@ -195,6 +200,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             PieceOrder::Early(all, start) => {
                 let (defaulted, to) = (&mut self.extras.defaulted, self.early.len());
                 self.waiting.push(to);
+                // `+ 1`, since a default without bytes may begin where the output ends.
                 let early = DefaultedField::moved(defaulted, start..self.out.len() + 1, to);
                 self.early_defaulted.extend(early);
                 DefaultedField::truncate(defaulted, start);
@@ -211,6 +217,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 RecordStep::Take(pieces) => {
                     let consumed = self.take(&plan.pieces[pieces.clone()]);
                     if consumed.is_err() {
+                        // The path of the error names the piece after those that were taken.
                         *piece = Some(self.pieces.len() - *first);
                     }
                     consumed?;
@@ -252,16 +259,18 @@ impl<'t> Transcoder<'t, '_, '_> {
                                 self.input.go_back(self.pieces[*first + of]);
                                 return Ok(Some(conversion));
                             }
-                            FieldSource::MadeUp(field) => self.made_up.begin(field, self.out.len()),
-                            FieldSource::End => self.made_up.end(self.out.len()),
+                            FieldSource::Synthesized(field) => {
+                                self.synthesized.begin(field, self.out.len());
+                            }
+                            FieldSource::End => self.synthesized.end(self.out.len()),
                             FieldSource::Unknown if plan.marks => {
-                                self.made_up.leave_room(self.out.len());
+                                self.synthesized.leave_room(self.out.len());
                             }
                             source => {
                                 *piece = None;
                                 self.make(plan, source, *first)?;
                                 self.check(self.out.len() + self.defaults.len())?;
-                                self.note_default(plan.target, &source);
+                                self.note_default(plan, &source);
                                 self.out.extend_from_slice(self.defaults.bytes());
                             }
                         }
@@ -270,6 +279,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
             *step += 1;
         }
+        // Before the pieces are dropped, since the unknown fields are among them.
         self.keep(record)?;
         self.pieces.truncate(record.first);
         if let Some(early) = self.waiting.get(record.waiting) {
@@ -299,12 +309,12 @@ impl<'t> Transcoder<'t, '_, '_> {
     fn keep(&mut self, record: &mut RecordFrame<'t>) -> Result<()> {
         let plan = record.plan.clone();
         if plan.marks {
-            self.keep_made_up(&plan, record.first, record.made_up)?;
+            self.keep_synthesized(&plan, record.first, record.synthesized)?;
         }
         let (mut piece, mut start) = (0, record.start);
         for keep in &plan.unknown {
             let is_kept = plan.has_room || self.is_object();
-            let row = if is_kept { keep.kept } else { keep.dropped };
+            let row = if is_kept { keep.kept_row } else { keep.dropped_row };
             row.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
             if record.places.is_empty() {
                 // The other fields have been charged already.
@@ -327,19 +337,19 @@ impl<'t> Transcoder<'t, '_, '_> {
         Ok(())
     }
 
-    /// Makes the field for what is unknown, in `defaults`; `made_up` follows what is kept.
+    /// Makes the field for what is unknown, in `defaults`; `synthesized` follows what is kept.
     fn unknown(
         &mut self,
         plan: &RecordPlan,
         first: usize,
-        made_up: &[(usize, Vec<u8>)],
+        synthesized: &[(usize, Vec<u8>)],
     ) -> Result<()> {
         let pieces = &self.pieces[first..];
         self.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
-            count::encode((plan.unknown.len() + made_up.len()) as u64, out)?;
-            let kept = plan.unknown.iter().map(|keep| (keep.class, pieces[keep.piece]));
-            let made_up = made_up.iter().map(|(class, bytes)| (*class, &bytes[..]));
-            for (class, bytes) in kept.chain(made_up) {
+            count::encode((plan.unknown.len() + synthesized.len()) as u64, out)?;
+            let unknown = plan.unknown.iter().map(|keep| (keep.class, pieces[keep.piece]));
+            let synthesized = synthesized.iter().map(|(class, bytes)| (*class, &bytes[..]));
+            for (class, bytes) in unknown.chain(synthesized) {
                 count::encode(class as u64 + 1, out)?;
                 out.bytes(bytes)?;
             }
@@ -348,9 +358,9 @@ impl<'t> Transcoder<'t, '_, '_> {
         Ok(())
     }
 
-    /// Keeps what was made up for the fields of a record that is whole, and writes what is unknown of it.
-    fn keep_made_up(&mut self, plan: &RecordPlan, first: usize, noted: usize) -> Result<()> {
-        let noted = self.made_up.take_from(noted);
+    /// Keeps what was synthesized for the fields of a record that is whole, and writes what is unknown of it.
+    fn keep_synthesized(&mut self, plan: &RecordPlan, first: usize, noted: usize) -> Result<()> {
+        let noted = self.synthesized.take_from(noted);
         let room = noted.room;
         if room.is_none() && !self.is_object() {
             return Ok(());
@@ -362,9 +372,11 @@ impl<'t> Transcoder<'t, '_, '_> {
         let bytes: usize = copies.iter().map(|(_, bytes)| UNKNOWN + bytes.len()).sum();
         self.plans.reader(limits).charge(bytes, 1)?;
         let Some(room) = room else {
-            self.extras.made_up = copies;
+            self.extras.synthesized = copies;
             return Ok(());
         };
+        // The field for unknown data may come before fields with synthesized values, whose copies it holds. So it is
+        // written last, into the place that was left for it.
         self.unknown(plan, first, &copies)?;
         let bytes = self.defaults.gather();
         DefaultedField::follow(&mut self.extras.defaulted, room, room + bytes.len());
@@ -373,8 +385,9 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Notes that what comes next, from `defaults`, is the default of a field that a module stores.
-    fn note_default(&mut self, (class, variant): (usize, usize), source: &FieldSource) {
+    fn note_default(&mut self, plan: &RecordPlan, source: &FieldSource) {
         let FieldSource::Default(field) = *source else { return };
+        let (class, variant) = plan.target;
         if self.plans.program.expected(class, variant).records[field].has_module {
             let start = self.out.len();
             let bytes = start..start + self.defaults.len();

@@ -38,7 +38,7 @@ struct ElementMark<'t> {
     early_defaulted: usize,
     distinct: usize,
     replaced: usize,
-    made_up: usize,
+    synthesized: usize,
     /// The element, and how many marks of distinct ones there were.
     next: u64,
     marks: usize,
@@ -60,13 +60,15 @@ impl<'t> ElementMark<'t> {
             early_defaulted: run.early_defaulted.len(),
             distinct: run.distinct,
             replaced: run.replaced.len(),
-            made_up: run.made_up.len(),
+            synthesized: run.synthesized.len(),
             next,
             marks,
         }
     }
 
     fn restore(&self, run: &mut Transcoder<'t, '_, '_>) {
+        // Restores everything to which a part of an element may add. Defaults of skipped elements once stayed in the
+        // lists, for bytes that no longer existed.
         run.input.go_back(self.rest);
         run.out.truncate(self.out);
         run.pieces.truncate(self.pieces);
@@ -80,14 +82,15 @@ impl<'t> ElementMark<'t> {
         run.early_defaulted.truncate(self.early_defaulted);
         run.distinct = self.distinct;
         run.replaced.truncate(self.replaced);
-        run.made_up.truncate(self.made_up);
+        run.synthesized.truncate(self.synthesized);
     }
 }
 
 impl<'t> SkippingFrame<'t> {
     pub(super) fn open(
         run: &mut Transcoder<'t, '_, '_>,
-        (node, is_option): (usize, bool),
+        node: usize,
+        is_option: bool,
         field: FieldPlace,
     ) -> Self {
         run.skipping += 1;
@@ -118,9 +121,11 @@ impl<'t> SkippingFrame<'t> {
         frames: &mut Vec<TranscodeFrame<'t>>,
         error: Error,
     ) -> Result<()> {
+        // Damage and exceeded limits end the load, in such a field as in any other.
         if run.skipping == 0 || !is_of_value(error.kind()) {
             return Err(error);
         }
+        // The innermost container that can skip an element loses the least.
         let place = (0..frames.len()).rev().find_map(|at| match &frames[at] {
             TranscodeFrame::Skipping(skipping) if skipping.is_option => Some((at, at + 1)),
             TranscodeFrame::Skipping(_) => {
@@ -154,6 +159,7 @@ impl<'t> SkippingFrame<'t> {
                 nodes.end += usize::try_from(step(parts) - 1).unwrap_or(0);
                 parts.next = skipping.mark.next + step(parts);
                 part = format!("[{}]", skipping.mark.next / step(parts));
+                // `DistinctParts` finds the keys by the number of marks before them, so those of the element go too.
                 distinct.marks.truncate(skipping.mark.marks);
             }
             _ => {}
