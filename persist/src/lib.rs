@@ -188,7 +188,7 @@ mod error;
 pub mod codec;
 mod derive;
 mod env;
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 mod fields;
 mod format;
 mod graph;
@@ -228,7 +228,7 @@ pub use codec::Persist;
 pub use codec::unknown::Unknown;
 #[doc(inline)]
 pub use codec::with::With;
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 #[doc(inline)]
 pub use fields::FieldPath;
 #[cfg(feature = "history")]
@@ -244,13 +244,15 @@ pub use storage::commit::SaveOptions;
 #[cfg(feature = "world")]
 pub use world::{Component, ComponentScope, Reference, World};
 
-/// Reports at compile time that the feature `world` is missing.
-#[cfg(not(feature = "world"))]
+/// Reports at compile time that the features with field paths are missing.
+#[cfg(not(any(feature = "history", feature = "world")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! field {
     ($($path:tt)*) => {
-        ::std::compile_error!("`field!` needs the feature `world`: write `features = [\"world\"]` for `persist` in `Cargo.toml`")
+        ::std::compile_error!(
+            "`field!` needs the feature `history` or `world`: write `features = [\"history\"]` for `persist` in `Cargo.toml`"
+        )
     };
 }
 
@@ -304,7 +306,7 @@ pub mod __private {
     pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::env::Env;
     pub use crate::error::Error;
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub use crate::fields::typed_path::{Identifier, TypedPath};
     #[cfg(feature = "lock")]
     pub use crate::lock::check::{Mode, check, check_downgrades, check_file};

@@ -16,6 +16,8 @@ use std::any::{Any, type_name};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Weak};
 
+#[cfg(feature = "world")]
+use super::change::Change;
 use super::edit::{Command, Performed, Step, Steps};
 use super::entry::{Transaction, UndoEntry};
 use super::failure::{Failure, guarded};
@@ -24,9 +26,8 @@ use super::merging::{MergeKey, MergeTarget, Merging, OpenDrag};
 use super::step::{Summary, ends, run_all};
 use super::{Drag, Edit, Editable, History, Label};
 use crate::codec::Reflect;
-use crate::fields::{Direction, FieldChange, IntoFieldPath, Merge, Request};
-use crate::world::Change;
-use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
+use crate::fields::{Direction, IntoFieldPath, Merge, Request};
+use crate::{Error, ErrorKind, Persist, Result, Value};
 
 impl<T: 'static> History<T> {
     /// Edits a target, and records the changes as one entry with this label.
@@ -447,7 +448,8 @@ impl<T: 'static> History<T> {
             && self.ring.next().is_none()
     }
 
-    /// Enters a change of a number as an entry of its own.
+    /// Enters a change of a number of a world as an entry of its own.
+    #[cfg(feature = "world")]
     #[expect(
         clippy::inline_always,
         reason = "a change is made where it stays; a copy of it waits for its parts"
@@ -665,39 +667,5 @@ impl<T: Reflect> History<T> {
             };
             edit(part)
         })
-    }
-}
-
-impl History<World> {
-    /// Sets a field of a component, or of a resource if `object` is `None`, and returns the old value.
-    ///
-    /// The entry is named after the field.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`World::set_field`] and [`edit`](Self::edit).
-    pub fn set(
-        &mut self,
-        world: &mut World,
-        object: impl Into<Option<ObjectId>>,
-        path: impl IntoFieldPath,
-        value: impl Into<Value>,
-    ) -> Result<Value> {
-        let (object, value) = (object.into(), value.into());
-        let path = path.into_field_path()?;
-        self.check_usable(world)?;
-        if let Some(object) = object.filter(|_| world.is_still())
-            // The fast path runs no code of the program that could fail halfway.
-            && let Some(replaced) = world.set_number(object, &path, &value)
-        {
-            let old = replaced.old();
-            if replaced.is_other() {
-                let field = FieldChange { path, how: replaced.how() };
-                let change = Change::found(world, Some(object).into(), field);
-                self.enter_change(world, change)?;
-            }
-            return Ok(old);
-        }
-        self.edit(world, "", |edit| edit.set(object, path, value))
     }
 }

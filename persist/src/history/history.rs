@@ -1,6 +1,5 @@
 //! The [`History`] type: its entries, the numbers of its states, its saved point, its limits and its merge settings.
 
-use std::any::TypeId;
 use std::fmt;
 use std::time::Duration;
 
@@ -15,11 +14,12 @@ use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
 use super::step::{FinalState, Summary, ends};
 use super::support::Support;
-use super::support::world;
+use super::target::world;
+use super::world::World;
 use super::{Label, Poison};
-use crate::fields::Direction;
+use crate::fields::{Direction, EditedWorld as _};
 use crate::platform::{IS_WHOLE, Timer};
-use crate::{ErrorKind, Persist, Result, World};
+use crate::{ErrorKind, Persist, Result};
 
 /// A list of edits of a `T`, which it can undo and redo.
 ///
@@ -110,9 +110,7 @@ impl<T: 'static> History<T> {
     #[must_use]
     pub fn new(capacity: impl Into<Capacity>) -> Self {
         let Capacity { entries, bytes } = capacity.into();
-        let is_world = TypeId::of::<T>() == TypeId::of::<World>();
-        let proof =
-            if is_world && cfg!(debug_assertions) { Proof::Touched } else { Proof::default() };
+        let proof = if cfg!(debug_assertions) { Proof::Touched } else { Proof::Off };
         Self {
             ring: Ring::new(entries),
             base: 0,

@@ -96,6 +96,7 @@
 // - A step is *finalized* when it can no longer be undone, can no longer be redone, or was merged.
 // - *Held* bytes belong to objects, components and resources that steps keep outside the target.
 
+mod change;
 mod edit;
 mod editable;
 mod engine;
@@ -109,11 +110,17 @@ mod history;
 mod journal;
 mod label;
 mod merging;
+mod migrated;
 mod proof;
 mod ring;
 mod step;
 mod support;
+mod target;
 mod undo;
+#[cfg(feature = "world")]
+mod world;
+#[cfg(not(feature = "world"))]
+#[path = "no_world.rs"]
 mod world;
 
 pub use crate::fields::Merge;
@@ -134,4 +141,4 @@ pub use step::FinalState;
 
 // These are documented at the root of the crate.
 #[doc(hidden)]
-pub use {edit::Command, history::History, journal::Session};
+pub use {crate::fields::Sendable, edit::Command, history::History, journal::Session};

@@ -9,7 +9,7 @@ use super::event::{EntryName, Events, HistoryEvent, NameChange, notify};
 use super::failure::{Broken, Failure, Panic, guarded};
 use super::journal::{FrameKind, spill};
 use super::step::{FinalState, finalize_all, run_all};
-use super::support::{world, world_mut};
+use super::target::{world, world_mut};
 use super::{History, Label, Poison};
 use crate::fields::Direction;
 use crate::{Error, ErrorKind, Result};
