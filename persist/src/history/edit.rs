@@ -244,6 +244,7 @@ impl<'e, T: 'static> Edit<'e, T> {
     /// Runs a part of an edit. If the part fails or panics, only the part is rolled back.
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use persist::{Error, ErrorKind, History, World};
     ///
     /// let (mut world, mut history) = (World::new(), History::new(100));
@@ -257,6 +258,7 @@ impl<'e, T: 'static> Edit<'e, T> {
     ///     Ok(())
     /// })?;
     /// assert!(world.find("House").is_some() && world.find("Chimney").is_none());
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///

@@ -118,6 +118,7 @@ impl<T: 'static> History<T> {
     /// # Example
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use persist::{History, World};
     ///
     /// let (mut world, mut history) = (World::new(), History::new(100));
@@ -129,6 +130,7 @@ impl<T: 'static> History<T> {
     /// }
     /// history.undo(&mut world)?;
     /// assert_eq!(world.name(door), Some("Door"));
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn edit_merging<R>(
@@ -157,6 +159,7 @@ impl<T: 'static> History<T> {
     /// # Example
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use persist::{Component, History, Persist, World, field};
     ///
     /// #[derive(Persist, Default)]
@@ -175,6 +178,7 @@ impl<T: 'static> History<T> {
     /// assert_eq!(history.undo_text(), "Undo Move door");
     /// history.undo(&mut world)?;
     /// assert_eq!(world.get::<Place>(door).map(|place| (place.x, place.y)), Some((0.0, 0.0)));
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn begin_drag(&mut self, label: impl Into<Label>) -> Drag {
@@ -206,6 +210,7 @@ impl<T: 'static> History<T> {
     /// # Example
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use persist::{History, World};
     ///
     /// let (mut world, mut history) = (World::new(), History::new(100));
@@ -216,6 +221,7 @@ impl<T: 'static> History<T> {
     /// assert_eq!(history.undo_text(), "Undo Build house");
     /// history.undo(&mut world)?;
     /// assert!(world.objects().len() == 0);
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
@@ -552,7 +558,9 @@ impl<T: 'static> History<T> {
 }
 
 impl<T: Reflect> History<T> {
-    /// Returns the value of a field, like [`World::get_field`]. A path with the class alone returns the whole value.
+    /// Returns the value of a field, like [`World::get_field`](crate::World::get_field).
+    ///
+    /// A path with the class alone returns the whole value.
     ///
     /// ```
     /// use persist::{History, Persist, Value, field};
@@ -568,8 +576,8 @@ impl<T: Reflect> History<T> {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`World::get_field`], and [`ErrorKind::Unsupported`] if the type holds shared
-    /// pointers.
+    /// Returns the same errors as [`World::get_field`](crate::World::get_field), and [`ErrorKind::Unsupported`] if the
+    /// type holds shared pointers.
     pub fn get_field(&mut self, target: &T, path: impl IntoFieldPath) -> Result<Value> {
         let path = path.into_field_path()?;
         self.support.check_class(&path)?;
@@ -578,7 +586,8 @@ impl<T: Reflect> History<T> {
 
     /// Sets a field of a value, as an entry that is named after the field, and returns the old value.
     ///
-    /// It takes the time of the field, not of the whole value. The new value is checked as by [`World::set_field`].
+    /// It takes the time of the field, not of the whole value. The new value is checked as by
+    /// [`World::set_field`](crate::World::set_field).
     ///
     /// # Example
     ///
@@ -602,7 +611,7 @@ impl<T: Reflect> History<T> {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`World::set_field`] and [`edit`](Self::edit).
+    /// Returns the same errors as [`World::set_field`](crate::World::set_field) and [`edit`](Self::edit).
     pub fn set_field(
         &mut self,
         target: &mut T,

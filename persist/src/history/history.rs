@@ -33,6 +33,7 @@ use crate::{ErrorKind, Persist, Result};
 /// # Example
 ///
 /// ```
+/// # #[cfg(feature = "world")] {
 /// use persist::{Component, History, Persist, World, field};
 ///
 /// #[derive(Persist)]
@@ -57,6 +58,7 @@ use crate::{ErrorKind, Persist, Result};
 /// history.undo(&mut world)?;
 /// assert_eq!(world.get::<Transform>(door).map(|at| (at.x, at.y)), Some((0.0, 0.0)));
 /// assert_eq!(history.redo_text(), "Redo Move door");
+/// # }
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub struct History<T: 'static = World> {
@@ -272,6 +274,7 @@ impl<T: 'static> History<T> {
     /// # Example
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use std::sync::{Arc, Mutex};
     ///
     /// use persist::history::HistoryEvent;
@@ -291,6 +294,7 @@ impl<T: 'static> History<T> {
     /// assert_eq!(*title.lock().unwrap(), "level *");
     /// history.undo(&mut world)?;
     /// assert_eq!(*title.lock().unwrap(), "level");
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn subscribe(
@@ -337,6 +341,7 @@ impl<T: 'static> History<T> {
     /// # Example
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use persist::{History, World};
     ///
     /// let (mut world, mut history) = (World::new(), History::new(100));
@@ -347,6 +352,7 @@ impl<T: 'static> History<T> {
     /// assert!(history.is_modified());
     /// history.redo(&mut world)?;
     /// assert!(!history.is_modified());
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///

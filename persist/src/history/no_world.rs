@@ -10,7 +10,7 @@ use crate::fields::{
 };
 use crate::graph::Registry;
 use crate::reflect::Kind;
-use crate::{ErrorKind, ObjectId, Persist, Result};
+use crate::{ObjectId, Persist, Result};
 
 /// The default target of a history, which then must be given.
 pub enum NoWorld {}
@@ -170,10 +170,7 @@ impl Persist for NoChange {
     }
 
     fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
-        Err(error!(
-            ErrorKind::Unsupported,
-            "without the feature `world` no change is one of a world"
-        ))
+        Err(Fail::Value.into())
     }
 
     fn persist_encode(&self, _: &mut Encoder<'_>) -> Result<(), Stop> {
