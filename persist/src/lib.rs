@@ -122,10 +122,10 @@
 //!
 //! # Undo and crash recovery
 //!
-//! With the feature `history`:
+//! With the feature `history`, and `world` for the target of this example:
 //!
-#![cfg_attr(feature = "history", doc = "```")]
-#![cfg_attr(not(feature = "history"), doc = "```ignore")]
+#![cfg_attr(all(feature = "history", feature = "world"), doc = "```")]
+#![cfg_attr(not(all(feature = "history", feature = "world")), doc = "```ignore")]
 //! use persist::{History, Saves, Session, World};
 //!
 //! # let folder = tempfile::tempdir().unwrap();
@@ -167,11 +167,11 @@
 //! | feature | adds |
 //! | --- | --- |
 //! | `world` | `World`: objects made of components, with names, a tree and a life cycle |
-//! | `history` | `History` and `Session`: undo, redo and a journal; enables `world` |
+//! | `history` | `History` and `Session`: undo, redo and a journal, for values of any type, and with `world` for worlds |
 //! | `directories` | `slots_folder`: the folder where the system keeps the saves of a program |
 //! | `lock` | `assert_lock!`: a test that reports which changes lose or break old saves; for `[dev-dependencies]` |
 //! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
-//! | `tools` | [`Document`], `save::verify`, `save::usage`, `JournalListing`: saves and journals without the types of their program; enables `history`, and `lock` enables it |
+//! | `tools` | [`Document`], `save::verify`, `save::usage`, `JournalListing`: saves and journals without the types of their program; enables `history` and `world`, and `lock` enables it |
 //! | `zstd` | `Compression::Zstd`: smaller still; compiles a C library, which needs a C compiler |
 //! | `tracing` | events for a log: a backup was loaded, a save failed in the background, a load lost parts, a journal was replayed, a save was slow |
 //! | `serde` | Fields with `#[persist(serde)]`, `serde::Saved`; `Serialize` and `Deserialize` for [`Value`], [`Record`], [`HandleValue`](reflect::HandleValue) and [`ObjectId`] |
@@ -188,7 +188,7 @@ mod error;
 pub mod codec;
 mod derive;
 mod env;
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 mod fields;
 mod format;
 mod graph;
@@ -228,7 +228,7 @@ pub use codec::Persist;
 pub use codec::unknown::Unknown;
 #[doc(inline)]
 pub use codec::with::With;
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 #[doc(inline)]
 pub use fields::FieldPath;
 #[cfg(feature = "history")]
@@ -244,13 +244,15 @@ pub use storage::commit::SaveOptions;
 #[cfg(feature = "world")]
 pub use world::{Component, ComponentScope, Reference, World};
 
-/// Reports at compile time that the feature `world` is missing.
-#[cfg(not(feature = "world"))]
+/// Reports at compile time that the features with field paths are missing.
+#[cfg(not(any(feature = "history", feature = "world")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! field {
     ($($path:tt)*) => {
-        ::std::compile_error!("`field!` needs the feature `world`: write `features = [\"world\"]` for `persist` in `Cargo.toml`")
+        ::std::compile_error!(
+            "`field!` needs the feature `history` or `world`: write `features = [\"history\"]` for `persist` in `Cargo.toml`"
+        )
     };
 }
 
@@ -304,7 +306,7 @@ pub mod __private {
     pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::env::Env;
     pub use crate::error::Error;
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub use crate::fields::typed_path::{Identifier, TypedPath};
     #[cfg(feature = "lock")]
     pub use crate::lock::check::{Mode, check, check_downgrades, check_file};

@@ -186,7 +186,7 @@ impl Buffer {
     }
 
     /// Returns the memory of all windows, in bytes.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn size(&self) -> usize {
         self.first.len() + self.table.iter().map(|window| window.bytes.len()).sum::<usize>()
     }

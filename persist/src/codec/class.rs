@@ -81,7 +81,7 @@ impl<T: Reflect> DynamicFields for T {
         self.persist_field(field)
     }
 
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     fn field_mut(&mut self, field: usize) -> Option<&mut dyn Any> {
         self.persist_field_mut(field)
     }

@@ -17,17 +17,17 @@ pub struct FieldAccess {
     pub(super) encode: fn(&dyn Any, &mut Encoder<'_>) -> Result<(), Stop>,
     pub(super) decode: fn(Option<&mut dyn Any>, &mut Decoder<'_>) -> Result<(), Fail>,
     #[cfg_attr(
-        not(feature = "world"),
+        not(any(feature = "history", feature = "world")),
         allow(dead_code, reason = "only an edit of fields asks for it")
     )]
     pub(super) list: Option<&'static dyn ListAccess>,
     #[cfg_attr(
-        not(feature = "world"),
+        not(any(feature = "history", feature = "world")),
         allow(dead_code, reason = "only an edit of fields asks for it")
     )]
     pub(super) map: Option<&'static dyn MapAccess>,
     #[cfg_attr(
-        not(feature = "world"),
+        not(any(feature = "history", feature = "world")),
         allow(dead_code, reason = "only an edit of fields asks for it")
     )]
     pub(super) has_adapter: bool,
@@ -39,19 +39,19 @@ pub struct FieldAccess {
 
 impl FieldAccess {
     /// True if the field is stored as another type, by an adapter.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn has_adapter(&self) -> bool {
         self.has_adapter
     }
 
     /// Returns access to the elements, if the field is a list whose elements are stored as they are.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn list(&self) -> Option<&'static dyn ListAccess> {
         self.list
     }
 
     /// Returns access to the values, if the field is a map whose keys and values are stored as they are.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn map(&self) -> Option<&'static dyn MapAccess> {
         self.map
     }

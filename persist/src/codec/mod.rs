@@ -167,7 +167,7 @@ pub(crate) use decoder::{
     SkippingField, is_of_value,
 };
 pub(crate) use encoder::SaveLinks;
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use field::is_same_name;
 pub(crate) use field::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess};
 pub(crate) use links::{
@@ -182,8 +182,10 @@ pub(crate) use pointer::{
     ArcFamily, AsCell, AsLengthy, Family, Lengthy, OpenCell, PointTo, RcFamily, Unsized,
 };
 pub(crate) use text::{decode_text, decode_text_into};
+#[cfg(any(feature = "history", feature = "world"))]
+pub(crate) use trait_object::Portable;
 #[cfg(feature = "world")]
-pub(crate) use trait_object::{AsTrait, Portable, TraitObject};
+pub(crate) use trait_object::{AsTrait, TraitObject};
 pub(crate) use trait_object::{
     Caster, Implements, not_registered, not_registered_yet, reach_holder, trait_name,
 };

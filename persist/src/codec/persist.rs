@@ -253,6 +253,10 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     const __COST: usize = usize::MAX;
 
+    /// True for a [`ClassHolder`].
+    #[doc(hidden)]
+    const __HOLDS_CLASSES: bool = false;
+
     /// Returns the value as one that holds values of classes which its type does not name.
     #[doc(hidden)]
     fn __class_holder(&self) -> Option<&dyn ClassHolder> {

@@ -158,7 +158,7 @@ pub(crate) struct ClassAccess {
     pub(super) whole: FieldAccess,
     pub(super) open: fn(&dyn Any) -> Option<&dyn DynamicFields>,
     #[cfg_attr(
-        not(feature = "world"),
+        not(any(feature = "history", feature = "world")),
         allow(dead_code, reason = "only an edit of fields asks for it")
     )]
     pub(super) open_mut: fn(&mut dyn Any) -> Option<&mut dyn DynamicFields>,
@@ -180,7 +180,7 @@ pub(crate) trait DynamicFields {
     fn field(&self, field: usize) -> Option<&dyn Any>;
 
     /// Returns a field of the value's struct or variant mutably.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     fn field_mut(&mut self, field: usize) -> Option<&mut dyn Any>;
 }
 
@@ -196,7 +196,7 @@ impl ClassAccess {
     }
 
     /// Returns a field of the value's struct or variant mutably.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn field_mut<'v>(
         &self,
         value: &'v mut dyn Any,

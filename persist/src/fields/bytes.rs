@@ -34,6 +34,7 @@ impl Bytes {
     }
 
     /// Creates the bytes from the first `width` little-endian bytes of a number.
+    #[cfg(feature = "world")]
     #[inline]
     pub(super) fn of_bits(bits: u64, width: usize) -> Self {
         let mut few = [0; FEW];

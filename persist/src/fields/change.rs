@@ -76,6 +76,21 @@ impl Direction {
     }
 }
 
+/// The state of a change when it is stored, which decides what of it is in the world.
+#[cfg(feature = "history")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChangeState {
+    /// The change was just made. A replay of the journal redoes it.
+    Done,
+    /// The change is applied.
+    Applied,
+    /// The change is undone.
+    Undone,
+    /// The change is applied or undone, and is moved to a spill file of this process. Its detached parts stay in
+    /// memory.
+    Spilled,
+}
+
 /// An operation on a field, or on the elements of a list.
 pub(crate) enum Splice<V> {
     Set(V),

@@ -9,12 +9,26 @@ mod change;
 mod compare;
 #[cfg(feature = "history")]
 mod diff;
+#[cfg(feature = "history")]
+mod edited_world;
 mod empty;
 mod links;
+#[cfg(feature = "world")]
 mod number;
+#[cfg(feature = "history")]
+mod object_name;
+mod owner;
 mod part;
 mod path;
 mod paths;
+#[cfg(feature = "history")]
+mod prints;
+mod sendable;
+#[cfg_attr(
+    not(feature = "world"),
+    expect(dead_code, unreachable_pub, reason = "a world makes names")
+)]
+pub(crate) mod shared_name;
 pub(crate) mod typed_path;
 
 #[cfg(feature = "history")]
@@ -22,17 +36,29 @@ pub(crate) use bytes::Bytes;
 #[cfg(feature = "history")]
 pub use change::Merge;
 #[cfg(feature = "history")]
-pub(crate) use change::{Direction, FieldEdit, awaken, validate};
+pub(crate) use change::{ChangeState, Direction, FieldEdit, awaken};
 pub(crate) use change::{FieldChange, Request, Root};
 #[cfg(feature = "history")]
 pub(crate) use compare::{compared, content_of};
 #[cfg(feature = "history")]
-pub(crate) use links::FieldLinks;
+pub(crate) use edited_world::{EditedWorld, NumberedBytes, ObjectChange};
 #[cfg(feature = "history")]
-pub(crate) use number::NumberFields;
+pub(crate) use links::FieldLinks;
+#[cfg(feature = "world")]
 pub(crate) use number::{NumberField, ReplacedNumber};
+#[cfg(feature = "history")]
+pub(crate) use object_name::ObjectName;
+pub(crate) use owner::Owner;
 pub(crate) use part::{FieldPart, PartBuffers};
-pub(crate) use paths::{AsText, IntoFieldPath};
+#[cfg(feature = "history")]
+pub(crate) use paths::AsText;
+pub(crate) use paths::IntoFieldPath;
+#[cfg(feature = "history")]
+pub(crate) use prints::{Print, print_value};
+pub use sendable::Sendable;
+
+#[cfg(all(feature = "history", feature = "world"))]
+pub(crate) use {change::validate, number::NumberFields, prints::hash_of};
 
 // The crate root re-exports it, and documents it there.
 #[doc(hidden)]

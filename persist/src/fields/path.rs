@@ -131,19 +131,6 @@ impl FieldPath {
         &self.0.steps
     }
 
-    /// Returns the number that this world has assigned to the path, if it was the last to use it.
-    pub(crate) fn known_in(&self, world: u32) -> Option<u32> {
-        let known = self.0.known.0.load(Ordering::Relaxed);
-        let number = u32::try_from(known & u64::from(u32::MAX)).ok()?;
-        (known >> 32 == u64::from(world) && number != 0).then(|| number - 1)
-    }
-
-    /// Stores the number that a world assigns to the path.
-    pub(crate) fn know_in(&self, world: u32, number: u32) {
-        let known = u64::from(world) << 32 | u64::from(number + 1);
-        self.0.known.0.store(known, Ordering::Relaxed);
-    }
-
     /// Returns true if the paths are equal. It is faster than `==` for clones.
     #[cfg(feature = "history")]
     pub(crate) fn is(&self, other: &Self) -> bool {
@@ -169,6 +156,22 @@ impl FieldPath {
         let steps = PathSteps(self.steps()).to_string();
         let dot = if steps.is_empty() || steps.starts_with('[') { "" } else { "." };
         format!("{}{dot}{steps}", self.class())
+    }
+}
+
+#[cfg_attr(not(feature = "world"), expect(dead_code, reason = "a world finds numbers by it"))]
+impl FieldPath {
+    /// Returns the number that this world has assigned to the path, if it was the last to use it.
+    pub(crate) fn known_in(&self, world: u32) -> Option<u32> {
+        let known = self.0.known.0.load(Ordering::Relaxed);
+        let number = u32::try_from(known & u64::from(u32::MAX)).ok()?;
+        (known >> 32 == u64::from(world) && number != 0).then(|| number - 1)
+    }
+
+    /// Stores the number that a world assigns to the path.
+    pub(crate) fn know_in(&self, world: u32, number: u32) {
+        let known = u64::from(world) << 32 | u64::from(number + 1);
+        self.0.known.0.store(known, Ordering::Relaxed);
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) use numbers::{ClassNumbers, FirstNumbers};
 pub(crate) use plain::{Plain, unpacked, weight};
 pub(crate) use records::{RecordLocation, Records};
 pub(crate) use salvage::{DamagedSave, nothing_whole};
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use scan::scan;
 pub(crate) use scan::{Definition, Scan, check};
 pub(crate) use sealer::{Sealer, with_header, write_again};

@@ -15,11 +15,11 @@ use super::failure::{Broken, Failure, guarded, is_broken};
 use super::journal::{StoredCommand, StoredStep};
 use super::proof::CommandPrints;
 use super::step::{self, FinalState, Perform, ends, finalize_all, run_all};
-use super::support::world;
 use super::support::{ChangeTarget, PendingChange, Support};
-use crate::fields::{Direction, Merge};
-use crate::world::{ChangeState, Sendable};
-use crate::{Error, ErrorKind, ObjectId, Result, World};
+use super::target::world;
+use super::world::World;
+use crate::fields::{ChangeState, Direction, EditedWorld as _, Merge, Sendable};
+use crate::{Error, ErrorKind, ObjectId, Result};
 
 pub(super) type Step<T> = step::StepOf<Performed<T>>;
 pub(super) type Steps<T> = step::StepsOf<Performed<T>>;
@@ -179,6 +179,10 @@ impl<'e, T: 'static> Edit<'e, T> {
         if self.again.is_some() { Err(not_again()) } else { Ok(()) }
     }
 
+    #[cfg_attr(
+        not(feature = "world"),
+        expect(dead_code, reason = "an edit of another target has at most one")
+    )]
     pub(super) fn is_pending(&mut self, place: &ChangeTarget) -> bool {
         if self.pending.len() <= FEW {
             return self.pending.iter().any(|pending| pending.place == *place);
@@ -240,6 +244,7 @@ impl<'e, T: 'static> Edit<'e, T> {
     /// Runs a part of an edit. If the part fails or panics, only the part is rolled back.
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use persist::{Error, ErrorKind, History, World};
     ///
     /// let (mut world, mut history) = (World::new(), History::new(100));
@@ -253,6 +258,7 @@ impl<'e, T: 'static> Edit<'e, T> {
     ///     Ok(())
     /// })?;
     /// assert!(world.find("House").is_some() && world.find("Chimney").is_none());
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
@@ -706,7 +712,7 @@ fn previous_state<T: 'static>(
         return Ok(None);
     }
     let (_, command) = encoded(command, support)?;
-    let last_id = world(target).map(World::last_id);
+    let last_id = world(target).map(|world| world.last_id());
     Ok(Some(Box::new(PreviousState { command, last_id })))
 }
 

@@ -1,15 +1,16 @@
 //! The targets that a history can edit, and how the fields of targets that are not worlds are recorded.
 
 use super::Edit;
+use super::change::Change;
 use super::edit::Step;
 use super::support::{ChangeTarget, PendingChange, Support};
+use super::world::World;
 use crate::codec::Reflect;
-use crate::fields::{IntoFieldPath, Request};
+use crate::fields::{EditedWorld as _, IntoFieldPath, Owner, Request};
 use crate::graph::Registry;
-use crate::world::{Change, Owner};
-use crate::{Error, ErrorKind, FieldPath, Persist as _, Result, Value, World};
+use crate::{Error, ErrorKind, FieldPath, Result, Value};
 
-/// A type that a [`History`](super::History) can edit: a [`World`], or any type that derives
+/// A type that a [`History`](super::History) can edit: a `World`, or any type that derives
 /// [`Persist`](derive@crate::Persist).
 ///
 /// The closure of an edit of a world receives an [`Edit`], whose methods record what they do. For any other type it
@@ -52,17 +53,6 @@ pub trait Editable: Sized + 'static {
         edit: &mut Edit<'e, Self>,
         run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
     ) -> Result<R>;
-}
-
-impl Editable for World {
-    type Edit<'e> = Edit<'e, Self>;
-
-    fn persist_edit<'e, R>(
-        edit: &mut Edit<'e, Self>,
-        run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
-    ) -> Result<R> {
-        run(edit)
-    }
 }
 
 #[diagnostic::do_not_recommend]
@@ -134,7 +124,7 @@ impl<T: Reflect> Support<T> {
 pub(super) fn check_recordable(registry: &Registry, class: &str) -> Result<()> {
     let found = registry.named(class).and_then(|class| registry.shared_field(class));
     let Some((mut field, holder)) = found else { return Ok(()) };
-    let message = if holder == World::persist_name() {
+    let message = if holder == World::CLASS {
         field.truncate(field.rfind('.').unwrap_or(0));
         "a history cannot edit a world in another value; use a `History<World>`, and put the rest into resources of the world"
     } else {

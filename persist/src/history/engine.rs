@@ -16,6 +16,8 @@ use std::any::{Any, type_name};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Weak};
 
+#[cfg(feature = "world")]
+use super::change::Change;
 use super::edit::{Command, Performed, Step, Steps};
 use super::entry::{Transaction, UndoEntry};
 use super::failure::{Failure, guarded};
@@ -24,9 +26,8 @@ use super::merging::{MergeKey, MergeTarget, Merging, OpenDrag};
 use super::step::{Summary, ends, run_all};
 use super::{Drag, Edit, Editable, History, Label};
 use crate::codec::Reflect;
-use crate::fields::{Direction, FieldChange, IntoFieldPath, Merge, Request};
-use crate::world::Change;
-use crate::{Error, ErrorKind, ObjectId, Persist, Result, Value, World};
+use crate::fields::{Direction, IntoFieldPath, Merge, Request};
+use crate::{Error, ErrorKind, Persist, Result, Value};
 
 impl<T: 'static> History<T> {
     /// Edits a target, and records the changes as one entry with this label.
@@ -117,6 +118,7 @@ impl<T: 'static> History<T> {
     /// # Example
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use persist::{History, World};
     ///
     /// let (mut world, mut history) = (World::new(), History::new(100));
@@ -128,6 +130,7 @@ impl<T: 'static> History<T> {
     /// }
     /// history.undo(&mut world)?;
     /// assert_eq!(world.name(door), Some("Door"));
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn edit_merging<R>(
@@ -156,6 +159,7 @@ impl<T: 'static> History<T> {
     /// # Example
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use persist::{Component, History, Persist, World, field};
     ///
     /// #[derive(Persist, Default)]
@@ -174,6 +178,7 @@ impl<T: 'static> History<T> {
     /// assert_eq!(history.undo_text(), "Undo Move door");
     /// history.undo(&mut world)?;
     /// assert_eq!(world.get::<Place>(door).map(|place| (place.x, place.y)), Some((0.0, 0.0)));
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn begin_drag(&mut self, label: impl Into<Label>) -> Drag {
@@ -205,6 +210,7 @@ impl<T: 'static> History<T> {
     /// # Example
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use persist::{History, World};
     ///
     /// let (mut world, mut history) = (World::new(), History::new(100));
@@ -215,6 +221,7 @@ impl<T: 'static> History<T> {
     /// assert_eq!(history.undo_text(), "Undo Build house");
     /// history.undo(&mut world)?;
     /// assert!(world.objects().len() == 0);
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///
@@ -447,7 +454,8 @@ impl<T: 'static> History<T> {
             && self.ring.next().is_none()
     }
 
-    /// Enters a change of a number as an entry of its own.
+    /// Enters a change of a number of a world as an entry of its own.
+    #[cfg(feature = "world")]
     #[expect(
         clippy::inline_always,
         reason = "a change is made where it stays; a copy of it waits for its parts"
@@ -550,7 +558,9 @@ impl<T: 'static> History<T> {
 }
 
 impl<T: Reflect> History<T> {
-    /// Returns the value of a field, like [`World::get_field`]. A path with the class alone returns the whole value.
+    /// Returns the value of a field, like [`World::get_field`](crate::World::get_field).
+    ///
+    /// A path with the class alone returns the whole value.
     ///
     /// ```
     /// use persist::{History, Persist, Value, field};
@@ -566,8 +576,8 @@ impl<T: Reflect> History<T> {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`World::get_field`], and [`ErrorKind::Unsupported`] if the type holds shared
-    /// pointers.
+    /// Returns the same errors as [`World::get_field`](crate::World::get_field), and [`ErrorKind::Unsupported`] if the
+    /// type holds shared pointers.
     pub fn get_field(&mut self, target: &T, path: impl IntoFieldPath) -> Result<Value> {
         let path = path.into_field_path()?;
         self.support.check_class(&path)?;
@@ -576,7 +586,8 @@ impl<T: Reflect> History<T> {
 
     /// Sets a field of a value, as an entry that is named after the field, and returns the old value.
     ///
-    /// It takes the time of the field, not of the whole value. The new value is checked as by [`World::set_field`].
+    /// It takes the time of the field, not of the whole value. The new value is checked as by
+    /// [`World::set_field`](crate::World::set_field).
     ///
     /// # Example
     ///
@@ -600,7 +611,7 @@ impl<T: Reflect> History<T> {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`World::set_field`] and [`edit`](Self::edit).
+    /// Returns the same errors as [`World::set_field`](crate::World::set_field) and [`edit`](Self::edit).
     pub fn set_field(
         &mut self,
         target: &mut T,
@@ -665,39 +676,5 @@ impl<T: Reflect> History<T> {
             };
             edit(part)
         })
-    }
-}
-
-impl History<World> {
-    /// Sets a field of a component, or of a resource if `object` is `None`, and returns the old value.
-    ///
-    /// The entry is named after the field.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`World::set_field`] and [`edit`](Self::edit).
-    pub fn set(
-        &mut self,
-        world: &mut World,
-        object: impl Into<Option<ObjectId>>,
-        path: impl IntoFieldPath,
-        value: impl Into<Value>,
-    ) -> Result<Value> {
-        let (object, value) = (object.into(), value.into());
-        let path = path.into_field_path()?;
-        self.check_usable(world)?;
-        if let Some(object) = object.filter(|_| world.is_still())
-            // The fast path runs no code of the program that could fail halfway.
-            && let Some(replaced) = world.set_number(object, &path, &value)
-        {
-            let old = replaced.old();
-            if replaced.is_other() {
-                let field = FieldChange { path, how: replaced.how() };
-                let change = Change::found(world, Some(object).into(), field);
-                self.enter_change(world, change)?;
-            }
-            return Ok(old);
-        }
-        self.edit(world, "", |edit| edit.set(object, path, value))
     }
 }

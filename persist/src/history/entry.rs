@@ -14,8 +14,7 @@ use super::edit::{Step, Steps};
 use super::failure::{Failure, guarded};
 use super::merging::{MergeTarget, Merging};
 use super::step::{FinalState, Summary};
-use crate::fields::Merge;
-use crate::world::ObjectName;
+use crate::fields::{Merge, ObjectName};
 use crate::{FieldPath, ObjectId};
 
 /// A list of steps that is undone and redone as one.

@@ -9,7 +9,7 @@ use super::entry::UndoEntry;
 use super::failure::Panic;
 use super::{Label, Verb};
 use crate::FieldPath;
-use crate::world::ObjectName;
+use crate::fields::ObjectName;
 
 /// A value of a [`History`](super::History) that has changed.
 ///

@@ -7,7 +7,6 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Label;
-use crate::world::ChangeFailure;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// An error or a panic of an edit, an undo or a redo.
@@ -48,12 +47,6 @@ pub(super) fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, 
         let failure = Failure::from(error!(ErrorKind::Poisoned, "it panicked"));
         Err(Failure { broken, panic: Some(panic), ..failure })
     })
-}
-
-impl From<ChangeFailure> for Failure {
-    fn from(change: ChangeFailure) -> Self {
-        Self::from(change.error).after(|| change.left.map_or(Ok(()), |left| Err(left.into())))
-    }
 }
 
 /// Notes in a failure that the rollback failed as well. `first` is the index of the first step that was rolled back.

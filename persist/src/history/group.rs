@@ -19,6 +19,7 @@ use crate::Session;
 /// # Example
 ///
 /// ```
+/// # #[cfg(feature = "world")] {
 /// use persist::history::Histories;
 /// use persist::{History, World};
 ///
@@ -35,6 +36,7 @@ use crate::Session;
 /// assert_eq!(histories.undo_text(), "Undo Add bat");
 /// cave_history.undo(&mut cave)?;
 /// assert_eq!(histories.redo_text(), "Redo Add bat");
+/// # }
 /// # Ok::<(), persist::Error>(())
 /// ```
 #[derive(Default)]

@@ -1,6 +1,5 @@
 //! The [`History`] type: its entries, the numbers of its states, its saved point, its limits and its merge settings.
 
-use std::any::TypeId;
 use std::fmt;
 use std::time::Duration;
 
@@ -15,11 +14,12 @@ use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
 use super::step::{FinalState, Summary, ends};
 use super::support::Support;
-use super::support::world;
+use super::target::world;
+use super::world::World;
 use super::{Label, Poison};
-use crate::fields::Direction;
+use crate::fields::{Direction, EditedWorld as _};
 use crate::platform::{IS_WHOLE, Timer};
-use crate::{ErrorKind, Persist, Result, World};
+use crate::{ErrorKind, Persist, Result};
 
 /// A list of edits of a `T`, which it can undo and redo.
 ///
@@ -33,6 +33,7 @@ use crate::{ErrorKind, Persist, Result, World};
 /// # Example
 ///
 /// ```
+/// # #[cfg(feature = "world")] {
 /// use persist::{Component, History, Persist, World, field};
 ///
 /// #[derive(Persist)]
@@ -57,6 +58,7 @@ use crate::{ErrorKind, Persist, Result, World};
 /// history.undo(&mut world)?;
 /// assert_eq!(world.get::<Transform>(door).map(|at| (at.x, at.y)), Some((0.0, 0.0)));
 /// assert_eq!(history.redo_text(), "Redo Move door");
+/// # }
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub struct History<T: 'static = World> {
@@ -110,9 +112,7 @@ impl<T: 'static> History<T> {
     #[must_use]
     pub fn new(capacity: impl Into<Capacity>) -> Self {
         let Capacity { entries, bytes } = capacity.into();
-        let is_world = TypeId::of::<T>() == TypeId::of::<World>();
-        let proof =
-            if is_world && cfg!(debug_assertions) { Proof::Touched } else { Proof::default() };
+        let proof = if cfg!(debug_assertions) { Proof::Touched } else { Proof::Off };
         Self {
             ring: Ring::new(entries),
             base: 0,
@@ -274,6 +274,7 @@ impl<T: 'static> History<T> {
     /// # Example
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use std::sync::{Arc, Mutex};
     ///
     /// use persist::history::HistoryEvent;
@@ -293,6 +294,7 @@ impl<T: 'static> History<T> {
     /// assert_eq!(*title.lock().unwrap(), "level *");
     /// history.undo(&mut world)?;
     /// assert_eq!(*title.lock().unwrap(), "level");
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn subscribe(
@@ -339,6 +341,7 @@ impl<T: 'static> History<T> {
     /// # Example
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use persist::{History, World};
     ///
     /// let (mut world, mut history) = (World::new(), History::new(100));
@@ -349,6 +352,7 @@ impl<T: 'static> History<T> {
     /// assert!(history.is_modified());
     /// history.redo(&mut world)?;
     /// assert!(!history.is_modified());
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///

@@ -4,8 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use crate::FieldPath;
-use crate::fields::{AsText, FieldEdit};
-use crate::world::{Activity, Change, ChangeKind, ObjectName};
+use crate::fields::{AsText, FieldEdit, ObjectName};
 
 /// The name of an entry in lists and menus.
 ///
@@ -98,21 +97,6 @@ impl Verb {
             FieldEdit::Move { .. } => Self::Move,
         }
     }
-
-    pub(super) fn from_change(change: &Change) -> Self {
-        match &change.what {
-            ChangeKind::Field(field) => Self::of_field(&field.how),
-            ChangeKind::Fields(fields) => Self::of_field(fields.named().1),
-            ChangeKind::Spawn(_) => Self::Create,
-            ChangeKind::Delete(_) => Self::Delete,
-            ChangeKind::Attach(_) => Self::Attach,
-            ChangeKind::Detach(_) => Self::Detach,
-            ChangeKind::Rename { .. } => Self::Rename,
-            ChangeKind::Move { .. } => Self::Reparent,
-            ChangeKind::Activity { new: Activity::Active, .. } => Self::Resume,
-            ChangeKind::Activity { .. } => Self::Pause,
-        }
-    }
 }
 
 impl Label {
@@ -143,22 +127,6 @@ impl Label {
     /// The label of a change of a field, and of the object with this name, if any.
     pub(super) fn of_field(verb: Verb, path: &FieldPath, object: Option<&ObjectName>) -> Self {
         Self::Change { verb, field: Some(path.clone()), object: object.map(ObjectName::name) }
-    }
-
-    /// The label of a change of a world.
-    pub(super) fn of_change(change: &Change) -> Self {
-        let of_class = |class: &str| Some(FieldPath::new(class.to_owned()));
-        let (verb, name) = (Verb::from_change(change), change.name.as_ref());
-        let field = match &change.what {
-            ChangeKind::Field(field) => return Self::of_field(verb, &field.path, name),
-            ChangeKind::Fields(fields) => return Self::of_field(verb, fields.named().0, name),
-            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => {
-                of_class(detached.class())
-            }
-            _ => None,
-        };
-        let object = name.filter(|name| !name.is_empty()).map(ObjectName::name);
-        Self::Change { verb, field, object }
     }
 
     /// The label in quotes, for a message. `instead` if there is none.

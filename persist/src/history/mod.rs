@@ -1,9 +1,38 @@
 //! Undo, redo, and a journal from which a crashed program recovers.
 //!
-//! A [`History`] records edits as entries. An entry holds changes of a [`World`](crate::World) or another value, and
+//! A [`History`] records edits as entries. An entry holds changes of a value or of a [`World`](crate::World), and
 //! [`Command`]s of the program. A [`Session`] is a target with its history, its save and a journal on disk.
 //!
 //! ```
+//! use persist::{History, Persist, Saves, Session, field};
+//!
+//! #[derive(Persist, Default)]
+//! struct Document { title: String, pages: Vec<String> }
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let (save, journal) = (folder.path().join("plan.sav"), folder.path().join("plan.journal"));
+//! let open = || Session::<Document>::with(Saves::new(), History::new(256)).open(&save, &journal);
+//!
+//! let (mut session, _) = open()?;
+//! session.set_field(field!(Document.title), "Plan")?;
+//! session.edit("Add page", |document| {
+//!     document.pages.push("Once upon a time".into());
+//!     Ok(())
+//! })?;
+//! drop(session); // a crash: the edits are in the journal, but were never saved
+//!
+//! let (mut session, _) = open()?;
+//! assert_eq!(session.target().pages.len(), 1);
+//! session.undo()?;
+//! assert!(session.target().pages.is_empty());
+//! assert_eq!(session.history().undo_text(), "Undo Set Document.title");
+//! # Ok::<(), persist::Error>(())
+//! ```
+//!
+//! With the feature `world`, the target may be a `World`, whose objects and components are edited:
+//!
+//! ```
+//! # #[cfg(feature = "world")] {
 //! use persist::{Component, History, Persist, World, field};
 //!
 //! #[derive(Persist)]
@@ -18,6 +47,7 @@
 //! history.set(&mut world, door, field!(Door.is_open), true)?;
 //! history.undo(&mut world)?;
 //! assert_eq!(world.get::<Door>(door).map(|door| door.is_open), Some(false));
+//! # }
 //! # Ok::<(), persist::Error>(())
 //! ```
 //!
@@ -60,6 +90,8 @@
 // - `history` has the state numbers, the saved point and the limits. `ring` is a list that knows no target.
 // - `edit` has the `Edit` that a closure receives, and commands; `world` has the edits of worlds, `editable` those of
 //   other types. All of them produce steps.
+// - `change` has changes of fields, and takes those of objects from the room `world`. `target` says whether a target is
+//   a world. Without the feature `world`, `no_world` has types without values in its place.
 // - `engine` enters steps into the list, `entry` merges them, `undo` runs them back and ends each call.
 // - `failure` and `proof` handle errors, panics and wrong undos; `label`, `event` and `group` serve menus.
 //
@@ -96,6 +128,7 @@
 // - A step is *finalized* when it can no longer be undone, can no longer be redone, or was merged.
 // - *Held* bytes belong to objects, components and resources that steps keep outside the target.
 
+mod change;
 mod edit;
 mod editable;
 mod engine;
@@ -109,11 +142,17 @@ mod history;
 mod journal;
 mod label;
 mod merging;
+mod migrated;
 mod proof;
 mod ring;
 mod step;
 mod support;
+mod target;
 mod undo;
+#[cfg(feature = "world")]
+mod world;
+#[cfg(not(feature = "world"))]
+#[path = "no_world.rs"]
 mod world;
 
 pub use crate::fields::Merge;
@@ -134,4 +173,4 @@ pub use step::FinalState;
 
 // These are documented at the root of the crate.
 #[doc(hidden)]
-pub use {edit::Command, history::History, journal::Session};
+pub use {crate::fields::Sendable, edit::Command, history::History, journal::Session};

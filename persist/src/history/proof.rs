@@ -1,13 +1,12 @@
 //! A check that the undo of a command restores the previous state, by hashes of the target.
 
-use std::any::Any;
-
 use hashbrown::HashSet;
 
 use super::Label;
+use super::target::world;
+use crate::fields::{EditedWorld as _, Print, print_value};
 use crate::graph::Registry;
-use crate::world::{Print, print_value};
-use crate::{Error, ErrorKind, ObjectId, Persist, Result, World};
+use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// Selects the parts of the target that are hashed before and after a command that changes its target
 /// [directly](super::CommandEdit::target).
@@ -80,15 +79,8 @@ impl<T: 'static> Prover<T> {
 
     fn prints(&self, objects: Option<&[ObjectId]>, target: &T) -> Vec<Print> {
         let mut prints = Vec::new();
-        let any: &dyn Any = target;
-        match (objects, self.print, any.downcast_ref::<World>()) {
-            (Some(objects), _, Some(world)) => {
-                objects.iter().for_each(|object| world.print_object(*object, &mut prints));
-            }
-            (None, _, Some(world)) => {
-                world.objects().for_each(|object| world.print_object(object, &mut prints));
-                world.print_resources(&mut prints);
-            }
+        match (objects, self.print, world(target)) {
+            (_, _, Some(world)) => world.prints(objects, &mut prints),
             (None, Some(print), None) => print(target, &mut prints),
             _ => {}
         }

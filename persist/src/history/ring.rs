@@ -113,6 +113,7 @@ impl<E> Ring<E> {
 /// # Example
 ///
 /// ```
+/// # #[cfg(feature = "world")] {
 /// use persist::history::Capacity;
 /// use persist::{History, World};
 ///
@@ -120,6 +121,7 @@ impl<E> Ring<E> {
 /// let mut history = History::new(Capacity { entries: Some(1_000), bytes: Some(64 << 20) });
 /// history.set_capacity(&mut world, 200); // at most 200 entries, of any size
 /// # history.edit(&mut world, "", |edit| edit.spawn("Door"))?;
+/// # }
 /// # Ok::<(), persist::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

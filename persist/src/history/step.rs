@@ -8,12 +8,12 @@ use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::Label;
+use super::change::Change;
 use super::failure::{Failure, Panic, guarded};
 use super::journal::StoredStep;
 use super::support::Support;
-use super::support::{world, world_mut};
-use crate::fields::{Direction, Merge};
-use crate::world::{Change, ChangeState, Owner};
+use super::target::{world, world_mut};
+use crate::fields::{ChangeState, Direction, Merge, Owner};
 use crate::{ObjectId, Result};
 
 /// Something that was done to a target, and can be undone and redone.
@@ -82,14 +82,13 @@ impl<C: Perform + ?Sized> StepOf<C> {
     ) -> Result<(), Failure> {
         match self {
             Self::Change(change) => {
-                let applied = match world_mut(target) {
-                    Some(world) => change.apply(world, direction),
-                    None => change.apply_fields(direction, |field, direction| {
-                        let part = (Owner::Resource, field.path.class());
-                        support.with_root(target, part, |root| root.make(field, direction))
-                    }),
-                };
-                applied.map_err(Failure::from)
+                if let Some(world) = world_mut(target) {
+                    return change.apply(world, direction);
+                }
+                change.apply_fields(direction, |field, direction| {
+                    let part = (Owner::Resource, field.path.class());
+                    support.with_root(target, part, |root| root.make(field, direction))
+                })
             }
             Self::Command(command) => command.run(target, support, direction),
         }
@@ -153,7 +152,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
 
     pub(super) fn label(&self) -> Label {
         match self {
-            Self::Change(change) => Label::of_change(change),
+            Self::Change(change) => change.label(),
             Self::Command(command) => command.label(),
         }
     }

@@ -2,28 +2,19 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
-use std::sync::Arc;
 
+use super::change::Change;
 use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
+use super::target::{world, world_mut};
+use super::world::World;
 use crate::codec::{Decoder, Fail, Portable};
 use crate::fields::{
-    Bytes, FieldChange, FieldLinks, FieldPart, NumberFields, PartBuffers, Root, compared,
-    content_of,
+    Bytes, EditedWorld, FieldChange, FieldLinks, FieldPart, NumberedBytes, Owner, PartBuffers,
+    Root, compared, content_of,
 };
 use crate::graph::Registry;
-use crate::world::{Change, Owner, decoded};
-use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, Value, World};
-
-pub(super) fn world<T: 'static>(target: &T) -> Option<&World> {
-    let target: &dyn Any = target;
-    target.downcast_ref()
-}
-
-pub(super) fn world_mut<T: 'static>(target: &mut T) -> Option<&mut World> {
-    let target: &mut dyn Any = target;
-    target.downcast_mut()
-}
+use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, Value};
 
 /// The resources that a history lends to its edits and steps.
 ///
@@ -79,7 +70,7 @@ impl<T: 'static> Support<T> {
 impl<T: Persist> Support<T> {
     /// Registers the class of the target and gives access to its fields, so that edits can be recorded.
     pub(super) fn know_fields(&mut self) -> Result<()> {
-        if self.fields.is_some() || TypeId::of::<T>() == TypeId::of::<World>() {
+        if self.fields.is_some() || T::__HOLDS_CLASSES {
             return Ok(());
         }
         self.registry.register_value::<T>()?;
@@ -126,23 +117,6 @@ impl<T: 'static> Support<T> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
         content_of(&self.registry, (fields.of)(target))
     }
-
-    /// Returns an error for a class of a world that the journal, if there is one, could not hold.
-    pub(super) fn check_journaled(&self, world: &World, class: &str) -> Result<()> {
-        if !self.is_journaled {
-            return Ok(());
-        }
-        world.check_recordable(class)?;
-        let number = world.registry().named(class);
-        if number.is_some_and(|number| number < self.registered) {
-            return Ok(());
-        }
-        Err(error!(
-            ErrorKind::WrongClass,
-            "the class is not registered with the saves, and the journal could not be replayed without it; register it before the session is opened"
-        )
-        .in_class(class))
-    }
 }
 
 /// Values that a journal has recorded, as encoded bytes.
@@ -154,18 +128,18 @@ impl<T: 'static> Support<T> {
         &self,
         target: &T,
         value: (Owner, usize),
-        (bytes, numbers): (&[u8], Option<&[Option<usize>]>),
+        (bytes, numbers): NumberedBytes<'_>,
         read: impl FnOnce(&dyn Portable) -> Result<R>,
     ) -> Result<R> {
         if let Some(world) = world(target) {
-            return decoded(world.registry(), value, (bytes, numbers), read);
+            return world.decoded(value, (bytes, numbers), read);
         }
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
         read(&*FieldLinks::new(&self.registry).numbered(numbers).decode(bytes, fields.read)?)
     }
 
     fn registry_of<'s>(&'s self, target: &'s T) -> &'s Registry {
-        world(target).map_or(&self.registry, World::registry)
+        world(target).map_or(&self.registry, |world| world.class_registry())
     }
 
     /// Encodes a value again in this program's form, from bytes in which another program numbered the classes.
@@ -173,7 +147,7 @@ impl<T: 'static> Support<T> {
         &self,
         target: &T,
         value: (Owner, usize),
-        content: (&[u8], Option<&[Option<usize>]>),
+        content: NumberedBytes<'_>,
     ) -> Result<Vec<u8>> {
         let registry = self.registry_of(target);
         self.decoded(target, value, content, |value| content_of(registry, value))
@@ -206,6 +180,10 @@ pub(super) struct PendingChange {
 
 /// The place of a value that was borrowed for changes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    not(feature = "world"),
+    expect(dead_code, reason = "only an edit of a world borrows components and resources")
+)]
 pub(super) enum ChangeTarget {
     /// The column of a component in a world, and its object.
     Component(usize, ObjectId),
@@ -227,7 +205,7 @@ enum PriorValue {
     /// The encoded bytes of a part, by its path.
     Bytes(FieldPath, Bytes),
     /// The numbers of a component that has only numbers. They are compared without encoding it.
-    Numbers(Arc<NumberFields>, Vec<u64>),
+    Numbers((usize, ObjectId), <World as EditedWorld>::Numbers),
 }
 
 impl PendingChange {
@@ -240,12 +218,12 @@ impl PendingChange {
     ) -> Result<Self> {
         let numbers = match (&place, world_mut(target)) {
             (ChangeTarget::Component(column, object), Some(world)) => {
-                world.snapshot_numbers(*column, *object)
+                world.numbers(*column, *object).map(|numbers| ((*column, *object), numbers))
             }
             _ => None,
         };
         let previous = match numbers {
-            Some((fields, bits)) => PriorValue::Numbers(fields, bits),
+            Some((at, numbers)) => PriorValue::Numbers(at, numbers),
             None => {
                 let path = match &place {
                     ChangeTarget::Part(path) => path.clone(),
@@ -292,8 +270,8 @@ impl PendingChange {
         support: &mut Support<T>,
     ) -> Result<Vec<FieldChange>> {
         match &self.previous {
-            PriorValue::Numbers(fields, bits) => {
-                let changes = self.component(target).and_then(|root| fields.changes(root, bits));
+            PriorValue::Numbers(at, numbers) => {
+                let changes = world_mut(target).and_then(|it| it.number_changes(*at, numbers));
                 changes.ok_or_else(|| self.missing())
             }
             PriorValue::Bytes(path, content) => {
@@ -315,23 +293,14 @@ impl PendingChange {
         support: &mut Support<T>,
     ) -> Result<()> {
         match &self.previous {
-            PriorValue::Numbers(fields, bits) => {
-                let put = self.component(target).and_then(|root| fields.put(root, bits));
+            PriorValue::Numbers(at, numbers) => {
+                let put = world_mut(target).and_then(|it| it.put_numbers(*at, numbers));
                 put.ok_or_else(|| self.missing())
             }
             PriorValue::Bytes(path, content) => {
                 let part = (self.place.owner(), path.class());
                 support.with_root(target, part, |root| root.put_at(path, content))
             }
-        }
-    }
-
-    fn component<'t, T: 'static>(&self, target: &'t mut T) -> Option<&'t mut dyn Any> {
-        match self.place {
-            ChangeTarget::Component(column, object) => {
-                world_mut(target)?.any_component(column, object)
-            }
-            _ => None,
         }
     }
 

@@ -9,7 +9,7 @@ use super::event::{EntryName, Events, HistoryEvent, NameChange, notify};
 use super::failure::{Broken, Failure, Panic, guarded};
 use super::journal::{FrameKind, spill};
 use super::step::{FinalState, finalize_all, run_all};
-use super::support::{world, world_mut};
+use super::target::{world, world_mut};
 use super::{History, Label, Poison};
 use crate::fields::Direction;
 use crate::{Error, ErrorKind, Result};
@@ -48,6 +48,7 @@ impl<T: 'static> History<T> {
     /// Undoes or redoes until `position` entries are applied.
     ///
     /// ```
+    /// # #[cfg(feature = "world")] {
     /// use persist::{History, World};
     ///
     /// let (mut world, mut history) = (World::new(), History::new(100));
@@ -58,6 +59,7 @@ impl<T: 'static> History<T> {
     /// assert!(world.find("House").is_some() && world.find("Barn").is_none());
     /// history.go_to(&mut world, 3)?;
     /// assert!(world.find("Mill").is_some());
+    /// # }
     /// # Ok::<(), persist::Error>(())
     /// ```
     ///

@@ -2,6 +2,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::code::ClassCode;
 use crate::World;
+use crate::fields::EditedWorld as _;
 use crate::reflect::{Cell, Holder, Pointer};
 use crate::schema::{ClassSchema, KindSchema};
 use crate::value::Value;

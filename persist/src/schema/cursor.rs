@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 use super::WriteTarget;
 use super::walk::{dynamic, fault, skip, tag};
 use super::{FieldPlace, Form, KindSchema, Reader, Stored, Strict, write_value};
@@ -39,7 +39,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// Makes the bytes those of an element of the list, or of a value of the map, that it is at; `None` if it is none.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn of_element(self) -> Option<Self> {
         let node = match self.kind() {
             KindSchema::List(_) | KindSchema::Array(..) => self.part(),
@@ -264,7 +264,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// Where the bytes of the part are.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn range(&self) -> Result<Range<usize>> {
         let mut after = *self;
         after.skip(self.node)?;
@@ -282,7 +282,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// Appends a value as one of the kind of the part.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn write(
         &self,
         target: &mut dyn WriteTarget,
@@ -293,7 +293,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// The elements of the list that the part is.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn list(&self) -> Result<ListPart<'s, 'b>> {
         let mut list = self.last_list()?;
         let mut end = list.element;
@@ -303,7 +303,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     }
 
     /// Like [`list`](Self::list), if nothing follows it.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn last_list(&self) -> Result<ListPart<'s, 'b>> {
         let mut cursor = *self;
         let KindSchema::List(_) = cursor.open()? else {
@@ -349,7 +349,7 @@ fn alike(one: &[u8], other: &[u8], is_end: bool) -> usize {
 }
 
 /// A list in the bytes of a value.
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 pub(crate) struct ListPart<'s, 'b> {
     /// At the first element, if there is one.
     element: Cursor<'s, 'b>,
@@ -359,7 +359,7 @@ pub(crate) struct ListPart<'s, 'b> {
     elements: Range<usize>,
 }
 
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 impl<'b> ListPart<'_, 'b> {
     /// Where the element of this index begins, or, if it may be the end, where the last one ends.
     fn place(&self, index: u64, may_end: bool) -> Result<usize> {

@@ -45,7 +45,7 @@ impl<'s> Strict<'s> {
     }
 
     /// For values that an editor gives: floats are rounded, handles are checked.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn of_editor(self, check_handle: &'s CheckHandle<'s>) -> Self {
         Self { check_handle: Some(check_handle), ..self }
     }

@@ -9,9 +9,9 @@ mod serialize;
 mod text;
 mod tree;
 
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use parse::{first_name, first_value};
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use text::{NameOf, write_name};
 pub(crate) use tree::{Field, Inspection, Origin, PartIter, Seen, next_part};
 pub use tree::{HandleValue, Record, Value};

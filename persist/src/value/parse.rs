@@ -34,7 +34,7 @@ impl FromStr for Value {
 /// # Errors
 ///
 /// Returns the same errors as [`Value::from_str`].
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 pub(crate) fn first_value(text: &str) -> Result<(Value, usize)> {
     let mut parser = Parser { text, at: 0 };
     let value = parser.value()?;
@@ -46,7 +46,7 @@ pub(crate) fn first_value(text: &str) -> Result<(Value, usize)> {
 /// # Errors
 ///
 /// Returns [`ErrorKind::InvalidValue`] if there is none.
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 pub(crate) fn first_name(text: &str) -> Result<(String, usize)> {
     let mut parser = Parser { text, at: 0 };
     let name = parser.name()?;

@@ -2,31 +2,17 @@
 
 use std::mem;
 
-use super::object::{Owner, UnknownEntry};
+use super::object::UnknownEntry;
 use super::recorded::{content_size, decode_boxed};
-use super::resources::{AnyResource, Sendable};
+use super::resources::AnyResource;
 use super::world::{AnyComponent, Component, World};
 use crate::codec::{Pointee, Portable, TraitObject as _};
-use crate::fields::{awaken, content_of, validate};
+use crate::fields::{ChangeState, Owner, Sendable, awaken, content_of, validate};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// The index of a component among those of its object, and whether it was started.
 #[cfg(feature = "tools")]
 pub(crate) type ComponentPlace = (u64, bool);
-
-/// The state of a change when it is stored, which decides what of it is in the world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ChangeState {
-    /// The change was just made. A replay of the journal redoes it.
-    Done,
-    /// The change is applied.
-    Applied,
-    /// The change is undone.
-    Undone,
-    /// The change is applied or undone, and is moved to a spill file of this process. Its detached parts stay in
-    /// memory.
-    Spilled,
-}
 
 /// A component or a resource that is attached or detached: a live value while it is detached, and bytes in a journal.
 ///
@@ -114,6 +100,7 @@ impl Detached {
     }
 
     /// Returns the content, encoded by the program that recorded it.
+    #[cfg(feature = "tools")]
     pub(crate) fn content(&self) -> Option<&[u8]> {
         self.content.as_deref()
     }

@@ -3,32 +3,21 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::names::ObjectName;
-use super::object::Owner;
 use super::parked::TreePosition;
-use super::prints::{Print, hash_of, print_value};
-use super::shared_name::read_name;
+use super::recorded::decode_value;
 use super::world::{LAST_ID, World};
-use crate::codec::TraitObject as _;
-use crate::fields::{Direction, FieldChange, FieldEdit, NumberFields, Root, content_of};
+use crate::codec::{Portable, TraitObject as _};
+use crate::fields::shared_name::read_name;
+use crate::fields::{
+    Direction, EditedWorld, FieldChange, FieldEdit, NumberFields, NumberedBytes, ObjectName, Owner,
+    Print, Root, content_of, hash_of, print_value,
+};
+use crate::graph::Registry;
 use crate::sorting::sort;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// These methods are for edits and histories.
 impl World {
-    pub(crate) fn last_id(&self) -> u64 {
-        self.last_id
-    }
-
-    /// Continues the assignment of ids after this one. Returns false if the id is too large.
-    pub(crate) fn continue_ids_after(&mut self, id: u64) -> bool {
-        let is_possible = id <= LAST_ID / 2;
-        if is_possible {
-            self.last_id = self.last_id.max(id);
-        }
-        is_possible
-    }
-
     /// Gives an object the name with exactly this text. Returns an error if another object has it.
     pub(crate) fn rename_to(&mut self, object: ObjectId, text: &str) -> Result<()> {
         self.check(object)?;
@@ -43,17 +32,6 @@ impl World {
             None => self.set_name(object, |names| (!text.is_empty()).then(|| names.hold(text))),
         }
         Ok(())
-    }
-
-    /// Returns the name of an object, for labels and changes. It is empty for an object without a name, and `None` if
-    /// the object is not in the world.
-    #[expect(
-        clippy::inline_always,
-        reason = "a change is made where it stays; a copy of it waits for its parts"
-    )]
-    #[inline(always)]
-    pub(crate) fn object_name(&self, object: ObjectId) -> Option<ObjectName> {
-        Some(self.names.object_name(self.object(object)?.name))
     }
 
     pub(crate) fn tree_place(&self, object: ObjectId) -> TreePosition {
@@ -89,46 +67,14 @@ impl World {
         Ok(())
     }
 
-    /// Returns an error for a class that holds shared pointers: the objects that they point to would not be recorded.
-    pub(crate) fn check_recordable(&self, class: &str) -> Result<()> {
-        let Some(index) = self.registry.named(class) else { return Ok(()) };
-        let Some((_, holder)) = self.registry.shared_field(index) else { return Ok(()) };
-        let message = if holder == Self::CLASS {
-            "the class holds a world, and what is in that is not recorded; give that world a history of its own, or change it by a command of your own"
-        } else {
-            "the class holds shared pointers, and what is behind them is not recorded; keep an `ObjectId` in their place, or change it by a command of your own"
-        };
-        Err(Error::new(ErrorKind::Unsupported, message).in_class(class))
-    }
-
-    /// Encodes the requested components of parked objects.
-    pub(crate) fn parked_contents(
-        &self,
-        requested: Vec<(ObjectId, String)>,
-    ) -> Result<Vec<(ObjectId, String, Vec<u8>)>> {
-        // Grouped by the topmost object, so that each group of parked objects is passed over once.
-        let top = |(id, class)| Some((*self.parked_below.get(&id)?, (id, class)));
-        let mut by_top: Vec<_> = requested.into_iter().filter_map(top).collect();
-        sort(&mut by_top);
-        let mut found = Vec::new();
-        for requested in by_top.chunk_by(|(a, _), (b, _)| a == b) {
-            let top = requested[0].0;
-            for object in self.parked.get(&top).into_iter().flat_map(|parked| &parked.objects) {
-                for (column, component) in &object.components {
-                    let key = (object.id, (self.columns[*column].of.name)());
-                    if requested.binary_search_by(|(_, other)| other.cmp(&key)).is_ok() {
-                        let content = content_of(&self.registry, (**component).portable())?;
-                        found.push((key.0, key.1, content));
-                    }
-                }
-            }
-        }
-        Ok(found)
+    /// Runs the `validate` functions of a component or resource.
+    pub(crate) fn validate(&mut self, owner: Owner, class: &str) -> Result<()> {
+        self.with_root(owner, class, |root| root.check_valid())
     }
 
     /// Appends the hashes of an object's parts; nothing if it is not in the world. Components that hold shared pointers
     /// are left out, since their content cannot be encoded.
-    pub(crate) fn print_object(&self, id: ObjectId, prints: &mut Vec<Print>) {
+    fn print_object(&self, id: ObjectId, prints: &mut Vec<Print>) {
         let Some(object) = self.object(id) else { return };
         let mut add = |what: &str, hash| {
             prints.push(Print { object: Some(id), what: what.to_owned(), hash });
@@ -153,37 +99,132 @@ impl World {
         }
     }
 
-    pub(crate) fn print_resources(&self, prints: &mut Vec<Print>) {
+    fn print_resources(&self, prints: &mut Vec<Print>) {
         for (_, class, value) in &self.resources.values {
             let _ = print_value(&self.registry, (**value).portable(), class, None, prints);
         }
     }
 
-    pub(crate) fn content(&self, owner: Owner, class: &str) -> Result<Vec<u8>> {
+    fn any_component(&mut self, column: usize, object: ObjectId) -> Option<&mut dyn Any> {
+        let location = self.directory.location(object)?;
+        Some(self.columns.get_mut(column)?.column.get_mut(location)?.portable_mut())
+    }
+}
+
+impl EditedWorld for World {
+    const CLASS: &'static str = "persist.World";
+
+    type Numbers = (Arc<NumberFields>, Vec<u64>);
+
+    fn class_registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    fn identity(&self) -> u64 {
+        self.identity.0
+    }
+
+    fn last_id(&self) -> u64 {
+        self.last_id
+    }
+
+    fn continue_ids_after(&mut self, id: u64) -> bool {
+        let is_possible = id <= LAST_ID / 2;
+        if is_possible {
+            self.last_id = self.last_id.max(id);
+        }
+        is_possible
+    }
+
+    #[expect(
+        clippy::inline_always,
+        reason = "a change is made where it stays; a copy of it waits for its parts"
+    )]
+    #[inline(always)]
+    fn object_name(&self, object: ObjectId) -> Option<ObjectName> {
+        Some(self.names.object_name(self.object(object)?.name))
+    }
+
+    fn check_recordable(&self, class: &str) -> Result<()> {
+        let Some(index) = self.registry.named(class) else { return Ok(()) };
+        let Some((_, holder)) = self.registry.shared_field(index) else { return Ok(()) };
+        let message = if holder == Self::CLASS {
+            "the class holds a world, and what is in that is not recorded; give that world a history of its own, or change it by a command of your own"
+        } else {
+            "the class holds shared pointers, and what is behind them is not recorded; keep an `ObjectId` in their place, or change it by a command of your own"
+        };
+        Err(Error::new(ErrorKind::Unsupported, message).in_class(class))
+    }
+
+    fn content(&self, owner: Owner, class: &str) -> Result<Vec<u8>> {
         let content = self.root(owner, class).and_then(|root| content_of(&self.registry, root));
         content.map_err(|error| owner.name(error, class))
     }
 
-    /// Redoes or undoes a change of a number in place, without running code of the program. Returns false for other
-    /// changes.
-    pub(crate) fn put_number(
+    fn parked_contents(
+        &self,
+        requested: Vec<(ObjectId, String)>,
+    ) -> Result<Vec<(ObjectId, String, Vec<u8>)>> {
+        // Grouped by the topmost object, so that each group of parked objects is passed over once.
+        let top = |(id, class)| Some((*self.parked_below.get(&id)?, (id, class)));
+        let mut by_top: Vec<_> = requested.into_iter().filter_map(top).collect();
+        sort(&mut by_top);
+        let mut found = Vec::new();
+        for requested in by_top.chunk_by(|(a, _), (b, _)| a == b) {
+            let top = requested[0].0;
+            for object in self.parked.get(&top).into_iter().flat_map(|parked| &parked.objects) {
+                for (column, component) in &object.components {
+                    let key = (object.id, (self.columns[*column].of.name)());
+                    if requested.binary_search_by(|(_, other)| other.cmp(&key)).is_ok() {
+                        let content = content_of(&self.registry, (**component).portable())?;
+                        found.push((key.0, key.1, content));
+                    }
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    fn decoded<R>(
+        &self,
+        (owner, number): (Owner, usize),
+        content: NumberedBytes<'_>,
+        read: impl FnOnce(&dyn Portable) -> Result<R>,
+    ) -> Result<R> {
+        decode_value(&self.registry, (owner, number), content, read)
+    }
+
+    fn with_root<R>(
         &mut self,
-        object: ObjectId,
-        change: &FieldChange,
-        direction: Direction,
-    ) -> bool {
+        owner: Owner,
+        class: &str,
+        run: impl FnOnce(&mut Root<'_>) -> Result<R>,
+    ) -> Result<R> {
+        let result = self.root_mut(owner, class).and_then(|(mut root, _)| run(&mut root));
+        result.map_err(|error| owner.name(error, class))
+    }
+
+    fn make(&mut self, owner: Owner, change: &FieldChange, direction: Direction) -> Result<bool> {
+        self.check_editable()?;
+        self.with_root(owner, change.path.class(), |root| root.make(change, direction))
+    }
+
+    fn check_valid(&mut self, owner: Owner, class: &str) -> Result<()> {
+        if self.root(owner, class).is_err() { Ok(()) } else { self.validate(owner, class) }
+    }
+
+    fn put_number(&mut self, owner: Owner, change: &FieldChange, direction: Direction) -> bool {
+        let Owner::Object(object) = owner else { return false };
         let FieldEdit::Set { old, new } = &change.how else { return false };
+        if !self.is_still() {
+            return false;
+        }
         let bytes = if direction == Direction::Redo { new } else { old };
         let put = self.number_field(object, &change.path);
         put.is_some_and(|(root, field)| field.put(root, bytes).is_some())
     }
 
-    /// Returns the fields of a component that consists of plain numbers, and their current bits.
-    pub(crate) fn snapshot_numbers(
-        &mut self,
-        column: usize,
-        object: ObjectId,
-    ) -> Option<(Arc<NumberFields>, Vec<u64>)> {
+    fn numbers(&mut self, column: usize, object: ObjectId) -> Option<Self::Numbers> {
         let Self { numbers, registry, columns, directory, .. } = self;
         let (entry, location) = (columns.get(column)?, directory.location(object)?);
         let root: &dyn Any = entry.column.get(location)?.portable();
@@ -197,33 +238,29 @@ impl World {
         Some((fields, bits))
     }
 
-    pub(crate) fn any_component(
+    fn number_changes(
         &mut self,
-        column: usize,
-        object: ObjectId,
-    ) -> Option<&mut dyn Any> {
-        let location = self.directory.location(object)?;
-        Some(self.columns.get_mut(column)?.column.get_mut(location)?.portable_mut())
+        (column, object): (usize, ObjectId),
+        (fields, bits): &Self::Numbers,
+    ) -> Option<Vec<FieldChange>> {
+        fields.changes(self.any_component(column, object)?, bits)
     }
 
-    /// Runs the `validate` functions of a component or resource.
-    pub(crate) fn validate(&mut self, owner: Owner, class: &str) -> Result<()> {
-        self.with_root(owner, class, |root| root.check_valid())
-    }
-
-    /// Runs the `validate` functions of a component or resource, if it exists.
-    pub(crate) fn check_valid(&mut self, owner: Owner, class: &str) -> Result<()> {
-        if self.root(owner, class).is_err() { Ok(()) } else { self.validate(owner, class) }
-    }
-
-    /// Calls a function with access to the fields of a component or resource.
-    pub(crate) fn with_root<R>(
+    fn put_numbers(
         &mut self,
-        owner: Owner,
-        class: &str,
-        run: impl FnOnce(&mut Root<'_>) -> Result<R>,
-    ) -> Result<R> {
-        let result = self.root_mut(owner, class).and_then(|(mut root, _)| run(&mut root));
-        result.map_err(|error| owner.name(error, class))
+        (column, object): (usize, ObjectId),
+        (fields, bits): &Self::Numbers,
+    ) -> Option<()> {
+        fields.put(self.any_component(column, object)?, bits)
+    }
+
+    fn prints(&self, objects: Option<&[ObjectId]>, prints: &mut Vec<Print>) {
+        match objects {
+            Some(objects) => objects.iter().for_each(|object| self.print_object(*object, prints)),
+            None => {
+                self.objects().for_each(|object| self.print_object(object, prints));
+                self.print_resources(prints);
+            }
+        }
     }
 }

@@ -6,11 +6,11 @@
 use std::any::Any;
 
 use super::directory::Location;
-use super::object::Owner;
 use super::world::World;
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
-    FieldChange, FieldPart, IntoFieldPath, NumberField, PartBuffers, ReplacedNumber, Request, Root,
+    FieldChange, FieldPart, IntoFieldPath, NumberField, Owner, PartBuffers, ReplacedNumber,
+    Request, Root,
 };
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
@@ -25,10 +25,6 @@ const NO_NUMBER: u32 = u32::MAX - 1;
 
 /// These methods read and set fields by their paths.
 impl World {
-    pub(crate) fn identity(&self) -> u64 {
-        self.identity.0
-    }
-
     /// Returns the value of a field of a component or resource; see [`FieldPath`](crate::FieldPath).
     ///
     /// `None` in place of an object reads a resource. A path with only a class returns the whole component. Fields
@@ -158,7 +154,7 @@ impl World {
         object: ObjectId,
         path: &FieldPath,
     ) -> Option<(&mut dyn Any, &NumberField)> {
-        let world = u32::try_from(self.identity()).ok()?;
+        let world = u32::try_from(self.identity.0).ok()?;
         let number = match path.known_in(world) {
             Some(number) => number,
             None => self.resolve(object, path, world)?,

@@ -320,6 +320,7 @@ pub(super) fn load_part(
 #[diagnostic::do_not_recommend]
 impl Persist for World {
     const __MIN: usize = 10;
+    const __HOLDS_CLASSES: bool = true;
 
     fn __class_holder(&self) -> Option<&dyn ClassHolder> {
         Some(self)

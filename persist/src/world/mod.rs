@@ -44,8 +44,6 @@ mod edits;
 mod fields;
 mod head;
 mod load;
-#[cfg(feature = "history")]
-mod migrated;
 mod names;
 mod object;
 mod objects;
@@ -53,8 +51,6 @@ mod objects;
 mod parked;
 mod phases;
 mod prefab;
-#[cfg(feature = "history")]
-mod prints;
 mod public;
 mod query;
 #[cfg(feature = "history")]
@@ -62,7 +58,6 @@ mod recorded;
 mod references;
 mod resources;
 mod saving;
-mod shared_name;
 mod stored;
 #[cfg(feature = "tools")]
 mod untyped;
@@ -73,32 +68,28 @@ mod zipped;
 
 pub use bundle::Bundle;
 #[cfg(feature = "history")]
-pub(crate) use change::{Change, ChangeFailure, ChangeKind, all_in_bytes};
+pub(crate) use change::WorldChange;
 #[cfg(feature = "tools")]
 pub(crate) use detached::ComponentPlace;
 #[cfg(feature = "history")]
-pub(crate) use detached::{ChangeState, Detached};
-#[cfg(feature = "history")]
-pub(crate) use names::ObjectName;
+pub(crate) use detached::Detached;
 pub use object::Activity;
-#[cfg(feature = "history")]
-pub(crate) use object::Owner;
 #[cfg(feature = "tools")]
 pub(crate) use parked::{Fragment, TreePosition};
 pub use prefab::{ExternalIds, InstantiatedObject, Prefab};
-#[cfg(feature = "history")]
-pub(crate) use prints::{Print, print_value};
 pub use query::Query;
-#[cfg(feature = "history")]
-pub(crate) use recorded::decoded;
 #[cfg(feature = "tools")]
 pub(crate) use untyped::{UntypedTree, UntypedWorld};
 
 // The crate root re-exports these, and documents them there.
 #[doc(hidden)]
+pub use crate::fields::{
+    Sendable,
+    shared_name::{read_name, write_name},
+};
+#[doc(hidden)]
 pub use {
     references::Reference,
-    resources::{Sendable, assert_sendable},
-    shared_name::{read_name, write_name},
+    resources::assert_sendable,
     world::{Component, ComponentScope, World},
 };

@@ -1,7 +1,7 @@
 //! The names of objects. Each name belongs to at most one object; a new object gets the lowest free number as suffix.
 //!
-//! A *text* is the form of a name in saves and journals, as [`shared_name`](super::shared_name) defines it; a program
-//! sees only the *name*. A text consists of a *base* and a *number*: `Orc12` is the base `Orc` and the number 12.
+//! A *text* is the form of a name in saves and journals, as [`shared_name`](crate::fields::shared_name) defines it; a
+//! program sees only the *name*. A text consists of a *base* and a *number*: `Orc12` is the base `Orc` and the number 12.
 //! Objects with the same base share its text, and are found by their numbers. So the names of a million orcs take
 //! neither a million strings nor a million entries of a hash table.
 //!
@@ -9,12 +9,7 @@
 //! is *owned* by the object in the world that has it. A parked object does not own its name, but may *reserve* it, so
 //! that no new object gets it.
 
-use std::borrow::Borrow;
-#[cfg(feature = "history")]
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::convert::Infallible;
-use std::fmt::{self, Display, Formatter};
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
 use std::str::Utf8Error;
@@ -22,10 +17,10 @@ use std::sync::Arc;
 
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
-use super::shared_name::{DIGITS, LAST_NUMBER, MARK, read_name, split, write_name};
 use crate::ObjectId;
-use crate::codec::with::With;
-use crate::fields::AsText;
+#[cfg(feature = "history")]
+use crate::fields::ObjectName;
+use crate::fields::shared_name::{DIGITS, LAST_NUMBER, MARK, read_name, split, write_name};
 
 /// A name in [`Names`]. It is valid while somebody [holds](Names::hold) it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -50,80 +45,6 @@ impl Name {
     #[inline]
     pub(super) fn follows(self, other: Self) -> bool {
         self.base == other.base && self.number == other.number.wrapping_add(1)
-    }
-}
-
-/// The name of an object at the time of a change, for an entry of a history. Its text is formatted when it is needed.
-///
-/// A separate text for each of a million objects took more time and memory than the rest of the entry.
-#[derive(PartialEq)]
-pub(crate) struct ObjectName {
-    number: u32,
-    base: Arc<str>,
-}
-
-impl ObjectName {
-    #[cfg(feature = "history")]
-    pub(crate) fn is_empty(&self) -> bool {
-        self.base.is_empty()
-    }
-
-    /// Returns the text, as it is stored in journals.
-    #[cfg(feature = "history")]
-    pub(crate) fn text(&self) -> Arc<str> {
-        if self.number == 0 { Arc::clone(&self.base) } else { self.to_string().into() }
-    }
-
-    /// Returns the name, for labels of menus.
-    #[cfg(feature = "history")]
-    pub(crate) fn name(&self) -> Arc<str> {
-        let text = self.text();
-        match read_name(&text) {
-            (Cow::Borrowed(_), 0) => Arc::clone(&text),
-            (name, _) => name.into(),
-        }
-    }
-}
-
-impl From<&str> for ObjectName {
-    fn from(text: &str) -> Self {
-        let (base, number) = split(text);
-        Self { number, base: base.into() }
-    }
-}
-
-impl Clone for ObjectName {
-    fn clone(&self) -> Self {
-        Self { number: self.number, base: Arc::clone(&self.base) }
-    }
-
-    /// Reuses the base if it is the same, as it is for most objects that are changed in a row. This saves two atomic
-    /// operations.
-    fn clone_from(&mut self, other: &Self) {
-        self.number = other.number;
-        if !Arc::ptr_eq(&self.base, &other.base) {
-            self.base = Arc::clone(&other.base);
-        }
-    }
-}
-
-impl Display for ObjectName {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.base)?;
-        if self.number == 0 { Ok(()) } else { self.number.fmt(f) }
-    }
-}
-
-impl With<ObjectName> for AsText {
-    type Stored = String;
-    type Error = Infallible;
-
-    fn store(name: &ObjectName) -> impl Borrow<String> {
-        name.to_string()
-    }
-
-    fn restore(text: String) -> Result<ObjectName, Infallible> {
-        Ok(text.as_str().into())
     }
 }
 

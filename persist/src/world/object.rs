@@ -8,8 +8,8 @@ use hashbrown::HashMap;
 
 use super::children::Children;
 use super::names::Name;
+use crate::ObjectId;
 use crate::codec::Unknown;
-use crate::{Error, ObjectId};
 
 /// An object without its components. A world has one of these for each object, so it is small.
 #[derive(Default)]
@@ -254,42 +254,4 @@ pub(super) struct BundleShape {
     pub(super) of: TypeId,
     pub(super) shape: Shape,
     pub(super) columns: Arc<[usize]>,
-}
-
-/// The owner of the component or resource that a path leads to.
-#[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[persist(crate = crate, class = "persist.Owner")]
-pub(crate) enum Owner {
-    /// A component of this object, of the path's class.
-    Object(ObjectId),
-    /// The resource of the path's class, or the target itself if it is not a world.
-    Resource,
-}
-
-impl From<Option<ObjectId>> for Owner {
-    fn from(object: Option<ObjectId>) -> Self {
-        object.map_or(Self::Resource, Self::Object)
-    }
-}
-
-impl Owner {
-    /// Returns the object; `None` for a resource or another target.
-    #[inline]
-    pub(crate) fn object(self) -> Option<ObjectId> {
-        match self {
-            Self::Object(object) => Some(object),
-            Self::Resource => None,
-        }
-    }
-
-    pub(super) fn name(self, error: Error, class: &str) -> Error {
-        self.locate(error.in_class(class))
-    }
-
-    pub(crate) fn locate(self, error: Error) -> Error {
-        match self.object() {
-            Some(object) => error.in_object(object.get()),
-            None => error,
-        }
-    }
 }

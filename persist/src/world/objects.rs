@@ -19,9 +19,6 @@ use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Result, names};
 
 impl World {
-    #[cfg(feature = "history")]
-    pub(crate) const CLASS: &str = "persist.World";
-
     /// The names of the traits of components and resources in saves.
     #[cfg(feature = "lock")]
     pub(crate) const TRAITS: [&str; 2] = ["persist.Component", "persist.Resource"];

@@ -1,19 +1,18 @@
 //! Decoding of recorded components and resources, perhaps of a program with other versions of their classes.
 
-use super::object::Owner;
 use super::resources::AnyResource;
 use super::world::AnyComponent;
 use crate::codec::{AsTrait, BoxOf, Portable, TraitObject, count};
-use crate::fields::{FieldLinks, content_of};
+use crate::fields::{FieldLinks, NumberedBytes, Owner, content_of};
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, Result};
 
 /// Decodes a component or resource, and calls a function with it. `numbers` maps the class numbers in its content to
 /// those of this program.
-pub(crate) fn decoded<R>(
+pub(super) fn decode_value<R>(
     registry: &Registry,
     (owner, number): (Owner, usize),
-    (bytes, numbers): (&[u8], Option<&[Option<usize>]>),
+    (bytes, numbers): NumberedBytes<'_>,
     read: impl FnOnce(&dyn Portable) -> Result<R>,
 ) -> Result<R> {
     match owner {

@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 
 use crate::codec::{Pointee, TraitObject, Unknown};
+use crate::fields::Sendable;
 use crate::graph::Registry;
 use crate::{Persist, Result};
 
@@ -14,20 +15,6 @@ pub(super) struct Resources {
     /// Resources of classes that the program does not have.
     pub(super) unknown: Vec<Unknown>,
 }
-
-/// The types that are `Send`, as all components and resources of a [`World`](crate::World) must be.
-///
-/// It is a trait of its own for better messages of the compiler.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot go to another thread, as all that is in a `World` or a `History` can",
-    label = "this is not `Send`",
-    note = "refer to objects by their `ObjectId`; share other values in an `Arc`, such as `Arc<Mutex<_>>`, in place of an `Rc`",
-    note = "a trait object is `Send` if its trait is: `trait Item: Send`"
-)]
-pub trait Sendable: Send {}
-
-#[diagnostic::do_not_recommend]
-impl<T: ?Sized + Send> Sendable for T {}
 
 /// Lets the compiler check that a type can be sent to another thread.
 pub fn assert_sendable<T: ?Sized + Sendable>() {}

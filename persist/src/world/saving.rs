@@ -2,10 +2,11 @@
 
 use std::any::Any;
 
-use super::{Component, Prefab, Sendable, World};
+use super::{Component, Prefab, World};
 use crate::codec::class_holder::ClassHolder;
 use crate::codec::{Persist, Pointee};
 use crate::env::SharedContext;
+use crate::fields::Sendable;
 use crate::format::{Checksums, write_again};
 use crate::graph::Registry;
 use crate::save::content::{ReadContent, Sink, WriteContent, decode};

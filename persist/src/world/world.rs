@@ -13,14 +13,14 @@ use super::column::{Column, Page};
 use super::directory::{Directory, Location};
 use super::names::Names;
 use super::object::{Bundles, Object, Shapes};
-use super::resources::{Resources, Sendable, UnknownComponent};
+use super::resources::{Resources, UnknownComponent};
 use crate::codec::persist::Inline;
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Pointee, Stop, count, is_bulky, is_light_box, out_of_line,
 };
 #[cfg(feature = "history")]
 use crate::fields::NumberFields;
-use crate::fields::{NumberField, PartBuffers};
+use crate::fields::{NumberField, PartBuffers, Sendable};
 use crate::graph::Registry;
 use crate::{FieldPath, ObjectId, Result};
 

@@ -7,7 +7,6 @@ mod rules;
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
-#[cfg(feature = "world")]
 #[cfg(feature = "history")]
 use std::collections::HashSet;
 use std::fmt;
@@ -22,14 +21,14 @@ pub(crate) use self::implementors::Implementors;
 use self::implementors::TraitClass;
 use self::known::ClassFacts;
 use super::schemas::Schemas;
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 use crate::Limits;
 use crate::codec::{
     ArcFamily, Caster, Factory, Family, Implements, ObjectType, Persist, PointTo, Pointee,
     Prototypes, RcFamily, Shared, out_of_line, reach_holder, trait_name,
 };
 use crate::env::SharedContext;
-#[cfg(feature = "world")]
+#[cfg(any(feature = "history", feature = "world"))]
 use crate::env::{Env, shared};
 use crate::format::FirstNumbers;
 use crate::reflect::{Class, ClassId, Holder, Pointer};
@@ -317,7 +316,7 @@ impl Registry {
     }
 
     /// Returns an environment with the default limits and the context.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn env(&self) -> Env<'_> {
         Env::new(&Limits::DEFAULT, shared(&self.context))
     }
@@ -352,7 +351,7 @@ impl Registry {
     }
 
     /// Returns true if values of the class may contain `validate` functions.
-    #[cfg(feature = "world")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn validates(&self, class: usize) -> bool {
         let traits = self.traits(class);
         traits.after_load || traits.dynamic

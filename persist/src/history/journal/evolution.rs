@@ -26,9 +26,10 @@ use super::stored::{
     StoredCommand, StoredDone, StoredEntry, StoredProgram, StoredStep, read, wrong,
 };
 use crate::env::Env;
-use crate::fields::{Direction, FieldLinks};
+use crate::fields::{ChangeState, Direction, FieldLinks, ObjectChange as _, Owner};
 use crate::format::scan;
 use crate::graph::Registry;
+use crate::history::change::{Change, ChangeKind, all_in_bytes};
 use crate::history::edit::{Performed, Step};
 use crate::history::support::Support;
 use crate::save::ReportRow;
@@ -37,7 +38,6 @@ use crate::schema::{
     transcode,
 };
 use crate::sorting::sort_by;
-use crate::world::{Change, ChangeState, Owner, all_in_bytes};
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// Identifies a component of an object, a resource, or another target, by its class in the recorded form.
@@ -221,16 +221,16 @@ impl<T: 'static> Evolution<'_, '_, T> {
     fn whole(&mut self, change: &mut Change, key: ComponentKey) -> Result<()> {
         let (number, name) = self.classes.known(&key.1)?;
         let owner = key.0;
+        let ChangeKind::World(change) = &mut change.what else { return Ok(()) };
         let puts = change.puts(self.direction);
-        let Some(detached) = change.detached_mut() else { return Ok(()) };
-        match detached.content().filter(|_| puts) {
-            Some(bytes) => drop(self.contents.insert(key, bytes.to_vec())),
+        match change.content_mut().filter(|_| puts) {
+            Some(bytes) => drop(self.contents.insert(key, bytes.clone())),
             None => drop(self.contents.remove(&key)),
         }
-        if let Some(bytes) = detached.content_mut() {
+        if let Some(bytes) = change.content_mut() {
             *bytes = self.own(owner, number, bytes)?;
         }
-        detached.set_class(name);
+        change.set_class(name);
         Ok(())
     }
 

@@ -13,11 +13,12 @@ use super::stored::{
 };
 use crate::fields::{FieldChange, FieldEdit, PathStep};
 use crate::format::{Digest, scan};
+use crate::history::change::{Change, ChangeKind};
 use crate::history::merging::Merging;
 use crate::history::{Label, Verb};
 use crate::schema::{ClassSchema, Form, KindSchema, Reader as Values, Stored};
 use crate::storage::FILES;
-use crate::world::{Change, ChangeKind, ComponentPlace, Fragment};
+use crate::world::{ComponentPlace, Fragment, WorldChange};
 use crate::{Error, FieldPath, Limits, ObjectId, Result, Value};
 
 /// The events of a journal, for tools that do not have the types of the program that wrote it.
@@ -341,7 +342,7 @@ impl ListedClasses {
             let name = change.name.as_ref().map(ToString::to_string);
             shown.push(ListedStep::Change { verb, object, name, path, index, old, new, whole });
         };
-        let verb = Verb::from_change(change);
+        let verb = change.verb();
         match &change.what {
             ChangeKind::Field(_) | ChangeKind::Fields(_) => {
                 for FieldChange { path, how } in change.fields() {
@@ -349,11 +350,11 @@ impl ListedClasses {
                     show(Verb::of_field(how), Some(path.clone()), index, ends, none());
                 }
             }
-            ChangeKind::Spawn(fragment) | ChangeKind::Delete(fragment) => {
+            ChangeKind::World(WorldChange::Spawn(fragment) | WorldChange::Delete(fragment)) => {
                 let whole = ListedWhole { fragment: fragment.clone(), place: None };
                 show(verb, None, None, [None, None], whole);
             }
-            ChangeKind::Attach(detached) | ChangeKind::Detach(detached) => {
+            ChangeKind::World(WorldChange::Attach(detached) | WorldChange::Detach(detached)) => {
                 let class = FieldPath::new(detached.class().to_owned());
                 let content = detached.content().and_then(|bytes| self.part(&class, bytes, false));
                 let mut ends = [None, content];
@@ -363,17 +364,17 @@ impl ListedClasses {
                 let whole = ListedWhole { place: detached.place(), fragment: None };
                 show(verb, Some(class), None, ends, whole);
             }
-            ChangeKind::Rename { old, new } => {
+            ChangeKind::World(WorldChange::Rename { old, new }) => {
                 show(verb, None, None, [old, new].map(|name| text(&name.text())), none());
             }
-            ChangeKind::Move { old, new } => {
+            ChangeKind::World(WorldChange::Move { old, new }) => {
                 let ends = [old, new].map(|place| {
                     let parts = vec![Value::Ref(place.parent), Value::U64(place.index)];
                     Some(Value::Tuple(parts))
                 });
                 show(verb, None, None, ends, none());
             }
-            ChangeKind::Activity { old, new } => {
+            ChangeKind::World(WorldChange::Activity { old, new }) => {
                 let ends = [old, new].map(|activity| text(&format!("{activity:?}")));
                 show(verb, None, None, ends, none());
             }

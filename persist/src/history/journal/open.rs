@@ -19,13 +19,14 @@ use super::session::begin;
 use super::spill_files::Spill;
 use super::writer::JournalWriter;
 use super::{Flush, Session};
+use crate::fields::EditedWorld as _;
 use crate::format::Digest;
 use crate::history::editable::check_recordable;
-use crate::history::support::world;
+use crate::history::target::world;
 use crate::history::{Command, History, HistoryEvent};
 use crate::reflect::Kind;
 use crate::storage::{Storage, names, read_save};
-use crate::{Error, ErrorKind, Loaded, Persist, Result, Saves, World, trace};
+use crate::{Error, ErrorKind, Loaded, Persist, Result, Saves, trace};
 
 /// The settings of a [`Session`] that is about to be opened: see [`Session::with`].
 pub struct SessionOptions<T: 'static> {
@@ -203,7 +204,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         }
 
         let known = world::<T>(&target);
-        let known = known.map_or(0, |world| world.registry().program().classes.len());
+        let known = known.map_or(0, |world| world.class_registry().program().classes.len());
         let support = &mut history.support;
         (support.is_journaled, support.registered) = (true, known);
         history.journal = Some(Box::new(Journal::new(writer, support, &target, recorded)));
@@ -276,12 +277,12 @@ impl<T: Persist + Default> SessionOptions<T> {
     ) -> Result<Option<ReplayStop>> {
         let support = &self.history.support;
         let mut commands = support.registry.clone();
-        if TypeId::of::<T>() != TypeId::of::<World>() {
+        if !T::__HOLDS_CLASSES {
             // A type without field records only has changes by commands.
             let _ = commands.register_value::<T>();
         }
         let target = self.saves.new_followed::<T>();
-        let classes = world(&target).map(World::registry);
+        let classes = world(&target).map(|world| world.class_registry());
         let mut programs = Programs::new(&commands, classes, self.saves.loading());
         let mut reader = FrameReader::open(storage, path)?;
         while reader.scan.end < until {
@@ -347,7 +348,7 @@ fn replay<T: Persist>(
 ) -> Result<ReplayOutcome> {
     let mut reader = FrameReader::open(storage, path)?;
     let commands = history.support.registry.clone();
-    let classes = world(&*target).map(|world| world.registry().clone());
+    let classes = world(&*target).map(|world| world.class_registry().clone());
     let mut programs = Programs::new(&commands, classes.as_ref(), saves.loading());
     let listeners = std::mem::take(&mut history.listeners);
     let (capacity, max_bytes) = (history.ring.capacity.take(), history.max_bytes.take());

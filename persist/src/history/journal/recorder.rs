@@ -15,18 +15,18 @@ use super::stored::{
     StoredContent, StoredDone, StoredEvicted, StoredIds, StoredProgram, StoredStep, payload,
 };
 use super::writer::{Frames, JournalWriter, NextJournal};
+use crate::fields::{ChangeState, EditedWorld as _, Owner};
 use crate::format::Digest;
 use crate::history::Label;
 use crate::history::edit::Step;
 use crate::history::merging::Merging;
 use crate::history::step::FinalState;
 use crate::history::support::Support;
-use crate::history::support::world;
+use crate::history::target::world;
 use crate::platform::held;
 use crate::sorting::sort;
 use crate::storage::FileStamp;
-use crate::world::{ChangeState, Owner};
-use crate::{ErrorKind, Result, World};
+use crate::{ErrorKind, Result};
 
 /// Records the events of a history, so that another run can replay them.
 pub(in crate::history) struct Journal {
@@ -73,9 +73,9 @@ struct RecorderState {
 impl RecorderState {
     fn new<T: 'static>(support: &Support<T>, target: &T) -> Self {
         let world = world(target);
-        let classes = world.map_or(0, |world| world.registry().program().classes.len());
+        let classes = world.map_or(0, |world| world.class_registry().program().classes.len());
         let commands = support.registry.program().classes.len();
-        Self { classes: (commands, classes), last_id: world.map(World::last_id) }
+        Self { classes: (commands, classes), last_id: world.map(|world| world.last_id()) }
     }
 
     /// The state right after the beginning of a journal.
@@ -304,6 +304,6 @@ pub(super) fn push_contents<T: 'static>(
 /// Encodes the classes of the frames that follow.
 pub(super) fn program<T: 'static>(support: &Support<T>, target: &T) -> Result<Vec<u8>> {
     let commands = definitions(&support.registry)?;
-    let world = world(target).map(|world| definitions(world.registry())).transpose()?;
+    let world = world(target).map(|world| definitions(world.class_registry())).transpose()?;
     payload(&StoredProgram { commands, world: world.unwrap_or_default() })
 }

@@ -16,16 +16,15 @@ use super::stored::{
     StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredStacks, StoredStep, place, read,
     wrong,
 };
-use crate::fields::Direction;
+use crate::fields::{ChangeState, Direction, EditedWorld as _};
 use crate::history::edit::Step;
 use crate::history::entry::UndoEntry;
 use crate::history::failure::Failure;
 use crate::history::merging::MergeTarget;
 use crate::history::step::{FinalState, restored_change, run_all};
-use crate::history::support::{world, world_mut};
+use crate::history::target::{world, world_mut};
 use crate::history::{History, Label};
 use crate::save::ReportRow;
-use crate::world::ChangeState;
 use crate::{Error, ErrorKind, Result};
 
 /// More states than any history can reach. It keeps sums with a state from overflowing.

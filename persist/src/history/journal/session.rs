@@ -16,16 +16,16 @@ use super::spill;
 use super::stored::{StoredEntry, StoredStacks, payload};
 use super::writer::{Frames, JournalWriter};
 use crate::codec::Reflect;
-use crate::fields::IntoFieldPath;
+use crate::fields::{ChangeState, IntoFieldPath};
 use crate::format::Digest;
+use crate::history::world::World;
 use crate::history::{
     Capacity, Command, Drag, Editable, History, HistoryEvent, Label, MergeWindow, Subscription,
 };
 use crate::platform::held;
 use crate::save::{SaveOutcome, SlotInfo};
 use crate::storage::SessionSave;
-use crate::world::ChangeState;
-use crate::{Error, ErrorKind, Loaded, ObjectId, Persist, Result, Saves, Value, World};
+use crate::{Error, ErrorKind, Loaded, Persist, Result, Saves, Value};
 
 /// An edited value with its undo history, recoverable after a crash.
 ///
@@ -417,6 +417,7 @@ impl<T: Reflect> Session<T> {
     }
 }
 
+#[cfg(feature = "world")]
 impl Session<World> {
     /// Returns the world, for reading.
     #[must_use]
@@ -426,7 +427,7 @@ impl Session<World> {
 
     of_history! {
         "\n# Errors\n\nReturns the same errors as the method of the history. If the journal cannot be written, the edit is rolled back."
-        set[target](object: impl Into<Option<ObjectId>>, path: impl IntoFieldPath, value: impl Into<Value>) -> Result<Value>;
+        set[target](object: impl Into<Option<crate::ObjectId>>, path: impl IntoFieldPath, value: impl Into<Value>) -> Result<Value>;
     }
 }
 

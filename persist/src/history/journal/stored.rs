@@ -1,9 +1,10 @@
 //! The contents of frames, as values of the library's own codec.
 
 use crate::codec::{Buffer, decode};
+use crate::fields::Owner;
+use crate::history::change::Change;
 use crate::history::merging::Merging;
 use crate::history::{Label, Poison};
-use crate::world::{Change, Owner};
 use crate::{Error, ErrorKind, Persist, Result};
 
 /// The schemas of the classes in the frames that follow. Each list is encoded as a save without records.

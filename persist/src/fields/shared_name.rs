@@ -14,7 +14,7 @@
 use std::borrow::Cow;
 
 /// The mark: a control character that names in existing saves are unlikely to contain.
-pub(super) const MARK: char = '\u{1f}';
+pub(crate) const MARK: char = '\u{1f}';
 
 /// Returns the text of a name with a number of the library, or 0 for none.
 #[must_use]
@@ -52,13 +52,13 @@ fn marks(text: &str) -> &str {
 }
 
 /// The largest number of a name. Nine digits fit into a `u32`; further digits belong to the base.
-pub(super) const LAST_NUMBER: u32 = 999_999_999;
+pub(crate) const LAST_NUMBER: u32 = 999_999_999;
 
-pub(super) const DIGITS: usize = 9;
+pub(crate) const DIGITS: usize = 9;
 
 /// Splits a text into its base and number. The number is the longest suffix of at most nine digits that does not begin
 /// with a zero, so that every text splits in one way. The base is never empty.
-pub(super) fn split(text: &str) -> (&str, u32) {
+pub(crate) fn split(text: &str) -> (&str, u32) {
     let is_digit = |at: &usize| text.as_bytes()[*at].is_ascii_digit();
     let first = text.len().saturating_sub(DIGITS).max(1);
     let digits = (first..text.len()).rev().take_while(is_digit);

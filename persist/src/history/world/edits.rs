@@ -2,15 +2,27 @@
 
 use std::any::TypeId;
 
-use super::Edit;
-use super::edit::Step;
-use super::support::{ChangeTarget, PendingChange};
 use crate::codec::Pointee;
-use crate::fields::{IntoFieldPath, Request};
-use crate::world::{
-    Activity, Bundle, Change, ChangeKind, Detached, ExternalIds, Owner, Prefab, Sendable,
+use crate::fields::{
+    Direction, EditedWorld as _, FieldChange, IntoFieldPath, Owner, Request, Sendable,
 };
+use crate::history::change::{Change, ChangeKind};
+use crate::history::edit::Step;
+use crate::history::support::{ChangeTarget, PendingChange, Support};
+use crate::history::{Edit, Editable, History};
+use crate::world::{Activity, Bundle, Detached, ExternalIds, Prefab, WorldChange};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
+
+impl Editable for World {
+    type Edit<'e> = Edit<'e, Self>;
+
+    fn persist_edit<'e, R>(
+        edit: &mut Edit<'e, Self>,
+        run: impl FnOnce(&mut Self::Edit<'e>) -> Result<R>,
+    ) -> Result<R> {
+        run(edit)
+    }
+}
 
 /// Fields and resources.
 impl Edit<'_, World> {
@@ -102,8 +114,10 @@ impl Edit<'_, World> {
         self.ready_to_change()?;
         let path = path.into_field_path()?;
         let (change, old) = self.target.change_field(owner, path, request)?;
-        let change = change.map(|change| Change::found(self.target, owner, change));
-        self.record(change);
+        if let Some(change) = change {
+            let change = Change::found(self.target, owner, change);
+            self.record(change);
+        }
         Ok(old.unwrap_or(Value::Unit))
     }
 
@@ -219,7 +233,7 @@ impl Edit<'_, World> {
     pub fn spawn(&mut self, name: &str) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.spawn(name);
-        self.record([Change::spawned(self.target, object)]);
+        self.record_of(Owner::Object(object), WorldChange::spawned(self.target, object));
         Ok(object)
     }
 
@@ -231,7 +245,7 @@ impl Edit<'_, World> {
     pub fn spawn_in(&mut self, parent: ObjectId, name: &str) -> Result<ObjectId> {
         self.ready_to_change()?;
         let object = self.target.spawn_in(parent, name)?;
-        self.record([Change::spawned(self.target, object)]);
+        self.record_of(Owner::Object(object), WorldChange::spawned(self.target, object));
         Ok(object)
     }
 
@@ -290,8 +304,12 @@ impl Edit<'_, World> {
     pub fn remove(&mut self, object: ObjectId) -> Result<()> {
         self.ready_to_change()?;
         self.check_all_journaled(object)?;
-        let change = Change::delete(self.target, object)?;
-        self.record([change]);
+        // Created before, while the object has its name.
+        let owner = Owner::Object(object);
+        let mut change =
+            Change::new(self.target, owner, ChangeKind::World(WorldChange::Delete(None)));
+        change.apply(self.target, Direction::Redo).map_err(|failure| failure.error)?;
+        self.record(change);
         Ok(())
     }
 
@@ -324,12 +342,12 @@ impl Edit<'_, World> {
         self.check_journaled(&class).map_err(|error| owner.locate(error))?;
         detached.check(self.target).map_err(|error| owner.locate(error))?;
         if self.target.has(owner, &class) {
-            let detached = Change::detach(self.target, owner, class)?;
-            self.record([detached]);
+            let detached = WorldChange::detach(self.target, owner, class)?;
+            self.record_of(owner, detached);
         }
         let is_journaled = self.support.is_journaled;
-        let attached = Change::attach(self.target, owner, detached, is_journaled)?;
-        self.record([attached]);
+        let attached = WorldChange::attach(self.target, owner, detached, is_journaled)?;
+        self.record_of(owner, attached);
         Ok(())
     }
 
@@ -359,14 +377,14 @@ impl Edit<'_, World> {
         if self.target.has(owner, &class) {
             self.check_journaled(&class).map_err(|error| owner.locate(error))?;
         }
-        let detached = Change::detach(self.target, owner, class)?;
-        self.record([detached]);
+        let detached = WorldChange::detach(self.target, owner, class)?;
+        self.record_of(owner, detached);
         Ok(())
     }
 
     /// Returns an error for a class that the journal, if there is one, could not record.
     fn check_journaled(&self, class: &str) -> Result<()> {
-        self.support.check_journaled(self.target, class)
+        check_journaled(self.support, self.target, class)
     }
 
     /// Checks all components of an object and of its descendants.
@@ -374,7 +392,8 @@ impl Edit<'_, World> {
         if !self.support.is_journaled {
             return Ok(());
         }
-        self.target.check_classes(object, |world, class| self.support.check_journaled(world, class))
+        let support = &*self.support;
+        self.target.check_classes(object, |world, class| check_journaled(support, world, class))
     }
 
     /// Renames an object, like [`World::rename`], and returns the name that it got.
@@ -406,7 +425,7 @@ impl Edit<'_, World> {
         let old = self.target.object_name(object);
         give(self.target)?;
         if let (Some(old), Some(new)) = (old, self.target.object_name(object)) {
-            self.record_aspect(object, old == new, ChangeKind::Rename { old, new });
+            self.record_aspect(object, old == new, WorldChange::Rename { old, new });
         }
         Ok(())
     }
@@ -435,7 +454,7 @@ impl Edit<'_, World> {
         let old = self.target.tree_place(object);
         self.target.set_parent_at(object, parent, index)?;
         let new = self.target.tree_place(object);
-        self.record_aspect(object, old == new, ChangeKind::Move { old, new });
+        self.record_aspect(object, old == new, WorldChange::Move { old, new });
         Ok(())
     }
 
@@ -449,7 +468,7 @@ impl Edit<'_, World> {
         let old = self.target.activity(object);
         self.target.set_activity(object, activity)?;
         if let Some(old) = old {
-            let what = ChangeKind::Activity { old, new: activity };
+            let what = WorldChange::Activity { old, new: activity };
             self.record_aspect(object, old == activity, what);
         }
         Ok(())
@@ -457,10 +476,10 @@ impl Edit<'_, World> {
 
     fn record_copy(&mut self, object: ObjectId) -> Result<ObjectId> {
         let checked = self.check_all_journaled(object);
-        match checked.and_then(|()| Change::copied(self.target, object, self.support.is_journaled))
-        {
+        let is_journaled = self.support.is_journaled;
+        match checked.and_then(|()| WorldChange::copied(self.target, object, is_journaled)) {
             Ok(change) => {
-                self.record([change]);
+                self.record_of(Owner::Object(object), change);
                 Ok(object)
             }
             Err(error) => {
@@ -471,14 +490,71 @@ impl Edit<'_, World> {
     }
 
     /// Records a change of an object other than of its components, unless it changed nothing.
-    fn record_aspect(&mut self, object: ObjectId, is_same: bool, what: ChangeKind) {
-        let change = (!is_same).then(|| Change::of_object(self.target, object, what));
+    fn record_aspect(&mut self, object: ObjectId, is_same: bool, change: WorldChange) {
+        if !is_same {
+            self.record_of(Owner::Object(object), change);
+        }
+    }
+
+    fn record_of(&mut self, owner: Owner, change: WorldChange) {
+        let change = Change::new(self.target, owner, ChangeKind::World(change));
         self.record(change);
     }
 
-    fn record(&mut self, changes: impl IntoIterator<Item = Change>) {
-        changes.into_iter().for_each(|change| self.steps.push(Step::Change(change)));
+    fn record(&mut self, change: Change) {
+        self.steps.push(Step::Change(change));
     }
+}
+
+impl History<World> {
+    /// Sets a field of a component, or of a resource if `object` is `None`, and returns the old value.
+    ///
+    /// The entry is named after the field.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`World::set_field`] and [`edit`](Self::edit).
+    pub fn set(
+        &mut self,
+        world: &mut World,
+        object: impl Into<Option<ObjectId>>,
+        path: impl IntoFieldPath,
+        value: impl Into<Value>,
+    ) -> Result<Value> {
+        let (object, value) = (object.into(), value.into());
+        let path = path.into_field_path()?;
+        self.check_usable(world)?;
+        if let Some(object) = object.filter(|_| world.is_still())
+            // The fast path runs no code of the program that could fail halfway.
+            && let Some(replaced) = world.set_number(object, &path, &value)
+        {
+            let old = replaced.old();
+            if replaced.is_other() {
+                let field = FieldChange { path, how: replaced.how() };
+                let change = Change::found(world, Some(object).into(), field);
+                self.enter_change(world, change)?;
+            }
+            return Ok(old);
+        }
+        self.edit(world, "", |edit| edit.set(object, path, value))
+    }
+}
+
+/// Returns an error for a class of a world that the journal, if there is one, could not hold.
+fn check_journaled(support: &Support<World>, world: &World, class: &str) -> Result<()> {
+    if !support.is_journaled {
+        return Ok(());
+    }
+    world.check_recordable(class)?;
+    let number = world.registry().named(class);
+    if number.is_some_and(|number| number < support.registered) {
+        return Ok(());
+    }
+    Err(error!(
+        ErrorKind::WrongClass,
+        "the class is not registered with the saves, and the journal could not be replayed without it; register it before the session is opened"
+    )
+    .in_class(class))
 }
 
 #[cold]

@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::compare::content_of;
 use crate::codec::Portable;
-use crate::fields::content_of;
 use crate::graph::Registry;
 use crate::schema::Cursor;
 use crate::{ObjectId, Result};
@@ -18,7 +18,7 @@ pub(crate) struct Print {
     pub(crate) hash: u64,
 }
 
-pub(super) fn hash_of(content: &(impl Hash + ?Sized)) -> u64 {
+pub(crate) fn hash_of(content: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     content.hash(&mut hasher);
     hasher.finish()

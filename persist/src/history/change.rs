@@ -1,0 +1,397 @@
+//! [`Change`]: a change of a target, as data.
+
+use std::slice;
+
+use super::failure::Failure;
+use super::label::{Label, Verb};
+use super::migrated::Migrated;
+use super::world::{World, WorldChange, verb_of};
+use crate::codec::persist::{decode_row, encode_row};
+use crate::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
+use crate::fields::{
+    AsText, ChangeState, Direction, EditedWorld as _, FieldChange, Merge, ObjectChange as _,
+    ObjectName, Owner,
+};
+use crate::reflect::Kind;
+use crate::schema::Stored;
+use crate::{Error, ErrorKind, FieldPath, Persist, Result};
+
+/// One change of a target. An edit records it, an undo reverts it, and a journal stores it.
+///
+/// A target that is not a world has only changes of fields.
+#[derive(crate::Persist)]
+#[persist(crate = crate, class = "persist.Change")]
+pub(super) struct Change {
+    pub(super) owner: Owner,
+    /// The name of the object at that time.
+    #[persist(with = "Option<AsText>")]
+    pub(super) name: Option<ObjectName>,
+    pub(super) what: ChangeKind,
+    /// True if the `validate` functions of the component must run at the end of the entry, for the last undo or redo.
+    #[persist(skip)]
+    is_asked: bool,
+}
+
+pub(super) enum ChangeKind {
+    Field(FieldChange),
+    /// Several fields of a component, or none: a change of a field, migrated to the types of a later program.
+    Fields(Box<Migrated>),
+    World(WorldChange),
+}
+
+/// The number of kinds before those of a [`WorldChange`]. In a journal, all of them are the variants of one enum.
+const OF_FIELDS: u8 = 2;
+
+impl Persist for ChangeKind {
+    const __HEAD: usize = 1;
+
+    /// A journal has the schemas of the program's classes alone, so nothing reads values by this kind.
+    fn persist_kind() -> Kind {
+        FieldChange::persist_kind()
+    }
+
+    fn persist_empty(prototypes: &Prototypes<'_>) -> Result<Self> {
+        FieldChange::persist_empty(prototypes).map(Self::Field)
+    }
+
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        encode_row(self, out)
+    }
+
+    fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        decode_row(input)
+    }
+
+    fn __encode_head(&self, head: &mut [u8]) {
+        match self {
+            Self::Field(_) => head[0] = 0,
+            Self::Fields(_) => head[0] = 1,
+            Self::World(change) => {
+                change.__encode_head(head);
+                head[0] += OF_FIELDS;
+            }
+        }
+    }
+
+    fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        match self {
+            Self::Field(change) => out.value(change),
+            Self::Fields(migrated) => out.value(migrated),
+            Self::World(change) => change.__encode_tail(out),
+        }
+    }
+
+    fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        match head[0] {
+            0 => input.value().map(Self::Field),
+            1 => input.value().map(Self::Fields),
+            kind => WorldChange::__decode(&[kind - OF_FIELDS], input).map(Self::World),
+        }
+    }
+}
+
+impl Change {
+    #[expect(
+        clippy::inline_always,
+        reason = "a change is made where it stays; a copy of it waits for its parts"
+    )]
+    #[inline(always)]
+    pub(super) fn new(world: &World, owner: Owner, what: ChangeKind) -> Self {
+        Self { owner, name: name_of(world, owner), what, is_asked: false }
+    }
+
+    /// Creates a change of a field of a target that is not a world.
+    pub(super) fn of_target(change: FieldChange) -> Self {
+        Self {
+            owner: Owner::Resource,
+            name: None,
+            what: ChangeKind::Field(change),
+            is_asked: false,
+        }
+    }
+
+    /// Creates the record of a change of a field that has been made.
+    #[inline]
+    pub(super) fn found(world: &World, owner: Owner, change: FieldChange) -> Self {
+        Self::new(world, owner, ChangeKind::Field(change))
+    }
+
+    /// Redoes or undoes the change.
+    pub(super) fn apply(&mut self, world: &mut World, direction: Direction) -> Result<(), Failure> {
+        let owner = self.owner;
+        match &mut self.what {
+            ChangeKind::World(change) => Ok(change.apply(world, owner, direction)?),
+            _ => {
+                self.apply_fields(direction, |field, direction| world.make(owner, field, direction))
+            }
+        }
+    }
+
+    /// Redoes or undoes a change of fields. `make` changes one field. If one fails, the fields before it are restored.
+    pub(super) fn apply_fields(
+        &mut self,
+        direction: Direction,
+        mut make: impl FnMut(&FieldChange, Direction) -> Result<bool>,
+    ) -> Result<(), Failure> {
+        if !self.is_of_fields() {
+            return Err(no_world().into());
+        }
+        let mut is_asked = false;
+        let fields: Vec<_> = ordered(self.fields(), direction).collect();
+        for (at, field) in fields.iter().enumerate() {
+            match make(field, direction) {
+                Ok(asks) => is_asked |= asks,
+                Err(error) => {
+                    let back = |field: &&FieldChange| make(field, direction.reversed()).map(drop);
+                    return Err(Failure::from(error)
+                        .after(|| Ok(fields[..at].iter().rev().try_for_each(back)?)));
+                }
+            }
+        }
+        self.is_asked = is_asked;
+        Ok(())
+    }
+
+    pub(super) fn fields(&self) -> &[FieldChange] {
+        match &self.what {
+            ChangeKind::Field(change) => slice::from_ref(change),
+            ChangeKind::Fields(migrated) => migrated.fields(),
+            ChangeKind::World(_) => &[],
+        }
+    }
+
+    /// Runs the `validate` functions that the change requires, after an undo or a redo of the whole entry.
+    pub(super) fn check(&self, world: &mut World) -> Result<()> {
+        match self.class().filter(|_| self.is_asked) {
+            Some(class) => world.check_valid(self.owner, class),
+            None => Ok(()),
+        }
+    }
+
+    /// Undoes or redoes a change of a number in place, without running code of the program. Returns false for other
+    /// changes.
+    pub(super) fn put_number(&mut self, world: &mut World, direction: Direction) -> bool {
+        let is_put = match &self.what {
+            ChangeKind::Field(change) => world.put_number(self.owner, change, direction),
+            _ => false,
+        };
+        // A component whose numbers are set in place has no `validate` function.
+        self.is_asked &= !is_put;
+        is_put
+    }
+
+    /// Returns the field that was set, and the name of its object at that time.
+    pub(super) fn set_field(&self) -> Option<(&FieldPath, Option<&ObjectName>)> {
+        match &self.what {
+            ChangeKind::Field(change) if change.is_setting() => {
+                Some((&change.path, self.name.as_ref()))
+            }
+            _ => None,
+        }
+    }
+
+    /// Returns true if [`check`](Self::check) may return an error.
+    pub(super) fn is_asked(&self) -> bool {
+        self.is_asked
+    }
+
+    /// Merges the change that immediately followed this one.
+    pub(super) fn merge(&mut self, next: &mut Self) -> Merge {
+        match (&mut self.what, &mut next.what) {
+            _ if self.owner != next.owner => Merge::No,
+            (ChangeKind::Field(one), ChangeKind::Field(next)) => one.merge(next),
+            (ChangeKind::Fields(one), ChangeKind::Fields(next)) => one.merge(next),
+            _ => Merge::No,
+        }
+    }
+
+    /// Returns true if the change sets fields. Such changes are independent of each other unless they
+    /// [overlap](Self::overlaps).
+    pub(super) fn is_setting(&self) -> bool {
+        match &self.what {
+            ChangeKind::Field(change) => change.is_setting(),
+            ChangeKind::Fields(migrated) => migrated.is_setting(),
+            ChangeKind::World(_) => false,
+        }
+    }
+
+    /// Returns true if both changes may affect the same data.
+    pub(super) fn overlaps(&self, other: &Self) -> bool {
+        match (&self.what, &other.what) {
+            (ChangeKind::Field(one), ChangeKind::Field(other_field)) if other.is_setting() => {
+                self.owner == other.owner && one.path.overlaps(&other_field.path)
+            }
+            (ChangeKind::Fields(one), ChangeKind::Fields(other_fields)) => {
+                self.owner == other.owner && one.is_overlapping(other_fields)
+            }
+            _ => true,
+        }
+    }
+
+    /// Releases the objects and components that the change keeps out of the world, since they do not come back.
+    pub(super) fn discard(&mut self, world: &mut World, is_applied: bool) {
+        if let ChangeKind::World(change) = &mut self.what {
+            change.discard(world, self.owner, is_applied);
+        }
+    }
+
+    /// Returns true if [`discard`](Self::discard) may release something.
+    pub(super) fn has_end(&self) -> bool {
+        matches!(&self.what, ChangeKind::World(change) if change.has_end())
+    }
+
+    /// Returns roughly the bytes of heap memory in use.
+    pub(super) fn size(&self) -> usize {
+        match &self.what {
+            ChangeKind::Field(change) => change.how.held(),
+            ChangeKind::Fields(migrated) => migrated.size(),
+            ChangeKind::World(change) => change.size(),
+        }
+    }
+
+    /// Returns roughly the bytes of the objects and components that the change keeps out of the world.
+    pub(super) fn held(&self, world: &World, is_applied: bool) -> usize {
+        match &self.what {
+            ChangeKind::World(change) => change.held(world, self.owner, is_applied),
+            _ => 0,
+        }
+    }
+
+    /// Returns the class of the component or resource that is changed.
+    pub(super) fn class(&self) -> Option<&str> {
+        match &self.what {
+            ChangeKind::World(change) => change.class(),
+            // A migrated change without fields has no class.
+            _ => self.fields().first().map(|field| field.path.class()),
+        }
+    }
+
+    /// Returns the component or resource that is changed: its owner, and its class at the time of the recording.
+    pub(super) fn key(&self) -> Option<(Owner, String)> {
+        Some((self.owner, self.class()?.to_owned()))
+    }
+
+    /// Returns true for a change of a field that was not migrated.
+    pub(super) fn is_as_recorded(&self) -> bool {
+        matches!(self.what, ChangeKind::Field(_))
+    }
+
+    /// Returns true if the change only sets or changes fields.
+    pub(super) fn is_of_fields(&self) -> bool {
+        matches!(self.what, ChangeKind::Field(_) | ChangeKind::Fields(_))
+    }
+
+    /// Converts the change to the form that a journal or a spill file stores.
+    pub(super) fn stored(&mut self, world: Option<&World>, state: ChangeState) -> Result<Self> {
+        let what = match &mut self.what {
+            ChangeKind::Field(change) => ChangeKind::Field(change.clone()),
+            ChangeKind::Fields(migrated) if state == ChangeState::Spilled => {
+                ChangeKind::Fields(migrated.clone())
+            }
+            ChangeKind::Fields(migrated) => ChangeKind::Fields(Box::new(migrated.stored())),
+            ChangeKind::World(change) => {
+                let world = world.ok_or_else(no_world)?;
+                ChangeKind::World(change.stored(world, self.owner, state)?)
+            }
+        };
+        Ok(Self { owner: self.owner, name: self.name.clone(), what, is_asked: false })
+    }
+
+    /// Restores the state that the change had when it was [stored](Self::stored). The target may be one that is not a
+    /// world.
+    pub(super) fn restore(&mut self, world: Option<&mut World>, state: ChangeState) -> Result<()> {
+        match &mut self.what {
+            ChangeKind::World(change) => {
+                let object = (self.owner, self.name.as_ref());
+                change.restore(world.ok_or_else(no_world)?, object, state)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the changes as they were recorded, if the change was migrated since and they are known.
+    pub(super) fn recorded(&self) -> Option<&[FieldChange]> {
+        match &self.what {
+            ChangeKind::Fields(migrated) => Some(migrated.recorded()).filter(|it| !it.is_empty()),
+            _ => None,
+        }
+    }
+
+    /// Replaces a change of fields by its equivalent for the current types.
+    pub(super) fn migrate(&mut self, fields: Vec<FieldChange>) {
+        let migrated = match &self.what {
+            ChangeKind::Field(change) => Migrated::new(change, fields),
+            ChangeKind::Fields(migrated) => migrated.with(fields),
+            ChangeKind::World(_) => return,
+        };
+        self.what = ChangeKind::Fields(Box::new(migrated));
+    }
+
+    /// Replaces the change by one that does nothing, since the program does not have its class.
+    pub(super) fn skip(&mut self) {
+        match &self.what {
+            ChangeKind::World(change) => {
+                if let Some(class) = change.class() {
+                    self.what = ChangeKind::Fields(Box::new(Migrated::skipped(class)));
+                }
+            }
+            _ => self.migrate(Vec::new()),
+        }
+    }
+
+    pub(super) fn verb(&self) -> Verb {
+        match &self.what {
+            ChangeKind::Field(field) => Verb::of_field(&field.how),
+            ChangeKind::Fields(fields) => Verb::of_field(fields.named().1),
+            ChangeKind::World(change) => verb_of(change),
+        }
+    }
+
+    pub(super) fn label(&self) -> Label {
+        let (verb, name) = (self.verb(), self.name.as_ref());
+        let field = match &self.what {
+            ChangeKind::Field(field) => return Label::of_field(verb, &field.path, name),
+            ChangeKind::Fields(fields) => return Label::of_field(verb, fields.named().0, name),
+            ChangeKind::World(change) => change.class(),
+        };
+        let field = field.map(|class| FieldPath::new(class.to_owned()));
+        let object = name.filter(|name| !name.is_empty()).map(ObjectName::name);
+        Label::Change { verb, field, object }
+    }
+}
+
+#[expect(clippy::inline_always, reason = "as that of `Change::new`")]
+#[inline(always)]
+fn name_of(world: &World, owner: Owner) -> Option<ObjectName> {
+    match owner {
+        Owner::Object(object) => world.object_name(object),
+        Owner::Resource => None,
+    }
+}
+
+/// Iterates over changes in the order in which they are applied: reversed for an undo.
+fn ordered(fields: &[FieldChange], direction: Direction) -> impl Iterator<Item = &FieldChange> {
+    let count = fields.len();
+    let place = move |at| if direction == Direction::Undo { count - 1 - at } else { at };
+    (0..count).map(move |at| &fields[place(at)])
+}
+
+/// Applies changes of fields to the encoded bytes of a component or a resource.
+pub(super) fn all_in_bytes(
+    fields: &[FieldChange],
+    class: (&Stored, usize),
+    bytes: &[u8],
+    direction: Direction,
+) -> Result<Vec<u8>> {
+    let (stored, class) = class;
+    ordered(fields, direction)
+        .try_fold(bytes.to_vec(), |bytes, field| field.in_bytes(stored, class, &bytes, direction))
+}
+
+#[cold]
+fn no_world() -> Error {
+    error!(
+        ErrorKind::Damaged,
+        "the journal has a step of a world, and the target is none; it is damaged or malicious"
+    )
+}
