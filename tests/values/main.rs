@@ -1,6 +1,7 @@
 //! Values of every type: their bytes, as text, through serde, and without their types.
 
 mod compact;
+mod containers;
 mod naive;
 mod pod;
 mod refused;

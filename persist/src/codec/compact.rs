@@ -39,6 +39,7 @@ pub enum Compact {}
 
 impl<T: Persist> Adapter<T> for Compact {
     const MIN: usize = T::__COMPACT_MIN;
+    const LEAF: bool = T::__LEAF;
     const IS_ADAPTER: bool = false;
     const PART: FieldCodec = FieldCodec::with::<T, Self>(T::__COMPACT_MIN, T::__LEAF);
 
@@ -79,25 +80,9 @@ impl<T: Persist> Adapter<T> for Compact {
         *target = new;
     }
 
-    // The stored value is the field itself: a visit reaches it, and it adds no level of nesting.
-
-    #[inline(always)]
-    fn put(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        Self::encode(value, out)
-    }
-
-    #[inline(always)]
-    fn get(input: &mut Decoder<'_>) -> Result<T, Fail> {
-        Self::decode(input)
-    }
-
-    #[inline(always)]
-    fn get_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        Self::decode_into(target, input)
-    }
-
-    fn reach_field(types: &mut TypeSet) {
-        T::__reach(types);
+    // Visits know no compact form.
+    fn encode_key(key: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.value(key)
     }
 }
 

@@ -144,6 +144,20 @@ impl Encoder<'_> {
     pub fn count(&mut self, count: usize) -> Result<(), Stop> {
         encode(count as u64, self)
     }
+
+    /// Writes the rest of a count of elements, and the elements, which take at least `min` bytes each. Elements that
+    /// are no leaves are nested.
+    #[inline(always)]
+    pub(crate) fn elements<T>(
+        &mut self,
+        count: usize,
+        min: usize,
+        leaf: bool,
+        elements: impl FnOnce(&mut Self) -> Result<(), Stop>,
+    ) -> Result<(), Stop> {
+        encode_tail(count as u64, self)?;
+        self.filled::<T>(count, min, leaf, elements)
+    }
 }
 
 impl Decoder<'_> {

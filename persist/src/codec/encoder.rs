@@ -418,17 +418,6 @@ impl<'a> Encoder<'a> {
         if len <= self.state.env.limits.text { Ok(()) } else { Err(too_long(self.state, len)) }
     }
 
-    /// Counts elements that take at least `min` bytes each.
-    #[inline(always)]
-    pub(crate) fn count_elements<T>(&mut self, count: usize, min: usize) {
-        if min == 0 {
-            self.add_empty(count.saturating_mul(weight::<T>()));
-        }
-        if let Some(bytes) = large::<T>(count, min) {
-            self.add_large(bytes);
-        }
-    }
-
     /// Counts a value in a box that takes at least `min` bytes.
     #[inline(always)]
     pub(crate) fn count_box<T>(&mut self, min: usize) {
@@ -447,17 +436,27 @@ impl<'a> Encoder<'a> {
         large.set(large.get().saturating_add(bytes));
     }
 
-    /// Writes `count` elements, and checks that they take at least `min` bytes each. A load would refuse their number
+    /// Counts and writes elements, and checks that they take at least `min` bytes each. A load would refuse their number
     /// otherwise.
     #[inline(always)]
-    pub(crate) fn filled(
+    pub(super) fn filled<T>(
         &mut self,
         count: usize,
         min: usize,
+        leaf: bool,
         elements: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
+        if min == 0 {
+            self.add_empty(count.saturating_mul(weight::<T>()));
+        }
+        if let Some(bytes) = large::<T>(count, min) {
+            self.add_large(bytes);
+        }
+        if leaf {
+            return elements(self);
+        }
         let start = self.position();
-        elements(self)?;
+        self.nested_in::<T>(elements)?;
         if self.position() - start < count.saturating_mul(min) {
             return Err(too_short(self.state, count));
         }

@@ -50,28 +50,6 @@ impl<T: Persist> Adapter<T> for SkipFailed {
     fn decode(input: &mut Decoder<'_>) -> Result<T, Fail> {
         T::__decode_skipping(input)
     }
-
-    // The stored value is the field itself: a visit reaches it, and it adds no level of nesting.
-
-    #[inline(always)]
-    fn put(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        Self::encode(value, out)
-    }
-
-    #[inline(always)]
-    fn get(input: &mut Decoder<'_>) -> Result<T, Fail> {
-        Self::decode(input)
-    }
-
-    #[inline(always)]
-    fn get_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        *target = Self::decode(input)?;
-        Ok(())
-    }
-
-    fn reach_field(types: &mut TypeSet) {
-        T::__reach(types);
-    }
 }
 
 fn decode_skipping<T: Persist>(
@@ -91,6 +69,8 @@ pub struct Skipping<A>(PhantomData<A>);
 impl<T: 'static, A: Adapter<T>> Adapter<T> for Skipping<A> {
     const MIN: usize = A::MIN;
     const SKIPS: bool = true;
+    const LEAF: bool = A::LEAF;
+    const IS_ADAPTER: bool = A::IS_ADAPTER;
 
     fn kind() -> Kind {
         A::kind()

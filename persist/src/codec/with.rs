@@ -115,6 +115,9 @@ pub trait Adapter<T: 'static>: Sized + 'static {
     /// True if an element that cannot be loaded is skipped.
     const SKIPS: bool = false;
 
+    /// True if no value can hold nested values, references or unknown content.
+    const LEAF: bool = false;
+
     /// Returns the kind of the stored type, which says what its bytes mean.
     fn kind() -> Kind;
 
@@ -142,6 +145,11 @@ pub trait Adapter<T: 'static>: Sized + 'static {
         Ok(())
     }
 
+    /// Writes a key of a map in the form by which visits order the values.
+    fn encode_key(key: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        Self::encode(key, out)
+    }
+
     /// Replaces a value by a newly read one.
     #[inline]
     fn replace(target: &mut T, new: T) {
@@ -152,7 +160,8 @@ pub trait Adapter<T: 'static>: Sized + 'static {
     // field, and rustc shows one error. Each is a level of nesting, since the stored type may hold the type itself.
 
     /// True if a value of another type is stored than the field. No visit looks into it, because it may hold the type
-    /// itself.
+    /// itself. Errors name its elements, which the bytes alone do not show. Otherwise, a visit reaches the value, and it
+    /// adds no level of nesting.
     const IS_ADAPTER: bool = true;
 
     /// Describes the field, for a layout.
@@ -161,6 +170,9 @@ pub trait Adapter<T: 'static>: Sized + 'static {
     /// Writes a field by itself.
     #[inline]
     fn put(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        if !Self::IS_ADAPTER {
+            return Self::encode(value, out);
+        }
         if out.only_lists() {
             // The stored value holds no references. The drop of a loaded value lists references too. The program's own
             // functions might panic then, because its context may have changed or be borrowed.
@@ -172,19 +184,24 @@ pub trait Adapter<T: 'static>: Sized + 'static {
     /// Reads a field by itself.
     #[inline]
     fn get(input: &mut Decoder<'_>) -> Result<T, Fail> {
-        input.nested(Self::decode)
+        if Self::IS_ADAPTER { input.nested(Self::decode) } else { Self::decode(input) }
     }
 
     /// Reads over a field.
     #[inline]
     fn get_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        if !Self::IS_ADAPTER {
+            return Self::decode_into(target, input);
+        }
         input.nested(|input| Self::decode_into(target, input))
     }
 
     /// Adds the stored type of a field, and notes that no visit reaches it.
     fn reach_field(types: &mut TypeSet) {
         Self::reach(types);
-        types.unvisited(ADAPTED, Self::kind, Self::name);
+        if Self::IS_ADAPTER {
+            types.unvisited(ADAPTED, Self::kind, Self::name);
+        }
     }
 }
 
@@ -257,23 +274,37 @@ pub trait Lift<T, const N: usize> {
 #[cfg(not(feature = "serde"))]
 pub enum NeedsFeatureSerde {}
 
+/// Expands to the items of an adapter that stores values as an `S`, by this module.
+macro_rules! stored_as {
+    ($stored:ty, $module:expr) => {
+        stored_as!($stored);
+
+        fn module() -> Option<&'static str> {
+            Some($module)
+        }
+    };
+    ($stored:ty) => {
+        const MIN: usize = <$stored>::__MIN;
+
+        fn kind() -> Kind {
+            <$stored>::persist_kind()
+        }
+
+        fn name() -> String {
+            <$stored>::persist_name()
+        }
+
+        fn reach(types: &mut TypeSet) {
+            <$stored>::__reach(types);
+        }
+    };
+}
+
 /// Stores a value as it is: `_` in the attribute `with`.
 pub enum Same {}
 
 impl<T: Persist> Adapter<T> for Same {
-    const MIN: usize = T::__MIN;
-
-    fn kind() -> Kind {
-        T::persist_kind()
-    }
-
-    fn name() -> String {
-        T::persist_name()
-    }
-
-    fn reach(types: &mut TypeSet) {
-        T::__reach(types);
-    }
+    stored_as!(T);
 
     #[inline(always)]
     fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -291,27 +322,24 @@ impl<T: Persist> Adapter<T> for Same {
     }
 }
 
-/// Expands to the items of an adapter that stores values as an `S`.
-macro_rules! stored_as {
-    ($stored:ty, $module:expr) => {
-        const MIN: usize = <$stored>::__MIN;
+/// Stores the parts of a container in their usual form. Unlike [`Same`], it belongs to no attribute: visits reach the
+/// parts.
+pub(crate) enum Usual {}
 
-        fn kind() -> Kind {
-            <$stored>::persist_kind()
-        }
+impl<T: Persist> Adapter<T> for Usual {
+    stored_as!(T);
+    const LEAF: bool = T::__LEAF;
+    const IS_ADAPTER: bool = false;
 
-        fn name() -> String {
-            <$stored>::persist_name()
-        }
+    #[inline(always)]
+    fn encode(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.value(value)
+    }
 
-        fn reach(types: &mut TypeSet) {
-            <$stored>::__reach(types);
-        }
-
-        fn module() -> Option<&'static str> {
-            Some($module)
-        }
-    };
+    #[inline(always)]
+    fn decode(input: &mut Decoder<'_>) -> Result<T, Fail> {
+        input.value()
+    }
 }
 
 /// Stores values by a type that implements [`With`].
@@ -591,9 +619,7 @@ pub fn put_each<S: Persist, I: ExactSizeIterator<Item: Borrow<S>>>(
 ) -> Result<(), Stop> {
     let (count, mut left) = (items.len(), items.len());
     out.take(1)?[0] = count::head(count as u64);
-    count::encode_tail(count as u64, out)?;
-    out.count_elements::<S>(count, S::__MIN);
-    let elements = |out: &mut Encoder<'_>| {
+    out.elements::<S>(count, S::__MIN, S::__LEAF, |out| {
         out.fork(|out| {
             let mut items = items;
             items.try_for_each(|item| match left.checked_sub(1) {
@@ -605,11 +631,7 @@ pub fn put_each<S: Persist, I: ExactSizeIterator<Item: Borrow<S>>>(
             })
         })?;
         if left == 0 { Ok(()) } else { Err(miscounted(count, out)) }
-    };
-    if S::__LEAF {
-        return elements(out);
-    }
-    out.filled(count, S::__MIN, |out| out.nested_in::<S>(elements))
+    })
 }
 
 #[cold]

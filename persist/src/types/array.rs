@@ -1,6 +1,7 @@
 //! Arrays of any length: the elements, without a count.
 
-use super::{compact_items, whole_items};
+use super::{Items, compact_items, whole_items};
+use crate::codec::compact::Compact;
 use crate::codec::persist::{Inline, checked};
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part, is_bulky,
@@ -64,24 +65,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
         }
     }
 
-    const __COMPACT_MIN: usize = N * T::__COMPACT_MIN;
-
-    compact_items!(T::__COMPACT, Kind::Array(T::__compact_kind, N);
-    this, out => this.iter().try_for_each(|item| item.__encode_compact(out));
-    input => {
-        if const { is_bulky::<Self>() } {
-            return unboxed(collect((0..N).map(|_| T::__decode_compact(input)), || Fail::Count));
-        }
-        let mut fail = None;
-        let items: [Option<T>; N] = std::array::from_fn(|_| match fail {
-            None => T::__decode_compact(input).map_err(|why| fail = Some(why)).ok(),
-            Some(_) => None,
-        });
-        match fail {
-            Some(fail) => Err(fail),
-            None => Ok(items.map(|item| item.unwrap_or_else(|| unreachable!("all are there")))),
-        }
-    });
+    compact_items!(T::__COMPACT, Items<Compact>);
 
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {

@@ -9,11 +9,10 @@ use std::collections::{
 use std::hash::{BuildHasher, Hash};
 
 use super::array::collect;
-use crate::ErrorKind;
-use crate::codec::with::{Adapter, Lift, clash};
-use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, KeyLinks, Stop, TypeSet, count, is_bulky, unboxed,
-};
+use super::sequence::{decode_lifted, decode_parts, encode_elements};
+use super::{map, set};
+use crate::codec::with::{Adapter, Lift};
+use crate::codec::{Decoder, Encoder, Fail, Stop, TypeSet, count, is_bulky, unboxed};
 use crate::reflect::Kind;
 
 macro_rules! lifts {
@@ -72,18 +71,17 @@ impl<T: 'static, A: Adapter<T>> Adapter<Option<T>> for Option<A> {
 
     #[inline]
     fn decode(input: &mut Decoder<'_>) -> Result<Option<T>, Fail> {
-        let field = if A::SKIPS { input.take_skipping() } else { None };
         match input.take(1)?[0] {
             0 => Ok(None),
-            1 => {
-                let start = (input.rest(), if A::SKIPS { input.links().pending() } else { 0 });
+            1 if A::SKIPS => {
+                let field = input.take_skipping();
+                let start = (input.rest(), input.links().pending());
                 match A::decode(input) {
-                    Err(fail) if A::SKIPS => {
-                        input.skip_failed(fail, field, None, start).map(|()| None)
-                    }
+                    Err(fail) => input.skip_failed(fail, field, None, start).map(|()| None),
                     result => result.map(Some),
                 }
             }
+            1 => A::decode(input).map(Some),
             _ => Err(Fail::Value),
         }
     }
@@ -123,67 +121,38 @@ impl<T: 'static, A: Adapter<T>> Adapter<Box<T>> for Box<A> {
     }
 }
 
-/// Writes a count and the elements, each by `element`.
-fn encode_counted<T, I>(
-    items: impl ExactSizeIterator<Item = I>,
-    min: usize,
-    out: &mut Encoder<'_>,
-    element: impl Fn(I, &mut Encoder<'_>) -> Result<(), Stop>,
-) -> Result<(), Stop> {
-    let mut items = items;
-    let count = items.len();
-    count::encode(count as u64, out)?;
-    out.count_elements::<T>(count, min);
-    out.filled(count, min, |out| {
-        out.nested_in::<T>(|out| out.fork(|out| items.try_for_each(|item| element(item, out))))
-    })
+/// Expands to the items of a container that begins with a count: what writes the parts after it, and what reads them.
+macro_rules! counted {
+    ($container:ty; $value:ident, $out:ident => $encode:expr; $head:ident, $input:ident => $decode:expr) => {
+        const MIN: usize = 1;
+
+        fn encode($value: &$container, $out: &mut Encoder<'_>) -> Result<(), Stop> {
+            $out.take(1)?[0] = count::head($value.len() as u64);
+            $encode
+        }
+
+        fn decode($input: &mut Decoder<'_>) -> Result<$container, Fail> {
+            let $head = $input.take(1)?;
+            $decode
+        }
+    };
 }
 
-/// Reads a count, calls `reserve` for all elements, and then `element` for each.
-fn decode_counted<T, L>(
-    min: usize,
-    skips: bool,
-    input: &mut Decoder<'_>,
-    reserve: impl FnOnce(usize) -> Result<L, Fail>,
-    element: impl Fn(&mut L, usize, &mut Decoder<'_>) -> Result<(), Fail>,
-) -> Result<L, Fail> {
-    let field = if skips { input.take_skipping() } else { None };
-    let head = input.take(1)?[0];
-    let count = input.elements_with::<T>(head, min)?;
-    let mut items = reserve(count)?;
-    input.nested_in::<T, _>(|input| {
-        (0..count).try_for_each(|at| {
-            let start = (input.rest(), if skips { input.links().pending() } else { 0 });
-            match element(&mut items, at, input) {
-                Err(fail) if skips && field.is_some() => {
-                    input.skip_failed(fail, field, Some(at), start)
-                }
-                Err(fail) => Err(input.failed_element(fail, at)),
-                result => result,
-            }
-        })
-    })?;
-    Ok(items)
-}
-
-/// Reads elements into a `Vec`, over its existing elements.
-fn decode_list<T: 'static, A: Adapter<T>>(
+/// Reads the elements of a list after its head, over those of `list`.
+fn decode_over<A: Adapter<T>, T: 'static>(
+    head: u8,
     list: &mut Vec<T>,
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
     let reserve = |count: usize| {
         // A skipped element has no place in the list.
         list.truncate(if A::SKIPS { 0 } else { count });
-        list.try_reserve_exact(count - list.len()).map_err(|_| Fail::Limit)?;
-        Ok(list)
+        list.try_reserve_exact(count - list.len()).ok().map(|()| list)
     };
-    decode_counted::<T, _>(A::MIN, A::SKIPS, input, reserve, |list, at, input| {
+    decode_parts::<A, T, _>(head, A::LEAF, input, reserve, |list, at, input| {
         match list.get_mut(at).filter(|_| !A::SKIPS) {
             Some(item) => A::decode_into(item, input),
-            None => {
-                list.push(A::decode(input)?);
-                Ok(())
-            }
+            None => A::decode(input).map(|item| list.push(item)),
         }
     })
     .map(drop)
@@ -193,23 +162,17 @@ fn decode_list<T: 'static, A: Adapter<T>>(
 macro_rules! lists {
     ($($list:ident $name:literal;)*) => {$(
         impl<T: 'static, A: Adapter<T>> Adapter<$list<T>> for $list<A> {
-            const MIN: usize = 1;
-
             described!(Kind::List(A::kind), $name; T: A);
-
-            fn encode(value: &$list<T>, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                encode_counted::<T, _>(value.iter(), A::MIN, out, A::encode)
-            }
-
-            fn decode(input: &mut Decoder<'_>) -> Result<$list<T>, Fail> {
-                let mut list = Vec::new();
-                decode_list::<T, A>(&mut list, input)?;
-                Ok(list.into_iter().collect())
-            }
+            counted!($list<T>;
+                list, out => encode_elements::<A, T>(list.iter(), A::LEAF, out);
+                head, input => {
+                    Ok(decode_lifted::<A, T>(head[0], input)?.into_iter().collect())
+                });
 
             fn decode_into(target: &mut $list<T>, input: &mut Decoder<'_>) -> Result<(), Fail> {
+                let head = input.take(1)?[0];
                 let mut list = std::mem::take(target).into_iter().collect();
-                let result = decode_list::<T, A>(&mut list, input);
+                let result = decode_over::<A, T>(head, &mut list, input);
                 *target = list.into_iter().collect();
                 result
             }
@@ -234,21 +197,7 @@ impl<T, A, const N: usize> Lift<[T; N], 0> for Items<A> {
 impl<T: 'static, A: Adapter<T>, const N: usize> Adapter<[T; N]> for Items<A> {
     const MIN: usize = N * A::MIN;
 
-    fn kind() -> Kind {
-        Kind::Array(A::kind, N)
-    }
-
-    fn name() -> String {
-        format!("[{}; {N}]", A::name())
-    }
-
-    fn reach(types: &mut TypeSet) {
-        A::reach(types);
-    }
-
-    fn module() -> Option<&'static str> {
-        A::module()
-    }
+    described!(Kind::Array(A::kind, N), "[{}; {N}]"; T: A);
 
     #[inline]
     fn encode(value: &[T; N], out: &mut Encoder<'_>) -> Result<(), Stop> {
@@ -277,142 +226,17 @@ impl<T: 'static, A: Adapter<T>, const N: usize> Adapter<[T; N]> for Items<A> {
     }
 }
 
-macro_rules! tuples {
-    ($($($part:ident $adapter:ident $n:tt),+;)*) => {$(
-        tuples!(@lifts ($($part $adapter),+) $($part $n),+);
-
-        impl<$($part: 'static, $adapter: Adapter<$part>),+> Adapter<($($part,)+)> for ($($adapter,)+) {
-            const MIN: usize = 0 $(+ $adapter::MIN)+;
-
-            fn kind() -> Kind {
-                Kind::Tuple(const { &[$($adapter::kind as fn() -> Kind),+] })
+/// Puts an entry into a map, unless it has the key.
+macro_rules! insert {
+    ($map:ident) => {
+        |map, key, value| match map.entry(key) {
+            $map::Entry::Occupied(_) => false,
+            $map::Entry::Vacant(entry) => {
+                entry.insert(value);
+                true
             }
-
-            fn name() -> String {
-                let names = [$($adapter::name()),+];
-                let comma = if names.len() == 1 { "," } else { "" };
-                format!("({}{comma})", names.join(", "))
-            }
-
-            fn reach(types: &mut TypeSet) {
-                $($adapter::reach(types);)+
-            }
-
-            fn module() -> Option<&'static str> {
-                None$(.or_else($adapter::module))+
-            }
-
-            #[inline]
-            fn encode(value: &($($part,)+), out: &mut Encoder<'_>) -> Result<(), Stop> {
-                $($adapter::encode(&value.$n, out)?;)+
-                Ok(())
-            }
-
-            #[inline]
-            fn decode(input: &mut Decoder<'_>) -> Result<($($part,)+), Fail> {
-                Ok(($($adapter::decode(input)?,)+))
-            }
-
-            #[inline]
-            fn decode_into(
-                target: &mut ($($part,)+),
-                input: &mut Decoder<'_>,
-            ) -> Result<(), Fail> {
-                $($adapter::decode_into(&mut target.$n, input)?;)+
-                Ok(())
-            }
-        }
-    )*};
-    (@lifts $all:tt $($part:ident $n:tt),+) => {
-        $(tuples!(@lift $all $part $n);)+
-    };
-    (@lift ($($part:ident $adapter:ident),+) $own:ident $n:tt) => {
-        impl<$($part, $adapter),+> Lift<($($part,)+), $n> for ($($adapter,)+) {
-            type Part = $own;
         }
     };
-}
-
-tuples! {
-    A Aa 0;
-    A Aa 0, B Ba 1;
-    A Aa 0, B Ba 1, C Ca 2;
-    A Aa 0, B Ba 1, C Ca 2, D Da 3;
-    A Aa 0, B Ba 1, C Ca 2, D Da 3, E Ea 4;
-    A Aa 0, B Ba 1, C Ca 2, D Da 3, E Ea 4, F Fa 5;
-    A Aa 0, B Ba 1, C Ca 2, D Da 3, E Ea 4, F Fa 5, G Ga 6;
-    A Aa 0, B Ba 1, C Ca 2, D Da 3, E Ea 4, F Fa 5, G Ga 6, H Ha 7;
-}
-
-/// Writes entries in ascending order of their encoded keys, so that equal maps have equal bytes whatever their hasher.
-fn encode_hashed<'k, T, K: 'static, V, A: Adapter<K>>(
-    entries: impl ExactSizeIterator<Item = (&'k K, V)>,
-    min: usize,
-    out: &mut Encoder<'_>,
-    value: impl Fn(V, &mut Encoder<'_>) -> Result<(), Stop>,
-) -> Result<(), Stop> {
-    let count = entries.len();
-    let (mut buffer, mut links) = (Buffer::new(), KeyLinks::default());
-    let mut encoded = Vec::with_capacity(count);
-    let keys = buffer.append(&out.env_inside::<T>(), &mut links, |out| {
-        for (key, value) in entries {
-            let start = out.position();
-            A::encode(key, out)?;
-            encoded.push((start..out.position(), key, value));
-        }
-        Ok(())
-    });
-    keys.map_err(|error| out.refuse(error))?;
-    let keys = buffer.gather();
-    encoded.sort_unstable_by(|(a, ..), (b, ..)| keys[a.clone()].cmp(&keys[b.clone()]));
-    if encoded.windows(2).any(|pair| keys[pair[0].0.clone()] == keys[pair[1].0.clone()]) {
-        return Err(out.refuse(error!(
-            ErrorKind::InvalidValue,
-            "two keys or elements are stored as the same {}, so that one of them would be lost; store what tells them apart",
-            A::name()
-        )));
-    }
-    if !links.hold_unknown {
-        out.add_empty(links.empty_elements());
-    }
-    encode_counted::<T, _>(encoded.into_iter(), min, out, |(bytes, key, entry), out| {
-        match links.hold_unknown {
-            true => A::encode(key, out)?,
-            false => out.bytes(&keys[bytes])?,
-        }
-        value(entry, out)
-    })
-}
-
-/// Reads entries, which `insert` puts into the map. It returns false for a duplicate key.
-fn decode_entries<K: 'static, V: 'static, A: Adapter<K>, B: Adapter<V>, M>(
-    input: &mut Decoder<'_>,
-    reserve: impl FnOnce(usize) -> Result<M, Fail>,
-    insert: impl Fn(&mut M, K, V) -> bool,
-) -> Result<M, Fail> {
-    decode_counted::<(K, V), _>(
-        A::MIN + B::MIN,
-        A::SKIPS || B::SKIPS,
-        input,
-        reserve,
-        |map, at, input| {
-            let key = A::decode(input)?;
-            let value = B::decode(input)?;
-            if insert(map, key, value) { Ok(()) } else { Err(clash(A::module(), "key", at, input)) }
-        },
-    )
-}
-
-/// Reads elements, which `insert` puts into the set. It returns false for a duplicate.
-fn decode_elements<T: 'static, A: Adapter<T>, M>(
-    input: &mut Decoder<'_>,
-    reserve: impl FnOnce(usize) -> Result<M, Fail>,
-    insert: impl Fn(&mut M, T) -> bool,
-) -> Result<M, Fail> {
-    decode_counted::<T, _>(A::MIN, A::SKIPS, input, reserve, |set, at, input| {
-        let item = A::decode(input)?;
-        if insert(set, item) { Ok(()) } else { Err(clash(A::module(), "element", at, input)) }
-    })
 }
 
 /// The hasher of the adapter is ignored, so that `with = "HashMap<_, m>"` fits maps with any hasher.
@@ -425,60 +249,25 @@ where
     B: Adapter<V>,
     C: 'static,
 {
-    const MIN: usize = 1;
-
     described!(Kind::Map(A::kind, B::kind), "HashMap<{}, {}>"; K: A, V: B);
-
-    fn encode(map: &HashMap<K, V, S>, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_hashed::<(K, V), K, &V, A>(map.iter(), A::MIN + B::MIN, out, B::encode)
-    }
-
-    fn decode(input: &mut Decoder<'_>) -> Result<HashMap<K, V, S>, Fail> {
-        let reserve = |count| {
-            let mut map = HashMap::with_hasher(S::default());
-            map.try_reserve(count).map_err(|_| Fail::Limit)?;
-            Ok(map)
-        };
-        decode_entries::<K, V, A, B, _>(input, reserve, |map: &mut HashMap<K, V, S>, key, value| {
-            match map.entry(key) {
-                hash_map::Entry::Occupied(_) => false,
-                hash_map::Entry::Vacant(entry) => {
-                    entry.insert(value);
-                    true
-                }
-            }
-        })
-    }
+    counted!(HashMap<K, V, S>;
+    map, out => map::encode_hashed::<A, B, K, V>(map.iter(), out);
+    head, input => {
+        let reserve = |map: &mut HashMap<K, V, S>, count| map.try_reserve(count).is_ok();
+        map::decode_in_any_order::<A, B, K, V, _>(head, input, reserve, insert!(hash_map))
+    });
 }
 
 /// Stored in the order of the map, whatever its keys are stored as.
 impl<K: Ord + 'static, V: 'static, A: Adapter<K>, B: Adapter<V>> Adapter<BTreeMap<K, V>>
     for BTreeMap<A, B>
 {
-    const MIN: usize = 1;
-
     described!(Kind::Map(A::kind, B::kind), "BTreeMap<{}, {}>"; K: A, V: B);
-
-    fn encode(map: &BTreeMap<K, V>, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_counted::<(K, V), _>(map.iter(), A::MIN + B::MIN, out, |(key, value), out| {
-            A::encode(key, out)?;
-            B::encode(value, out)
-        })
-    }
-
-    fn decode(input: &mut Decoder<'_>) -> Result<BTreeMap<K, V>, Fail> {
-        decode_entries::<K, V, A, B, _>(
-            input,
-            |_| Ok(BTreeMap::new()),
-            |map, key, value| match map.entry(key) {
-                btree_map::Entry::Occupied(_) => false,
-                btree_map::Entry::Vacant(entry) => {
-                    entry.insert(value);
-                    true
-                }
-            },
-        )
-    }
+    counted!(BTreeMap<K, V>;
+    map, out => map::encode_entries::<A, B, K, V>(map.iter(), out);
+    head, input => map::decode_in_any_order::<A, B, K, V, BTreeMap<K, V>>(
+        head, input, |_, _| true, insert!(btree_map)
+    ));
 }
 
 impl<T, S, A, B> Adapter<HashSet<T, S>> for HashSet<A, B>
@@ -488,36 +277,21 @@ where
     A: Adapter<T>,
     B: 'static,
 {
-    const MIN: usize = 1;
-
     described!(Kind::Set(A::kind), "HashSet<{}>"; T: A);
-
-    fn encode(set: &HashSet<T, S>, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let entries = set.iter().map(|item| (item, ()));
-        encode_hashed::<T, T, (), A>(entries, A::MIN, out, |(), _| Ok(()))
-    }
-
-    fn decode(input: &mut Decoder<'_>) -> Result<HashSet<T, S>, Fail> {
-        let reserve = |count| {
-            let mut set = HashSet::with_hasher(S::default());
-            set.try_reserve(count).map_err(|_| Fail::Limit)?;
-            Ok(set)
-        };
-        decode_elements::<T, A, _>(input, reserve, HashSet::<T, S>::insert)
-    }
+    counted!(HashSet<T, S>;
+    set, out => set::encode_hashed::<A, T>(set.iter(), out);
+    head, input => {
+        let reserve = |set: &mut HashSet<T, S>, count| set.try_reserve(count).is_ok();
+        set::decode_in_any_order::<A, T, _>(head, input, reserve, HashSet::insert)
+    });
 }
 
 /// Stored in the order of the set, whatever its elements are stored as.
 impl<T: Ord + 'static, A: Adapter<T>> Adapter<BTreeSet<T>> for BTreeSet<A> {
-    const MIN: usize = 1;
-
     described!(Kind::Set(A::kind), "BTreeSet<{}>"; T: A);
-
-    fn encode(set: &BTreeSet<T>, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_counted::<T, _>(set.iter(), A::MIN, out, A::encode)
-    }
-
-    fn decode(input: &mut Decoder<'_>) -> Result<BTreeSet<T>, Fail> {
-        decode_elements::<T, A, _>(input, |_| Ok(BTreeSet::new()), BTreeSet::insert)
-    }
+    counted!(BTreeSet<T>;
+    set, out => encode_elements::<A, T>(set.iter(), false, out);
+    head, input => {
+        set::decode_in_any_order::<A, T, _>(head, input, |_, _| true, BTreeSet::insert)
+    });
 }

@@ -7,16 +7,16 @@ use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 use std::ops::Range;
 
-use super::sequence::{visit_each, visit_each_shared};
-use super::set::{Encoded, decode_key, in_order};
+use super::sequence::{decode_parts, visit_each, visit_each_shared};
+use super::set::{Encoded, decode_key, in_order, pending};
 use super::{compact_items, counted_items};
 use crate::Result;
 use crate::codec::compact::Compact;
 use crate::codec::skip::Skipping;
-use crate::codec::with::{Adapter, Same};
+use crate::codec::with::{Adapter, Usual, clash};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, KeyLinks, LoadLinks, Persist, Prototypes, Stop, TypeSet,
-    Visitor, count,
+    Visitor,
 };
 use crate::codec::{FieldAccess, MapAccess, decode};
 use crate::reflect::{Kind, TypeCode};
@@ -26,14 +26,6 @@ pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
     K::__reach(types);
     V::__reach(types);
     types.unvisited("the key of a map", K::persist_kind, K::persist_name);
-}
-
-/// The type of an entry, by whose size entries are counted.
-pub(super) type MapEntry<K, V> = (K, V);
-
-/// Returns the fewest bytes of an entry.
-pub(super) const fn min_size<C: Adapter<K> + Adapter<V>, K: 'static, V: 'static>() -> usize {
-    <C as Adapter<K>>::MIN + <C as Adapter<V>>::MIN
 }
 
 // The following functions do not depend on the types, and are compiled once.
@@ -76,14 +68,9 @@ macro_rules! hashed_map_items {
         $crate::types::compact_items!(
             $key::__COMPACT || $value::__COMPACT,
             $crate::reflect::Kind::Map($key::__compact_kind, $value::__compact_kind);
-            this, out => {
-                out.take(1)?[0] = $crate::codec::count::head(this.len() as u64);
-                $crate::types::map::encode_hashed::<Compact, $key, $value>(this.iter(), out)
-            };
-            input => {
-                let head = input.take(1)?;
-                hashed_map_items!(@decode Compact, $key, $value, head, input)
-            }
+            this, out =>
+                $crate::types::map::encode_hashed::<Compact, Compact, $key, $value>(this.iter(), out);
+            head, input => hashed_map_items!(@decode Compact, $key, $value, head, input)
         );
 
         const __SKIPS: bool = true;
@@ -91,15 +78,15 @@ macro_rules! hashed_map_items {
         fn __decode_skipping(input: &mut Decoder<'_>) -> Result<Self, Fail> {
             use $crate::codec::skip::Skipping;
             let head = input.take(1)?;
-            hashed_map_items!(@decode Skipping<Same>, $key, $value, head, input)
+            hashed_map_items!(@decode Skipping<Usual>, $key, $value, head, input)
         }
 
         fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-            $crate::types::map::encode_hashed::<Same, $key, $value>(self.iter(), out)
+            $crate::types::map::encode_hashed::<Usual, Usual, $key, $value>(self.iter(), out)
         }
 
         fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-            hashed_map_items!(@decode Same, $key, $value, head, input)
+            hashed_map_items!(@decode Usual, $key, $value, head, input)
         }
 
         // A visit goes in the order of the encoded keys, which is the order on disk and does not depend on the hasher.
@@ -112,7 +99,7 @@ macro_rules! hashed_map_items {
         }
     };
     (@decode $coding:ty, $key:ident, $value:ident, $head:ident, $input:ident) => {
-        $crate::types::map::decode_hashed::<$coding, $key, $value, Self>(
+        $crate::types::map::decode_in_any_order::<$coding, $coding, $key, $value, Self>(
             $head,
             $input,
             |map, count| map.try_reserve(count).is_ok(),
@@ -153,7 +140,7 @@ pub(super) fn visit_hashed<'m, K: Persist, V: Persist>(
     if V::__LEAF {
         return Ok(());
     }
-    visit_each(Encoded::new::<Same>(entries, visitor.env())?.into_values(), visitor)
+    visit_each(Encoded::new::<Usual>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Visits the values in the order of their encoded keys, through shared pointers.
@@ -164,87 +151,64 @@ pub(super) fn visit_hashed_shared<'m, K: Persist, V: Persist>(
     if V::__LEAF {
         return Ok(());
     }
-    visit_each_shared(Encoded::new::<Same>(entries, visitor.env())?.into_values(), visitor)
+    visit_each_shared(Encoded::new::<Usual>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Writes the entries of a hashed map, after its head.
-pub(super) fn encode_hashed<'m, C: Adapter<K> + Adapter<V>, K: Persist, V: Persist>(
+pub(super) fn encode_hashed<'m, A: Adapter<K>, B: Adapter<V>, K: 'static, V: 'static>(
     entries: impl ExactSizeIterator<Item = (&'m K, &'m V)>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     let count = entries.len();
-    count::encode_tail(count as u64, out)?;
-    out.count_elements::<MapEntry<K, V>>(count, min_size::<C, K, V>());
-    let encoded = Encoded::new::<C>(entries, &out.env_inside::<MapEntry<K, V>>())
+    let encoded = Encoded::new::<A>(entries, &out.env_inside::<(K, V)>())
         .map_err(|error| out.refuse(error))?;
-    out.filled(count, min_size::<C, K, V>(), |out| {
-        encoded.write::<C, MapEntry<K, V>>(out, |value, out| C::encode(*value, out))
+    out.elements::<(K, V)>(count, A::MIN + B::MIN, false, |out| {
+        encoded.write::<A>(out, |value, out| B::encode(*value, out))
     })
 }
 
-/// Reads the entries of a hashed map, after its head. `reserve` makes room for them, and `insert` returns false for a
-/// duplicate key.
-pub(super) fn decode_hashed<C, K, V, M>(
+/// Reads the entries of a map whose keys have no order of their own, after its head. `reserve` makes room for them, and
+/// `insert` returns false for a duplicate key.
+pub(super) fn decode_in_any_order<A, B, K, V, M>(
     head: &[u8],
     input: &mut Decoder<'_>,
     reserve: impl FnOnce(&mut M, usize) -> bool,
     insert: impl Fn(&mut M, K, V) -> bool,
 ) -> Result<M, Fail>
 where
-    C: Adapter<K> + Adapter<V>,
-    K: Persist,
-    V: Persist,
+    A: Adapter<K>,
+    B: Adapter<V>,
+    K: 'static,
+    V: 'static,
     M: Default,
 {
-    let count = input.elements_with::<MapEntry<K, V>>(head[0], min_size::<C, K, V>())?;
-    let mut map = M::default();
-    if !reserve(&mut map, count) {
-        return Err(Fail::Limit);
-    }
     let start = input.links().pending();
     // The keys of entries with references, encoded again, and the ranges of those references. The connecting pass uses
     // the bytes that the program would write now. These may differ from the stored bytes, for example if variants were
     // reordered.
     let mut keys = Buffer::new();
     let mut places: Vec<(Range<usize>, Range<usize>)> = Vec::new();
-    input.nested_in::<MapEntry<K, V>, _>(|input| {
-        each_entry::<C, K, V>(count, input, |input| {
-            let key = decode_key::<C, K>(input)?;
-            let first = input.links().pending();
-            let value = C::decode(input)?;
-            let references = first..input.links().pending();
-            if !references.is_empty() {
-                let begin = keys.len();
-                let key: &K = &key;
-                keys.append(input.env(), &mut KeyLinks::default(), |out| out.value(key))
-                    .map_err(|error| input.refuse(error))?;
-                places.push((begin..keys.len(), references));
-            }
-            if insert(&mut map, key, value) { Ok(()) } else { Err(Fail::Duplicate) }
-        })
-    })?;
+    let reserve = |count| {
+        let mut map = M::default();
+        reserve(&mut map, count).then_some(map)
+    };
+    let entry = |map: &mut M, at, input: &mut Decoder<'_>| {
+        let key = decode_key::<A, K>(input)?;
+        let first = pending::<B, V>(input);
+        let value = B::decode(input)?;
+        let references = first..pending::<B, V>(input);
+        if !references.is_empty() {
+            let begin = keys.len();
+            let key: &K = &key;
+            keys.append(input.env(), &mut KeyLinks::default(), |out| A::encode_key(key, out))
+                .map_err(|error| input.refuse(error))?;
+            places.push((begin..keys.len(), references));
+        }
+        if insert(map, key, value) { Ok(()) } else { Err(clash(A::module(), "key", at, input)) }
+    };
+    let map = decode_parts::<(A, B), (K, V), _>(head[0], false, input, reserve, entry)?;
     reorder_by_keys(input.links(), start, keys.gather(), places);
     Ok(map)
-}
-
-/// Reads `count` entries, and skips failed ones if the adapter allows it.
-#[inline(always)]
-fn each_entry<C: Adapter<K> + Adapter<V>, K: Persist, V: Persist>(
-    count: usize,
-    input: &mut Decoder<'_>,
-    mut entry: impl FnMut(&mut Decoder<'_>) -> Result<(), Fail>,
-) -> Result<(), Fail> {
-    if !<C as Adapter<V>>::SKIPS {
-        return (0..count).try_for_each(|_| entry(input));
-    }
-    let field = input.take_skipping();
-    for at in 0..count {
-        let start = (input.rest(), input.links().pending());
-        if let Err(fail) = entry(input) {
-            input.skip_failed(fail, field, Some(at), start)?;
-        }
-    }
-    Ok(())
 }
 
 /// Stored in the order of the map. A save does not detect keys that differ only in fields that are not saved; the load
@@ -269,24 +233,21 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
     }
 
     compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
-        this, out => {
-            out.take(1)?[0] = count::head(this.len() as u64);
-            encode_entries::<Compact, K, V>(this.len(), this.iter(), out)
-        };
-        input => decode_ordered::<Compact, K, V>(input.take(1)?, input));
+        this, out => encode_entries::<Compact, Compact, K, V>(this.iter(), out);
+        head, input => decode_ordered::<Compact, K, V>(head, input));
 
     const __SKIPS: bool = true;
 
     fn __decode_skipping(input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode_ordered::<Skipping<Same>, K, V>(input.take(1)?, input)
+        decode_ordered::<Skipping<Usual>, K, V>(input.take(1)?, input)
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_entries::<Same, K, V>(self.len(), self.iter(), out)
+        encode_entries::<Usual, Usual, K, V>(self.iter(), out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode_ordered::<Same, K, V>(head, input)
+        decode_ordered::<Usual, K, V>(head, input)
     }
 
     fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -299,20 +260,15 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
 }
 
 /// Writes the entries of a map, after its head.
-pub(super) fn encode_entries<'v, C: Adapter<K> + Adapter<V>, K: Persist, V: Persist>(
-    len: usize,
-    entries: impl Iterator<Item = (impl Borrow<K>, &'v V)>,
+pub(super) fn encode_entries<'v, A: Adapter<K>, B: Adapter<V>, K: 'static, V: 'static>(
+    entries: impl ExactSizeIterator<Item = (impl Borrow<K>, &'v V)>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
-    count::encode_tail(len as u64, out)?;
-    out.count_elements::<MapEntry<K, V>>(len, min_size::<C, K, V>());
-    out.filled(len, min_size::<C, K, V>(), |out| {
-        out.nested_in::<MapEntry<K, V>>(|out| {
-            for (key, value) in entries {
-                C::encode(key.borrow(), out)?;
-                C::encode(value, out)?;
-            }
-            Ok(())
+    out.elements::<(K, V)>(entries.len(), A::MIN + B::MIN, false, |out| {
+        let mut entries = entries;
+        entries.try_for_each(|(key, value)| {
+            A::encode(key.borrow(), out)?;
+            B::encode(value, out)
         })
     })
 }
@@ -338,25 +294,23 @@ pub(super) fn decode_entries<C: Adapter<K> + Adapter<V>, K: Persist, P: Ord, V: 
     input: &mut Decoder<'_>,
     place: fn(K) -> P,
 ) -> Result<Vec<(P, V)>, Fail> {
-    let count = input.elements_with::<MapEntry<K, V>>(head[0], min_size::<C, K, V>())?;
     let start = input.links().pending();
-    let mut entries: Vec<(P, V)> = Vec::new();
     // Ranges of the references of each entry.
     let mut ranges: Vec<Range<usize>> = Vec::new();
     let mut sorted = true;
-    input.nested_in::<MapEntry<K, V>, _>(|input| {
-        each_entry::<C, K, V>(count, input, |input| {
-            let key = place(decode_key::<C, K>(input)?);
-            let first = input.links().pending();
-            let value = C::decode(input)?;
-            ranges.push(first..input.links().pending());
-            if let Some((last, _)) = entries.last() {
-                sorted &= *last < key;
-            }
-            entries.push((key, value));
-            Ok(())
-        })
-    })?;
+    let entry = |entries: &mut Vec<(P, V)>, _, input: &mut Decoder<'_>| {
+        let key = place(decode_key::<C, K>(input)?);
+        let first = pending::<C, V>(input);
+        let value = C::decode(input)?;
+        ranges.push(first..pending::<C, V>(input));
+        if let Some((last, _)) = entries.last() {
+            sorted &= *last < key;
+        }
+        entries.push((key, value));
+        Ok(())
+    };
+    let reserve = |_| Some(Vec::new());
+    let entries = decode_parts::<(C, C), (K, V), _>(head[0], false, input, reserve, entry)?;
     if !sorted {
         // The program that saved ordered its keys in another way.
         let order = in_order(entries.len(), &|a, b| entries[a].0.cmp(&entries[b].0));

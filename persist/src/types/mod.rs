@@ -35,7 +35,6 @@ pub use remap::{Remap, UnmappedHandle};
 
 pub(crate) use object_id::WorldObjects;
 pub(crate) use remap::Renumber;
-pub(crate) use sequence::encode as encode_list;
 #[cfg(feature = "world")]
 pub(crate) use text::decode_bytes as decode_text_bytes;
 pub(crate) use text::encode as encode_text;
@@ -61,9 +60,33 @@ macro_rules! whole_items {
 }
 pub(crate) use whole_items;
 
-/// Expands to the items of a type whose parts may have a compact form: its kind, and how it is written and read in that
-/// form.
+/// Expands to the items of a type whose parts may have a compact form, by the adapter for that. Or by its kind and how
+/// it is written and read: whole, or after the `head` of its count.
 macro_rules! compact_items {
+    ($compact:expr, $adapter:ty) => {
+        const __COMPACT_MIN: usize = <$adapter as $crate::codec::with::Adapter<Self>>::MIN;
+
+        $crate::types::compact_items!(
+            $compact, <$adapter as $crate::codec::with::Adapter<Self>>::kind();
+            this, out => <$adapter as $crate::codec::with::Adapter<Self>>::encode(this, out);
+            input => <$adapter as $crate::codec::with::Adapter<Self>>::decode(input)
+        );
+    };
+    (
+        $compact:expr, $kind:expr;
+        $this:ident, $out:ident => $encode:expr; $head:ident, $input:ident => $decode:expr
+    ) => {
+        $crate::types::compact_items!($compact, $kind;
+            $this, $out => {
+                $out.take(1)?[0] = $crate::codec::count::head($this.len() as u64);
+                $encode
+            };
+            $input => {
+                let $head = $input.take(1)?;
+                $decode
+            }
+        );
+    };
     ($compact:expr, $kind:expr; $this:ident, $out:ident => $encode:expr; $input:ident => $decode:expr) => {
         const __COMPACT: bool = $compact;
 

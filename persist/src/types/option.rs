@@ -2,6 +2,7 @@
 
 use super::{compact_items, skipping_items, whole_items};
 use crate::Result;
+use crate::codec::compact::Compact;
 use crate::codec::persist::Inline;
 use crate::codec::skip::Skipping;
 use crate::codec::with::Same;
@@ -36,16 +37,7 @@ impl<T: Persist> Persist for Option<T> {
         Ok(None)
     }
 
-    compact_items!(T::__COMPACT, Kind::Option(T::__compact_kind);
-    this, out => {
-        out.take(1)?[0] = u8::from(this.is_some());
-        this.as_ref().map_or(Ok(()), |value| value.__encode_compact(out))
-    };
-    input => match input.take(1)?[0] {
-        0 => Ok(None),
-        1 => T::__decode_compact(input).map(Some),
-        _ => Err(Fail::Value),
-    });
+    compact_items!(T::__COMPACT, Option<Compact>);
 
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {

@@ -6,7 +6,8 @@
 
 use std::any::Any;
 
-use super::{encode_list, encode_text};
+use super::encode_text;
+use super::sequence::encode;
 use crate::Error;
 use crate::codec::field::{FieldAccess, FieldNames, FieldStep, is_same_name};
 use crate::codec::type_set::FieldCodec;
@@ -128,7 +129,7 @@ pub trait EncodeItems {
 
 impl<T: Persist> EncodeItems for &[T] {
     fn encode_items(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_list(self, out)
+        encode(self, out)
     }
 
     fn visit_items(&self, visitor: &mut Visitor<'_>) -> Result<(), Error> {
@@ -139,7 +140,7 @@ impl<T: Persist> EncodeItems for &[T] {
 
 impl<T: Persist> EncodeItems for &mut [T] {
     fn encode_items(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_list(self, out)
+        encode(self, out)
     }
 
     fn visit_items(&self, visitor: &mut Visitor<'_>) -> Result<(), Error> {

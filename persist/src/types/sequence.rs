@@ -10,70 +10,82 @@ use crate::Result;
 use crate::codec::compact::Compact;
 use crate::codec::persist::Inline;
 use crate::codec::skip::Skipping;
-use crate::codec::with::{Adapter, Same};
+use crate::codec::with::{Adapter, Same, Usual};
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, count, decode_vec,
 };
 use crate::codec::{FieldAccess, ListAccess};
 use crate::reflect::{Kind, TypeCode};
 
-/// Writes the elements of a sequence, after its head.
-#[inline(always)]
-fn encode_tail<C: Adapter<T>, T: Persist>(
-    len: usize,
-    out: &mut Encoder<'_>,
-    elements: impl FnOnce(&mut Encoder<'_>) -> Result<(), Stop>,
-) -> Result<(), Stop> {
-    count::encode_tail(len as u64, out)?;
-    out.count_elements::<T>(len, C::MIN);
-    if T::__LEAF {
-        return elements(out);
-    }
-    out.filled(len, C::MIN, |out| out.nested_in::<T>(elements))
-}
-
-/// Writes a sequence whose elements are compact.
-pub(super) fn encode_compact<'t, T: Persist>(
+/// Writes the elements of a list or an ordered set after its head, each by the adapter.
+pub(super) fn encode_elements<'t, A: Adapter<T>, T: 'static>(
     items: impl ExactSizeIterator<Item = &'t T>,
+    leaf: bool,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     let mut items = items;
-    out.take(1)?[0] = count::head(items.len() as u64);
-    encode_tail::<Compact, T>(items.len(), out, |out| {
-        out.fork(|out| items.try_for_each(|item| item.__encode_compact(out)))
+    out.elements::<T>(items.len(), A::MIN, leaf, |out| {
+        out.fork(|out| items.try_for_each(|item| A::encode(item, out)))
     })
 }
 
-/// Reads a sequence whose elements are compact.
-fn decode_compact<T: Persist>(input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
-    let head = input.take(1)?[0];
-    decode_compact_tail(head, input)
+/// Reads the parts of a container after its head: elements, or entries of a map as tuples. `reserve` makes room for all
+/// of them, and `part` reads each. Parts that are no leaves are nested.
+#[inline(always)]
+pub(super) fn decode_parts<A: Adapter<T>, T: 'static, C>(
+    head: u8,
+    leaf: bool,
+    input: &mut Decoder<'_>,
+    reserve: impl FnOnce(usize) -> Option<C>,
+    mut part: impl FnMut(&mut C, usize, &mut Decoder<'_>) -> Result<(), Fail>,
+) -> Result<C, Fail> {
+    let count = input.elements_with::<T>(head, A::MIN)?;
+    let mut container = reserve(count).ok_or(Fail::Limit)?;
+    let mut parts = |input: &mut Decoder<'_>| {
+        let field = if A::SKIPS { input.take_skipping() } else { None };
+        for at in 0..count {
+            let start = (input.rest(), if A::SKIPS { input.links().pending() } else { 0 });
+            match part(&mut container, at, input) {
+                Ok(()) => {}
+                Err(fail) if A::SKIPS && field.is_some() => {
+                    input.skip_failed(fail, field, Some(at), start)?;
+                }
+                Err(fail) if A::IS_ADAPTER => return Err(input.failed_element(fail, at)),
+                Err(fail) => return Err(fail),
+            }
+        }
+        Ok(())
+    };
+    if leaf {
+        parts(input)?;
+    } else {
+        input.nested_in::<T, _>(parts)?;
+    }
+    Ok(container)
 }
 
-/// Reads the elements of a sequence with compact elements, after its head.
-pub(super) fn decode_compact_tail<T: Persist>(
+/// Reads the elements of a list after its head, each by the adapter.
+pub(super) fn decode_lifted<A: Adapter<T>, T: 'static>(
     head: u8,
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
-    let count = input.elements_with::<T>(head, T::__COMPACT_MIN)?;
-    let elements = |input: &mut Decoder<'_>| {
-        let mut items = Vec::new();
-        items.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
-        for _ in 0..count {
-            // This never happens. It lets the compiler leave out the growth in `push`.
-            if items.len() == items.capacity() {
-                return Err(Fail::Count);
-            }
-            items.push(T::__decode_compact(input)?);
-        }
-        Ok(items)
+    let reserve = |count| {
+        let mut list = Vec::new();
+        list.try_reserve_exact(count).is_ok().then_some(list)
     };
-    if T::__LEAF { elements(input) } else { input.nested_in::<T, _>(elements) }
+    decode_parts::<A, T, _>(head, A::LEAF, input, reserve, |list: &mut Vec<T>, _, input| {
+        // This never happens. It lets the compiler leave out the growth in `push`.
+        if list.len() == list.capacity() {
+            return Err(Fail::Count);
+        }
+        list.push(A::decode(input)?);
+        Ok(())
+    })
 }
 
 #[inline(always)]
 fn encode_rest<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
-    encode_tail::<Same, T>(items.len(), out, |out| T::__encode_slice(items, out))
+    out.elements::<T>(items.len(), T::__MIN, T::__LEAF, |out| T::__encode_slice(items, out))
 }
 
 /// Writes the elements of a list, after its head. Compiled once for each type of element, however many lists of it
@@ -90,11 +102,9 @@ pub(crate) fn encode<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(
 }
 
 /// Writes the elements of a list from a slice, after its head.
-pub(super) fn encode_slice_tail<T: Persist>(
-    items: &[T],
-    out: &mut Encoder<'_>,
-) -> Result<(), Stop> {
-    encode_tail::<Same, T>(items.len(), out, |out| T::__encode_slice(items, out))
+#[inline(always)]
+pub(super) fn encode_slice<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
+    if Inline::<T>::FIXED { encode_rest(items, out) } else { encode_called(items, out) }
 }
 
 /// Visits the elements, each named by its index in an error.
@@ -126,9 +136,7 @@ impl<T: Persist> Persist for Vec<T> {
     const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(Vec<Skipping<Same>>);
 
-    compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
-        this, out => encode_compact(this.iter(), out);
-        input => decode_compact(input));
+    compact_items!(T::__COMPACT, Vec<Compact>);
 
     const __COST: usize = 6;
     const __LIST: Option<&'static dyn ListAccess> = Some(&ListOf::<Self>(PhantomData));
@@ -143,7 +151,7 @@ impl<T: Persist> Persist for Vec<T> {
 
     #[inline(always)]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        if Inline::<T>::FIXED { encode_rest(self, out) } else { encode_called(self, out) }
+        encode_slice(self, out)
     }
 
     #[inline(always)]
@@ -200,8 +208,8 @@ impl<T: Persist> Persist for Box<[T]> {
     const __CODE: &'static TypeCode = T::__CODE;
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
-        this, out => encode_compact(this.iter(), out);
-        input => decode_compact(input).map(Vec::into_boxed_slice));
+        this, out => encode_elements::<Compact, T>(this.iter(), T::__LEAF, out);
+        head, input => decode_lifted::<Compact, T>(head[0], input).map(Vec::into_boxed_slice));
 
     fn __reach(types: &mut TypeSet) {
         T::__reach(types);
@@ -213,7 +221,7 @@ impl<T: Persist> Persist for Box<[T]> {
 
     #[inline]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_slice_tail(self, out)
+        encode_slice(self, out)
     }
 
     #[inline]
@@ -235,9 +243,7 @@ impl<T: Persist> Persist for VecDeque<T> {
     const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(VecDeque<Skipping<Same>>);
 
-    compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
-        this, out => encode_compact(this.iter(), out);
-        input => decode_compact(input).map(Self::from));
+    compact_items!(T::__COMPACT, VecDeque<Compact>);
 
     const __LIST: Option<&'static dyn ListAccess> = Some(&ListOf::<Self>(PhantomData));
 
@@ -252,7 +258,7 @@ impl<T: Persist> Persist for VecDeque<T> {
     #[inline]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let (front, back) = self.as_slices();
-        encode_tail::<Same, T>(self.len(), out, |out| {
+        out.elements::<T>(self.len(), T::__MIN, T::__LEAF, |out| {
             T::__encode_slice(front, out)?;
             T::__encode_slice(back, out)
         })
@@ -278,8 +284,8 @@ impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
     const __CODE: &'static TypeCode = T::__CODE;
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
-        this, out => encode_compact(this.iter(), out);
-        input => decode_compact(input).map(Cow::Owned));
+        this, out => encode_elements::<Compact, T>(this.iter(), T::__LEAF, out);
+        head, input => decode_lifted::<Compact, T>(head[0], input).map(Cow::Owned));
 
     fn __reach(types: &mut TypeSet) {
         T::__reach(types);
@@ -291,7 +297,7 @@ impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
 
     #[inline]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_slice_tail(self, out)
+        encode_slice(self, out)
     }
 
     #[inline]
@@ -313,9 +319,7 @@ impl<T: Persist> Persist for LinkedList<T> {
     const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(LinkedList<Skipping<Same>>);
 
-    compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
-        this, out => encode_compact(this.iter(), out);
-        input => decode_compact(input).map(Self::from_iter));
+    compact_items!(T::__COMPACT, LinkedList<Compact>);
 
     fn __reach(types: &mut TypeSet) {
         T::__reach(types);
@@ -326,9 +330,7 @@ impl<T: Persist> Persist for LinkedList<T> {
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_tail::<Same, T>(self.len(), out, |out| {
-            self.iter().try_for_each(|item| out.value(item))
-        })
+        encode_elements::<Usual, T>(self.iter(), T::__LEAF, out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
@@ -357,8 +359,8 @@ impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     const __CODE: &'static TypeCode = T::__CODE;
 
     compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
-        this, out => encode_compact(in_order(this).into_iter(), out);
-        input => decode_compact(input).map(Self::from));
+        this, out => encode_elements::<Compact, T>(in_order(this).into_iter(), T::__LEAF, out);
+        head, input => decode_lifted::<Compact, T>(head[0], input).map(Self::from));
 
     fn __reach(types: &mut TypeSet) {
         T::__reach(types);
@@ -370,10 +372,7 @@ impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        let items = in_order(self);
-        encode_tail::<Same, T>(items.len(), out, |out| {
-            items.iter().try_for_each(|item| out.value(*item))
-        })
+        encode_elements::<Usual, T>(in_order(self).into_iter(), T::__LEAF, out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {

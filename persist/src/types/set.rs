@@ -4,13 +4,12 @@ use std::cmp::Ordering;
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash};
 
+use super::sequence::{decode_parts, encode_elements};
 use super::{compact_items, counted_items, skipping_items};
 use crate::codec::compact::Compact;
 use crate::codec::skip::Skipping;
-use crate::codec::with::{Adapter, Same};
-use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, KeyLinks, Persist, Prototypes, Stop, TypeSet, count,
-};
+use crate::codec::with::{Adapter, Same, Usual, clash};
+use crate::codec::{Buffer, Decoder, Encoder, Fail, KeyLinks, Persist, Prototypes, Stop, TypeSet};
 use crate::env::Env;
 use crate::reflect::{Kind, TypeCode};
 use crate::sorting::order;
@@ -62,24 +61,24 @@ impl Keys {
     }
 }
 
-impl<'k, K: Persist, V> Encoded<'k, K, V> {
+impl<'k, K: 'static, V> Encoded<'k, K, V> {
     /// Encodes the keys and sorts the entries by their bytes.
-    pub(super) fn new<C: Adapter<K>>(
+    pub(super) fn new<A: Adapter<K>>(
         entries: impl Iterator<Item = (&'k K, V)>,
         env: &Env<'_>,
     ) -> Result<Self> {
         let count = entries.size_hint().0;
-        let mut buffer = Buffer::with_size(count.saturating_mul(C::MIN));
+        let mut buffer = Buffer::with_size(count.saturating_mul(A::MIN));
         let mut links = KeyLinks::default();
         let mut unknown = Vec::new();
         let mut values = Vec::with_capacity(count);
         let mut ends = Vec::with_capacity(count);
         buffer.append(env, &mut links, |out| {
             for (key, value) in entries {
-                C::encode(key, out)?;
+                A::encode(key, out)?;
                 ends.push(out.position());
                 values.push(Some(value));
-                if !K::__LEAF {
+                if !A::LEAF {
                     unknown.push(key);
                 }
             }
@@ -90,17 +89,23 @@ impl<'k, K: Persist, V> Encoded<'k, K, V> {
         }
         let keys = Keys { bytes: buffer.into_bytes(), ends };
         let Some(order) = keys.in_order() else {
+            let name = A::name();
+            if A::IS_ADAPTER {
+                bail!(
+                    ErrorKind::InvalidValue,
+                    "two keys or elements are stored as the same {name}, so that one of them would be lost; store what tells them apart"
+                );
+            }
             bail!(
                 ErrorKind::InvalidValue,
-                "two keys or elements of type {} differ only in what is not saved, so that one of them would be lost; save what tells them apart",
-                K::persist_name()
+                "two keys or elements of type {name} differ only in what is not saved, so that one of them would be lost; save what tells them apart"
             );
         };
         Ok(Self { keys, unknown, values, order, empty_elements: links.empty_elements() })
     }
 
     /// Writes each key, and its value by `value`.
-    pub(super) fn write<C: Adapter<K>, T>(
+    pub(super) fn write<A: Adapter<K>>(
         self,
         out: &mut Encoder<'_>,
         mut value: impl FnMut(&V, &mut Encoder<'_>) -> Result<(), Stop>,
@@ -108,14 +113,12 @@ impl<'k, K: Persist, V> Encoded<'k, K, V> {
         if self.unknown.is_empty() {
             out.add_empty(self.empty_elements);
         }
-        out.nested_in::<T>(|out| {
-            self.order.iter().try_for_each(|entry| {
-                match self.unknown.get(*entry) {
-                    Some(key) => C::encode(key, out)?,
-                    None => out.bytes(self.keys.key(*entry))?,
-                }
-                self.values[*entry].as_ref().map_or(Ok(()), |entry| value(entry, out))
-            })
+        self.order.iter().try_for_each(|entry| {
+            match self.unknown.get(*entry) {
+                Some(key) => A::encode(key, out)?,
+                None => out.bytes(self.keys.key(*entry))?,
+            }
+            self.values[*entry].as_ref().map_or(Ok(()), |entry| value(entry, out))
         })
     }
 
@@ -138,13 +141,16 @@ pub(super) fn in_order(
 /// Reads the key of a map or an element of a set. No visit reaches it, so unknown content in it must not refer to
 /// objects.
 #[inline(always)]
-pub(super) fn decode_key<C: Adapter<K>, K: Persist>(input: &mut Decoder<'_>) -> Result<K, Fail> {
-    if K::__LEAF {
-        return C::decode(input);
-    }
-    let start = input.links().pending();
-    let key = C::decode(input)?;
-    if input.links().pending() == start { Ok(key) } else { Err(refers(input)) }
+pub(super) fn decode_key<A: Adapter<K>, K: 'static>(input: &mut Decoder<'_>) -> Result<K, Fail> {
+    let start = pending::<A, K>(input);
+    let key = A::decode(input)?;
+    if pending::<A, K>(input) == start { Ok(key) } else { Err(refers(input)) }
+}
+
+/// Returns the number of references set aside so far, for a value that may hold references which a visit connects.
+#[inline(always)]
+pub(super) fn pending<A: Adapter<T>, T: 'static>(input: &mut Decoder<'_>) -> usize {
+    if A::LEAF || A::IS_ADAPTER { 0 } else { input.links().pending() }
 }
 
 #[cold]
@@ -176,22 +182,16 @@ macro_rules! hashed_set_items {
 
         $crate::types::compact_items!(
             $item::__COMPACT, $crate::reflect::Kind::Set($item::__compact_kind);
-            this, out => {
-                out.take(1)?[0] = $crate::codec::count::head(this.len() as u64);
-                $crate::types::set::encode_hashed::<Compact, $item>(this.iter(), out)
-            };
-            input => {
-                let head = input.take(1)?;
-                hashed_set_items!(@decode Compact, $item, head, input)
-            }
+            this, out => $crate::types::set::encode_hashed::<Compact, $item>(this.iter(), out);
+            head, input => hashed_set_items!(@decode Compact, $item, head, input)
         );
 
         fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-            $crate::types::set::encode_hashed::<Same, $item>(self.iter(), out)
+            $crate::types::set::encode_hashed::<Usual, $item>(self.iter(), out)
         }
 
         fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-            hashed_set_items!(@decode Same, $item, head, input)
+            hashed_set_items!(@decode Usual, $item, head, input)
         }
     };
     (@decode $coding:ident, $item:ident, $head:ident, $input:ident) => {
@@ -222,40 +222,32 @@ where
 }
 
 /// Writes the elements of a hashed set, after its head.
-pub(super) fn encode_hashed<'s, C: Adapter<T>, T: Persist>(
+pub(super) fn encode_hashed<'s, A: Adapter<T>, T: 'static>(
     items: impl ExactSizeIterator<Item = &'s T>,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     let count = items.len();
-    count::encode_tail(count as u64, out)?;
-    out.count_elements::<T>(count, C::MIN);
-    let encoded = Encoded::new::<C>(items.map(|item| (item, ())), &out.env_inside::<T>())
+    let encoded = Encoded::new::<A>(items.map(|item| (item, ())), &out.env_inside::<T>())
         .map_err(|error| out.refuse(error))?;
-    out.filled(count, C::MIN, |out| encoded.write::<C, T>(out, |(), _| Ok(())))
+    out.elements::<T>(count, A::MIN, false, |out| encoded.write::<A>(out, |(), _| Ok(())))
 }
 
 /// Reads the elements of a set, after its head. `reserve` makes room for them, and `insert` returns false for a
 /// duplicate.
-pub(super) fn decode_in_any_order<C: Adapter<T>, T: Persist, S: Default>(
+pub(super) fn decode_in_any_order<A: Adapter<T>, T: 'static, S: Default>(
     head: &[u8],
     input: &mut Decoder<'_>,
     reserve: impl FnOnce(&mut S, usize) -> bool,
     insert: impl Fn(&mut S, T) -> bool,
 ) -> Result<S, Fail> {
-    let count = input.elements_with::<T>(head[0], C::MIN)?;
-    let mut set = S::default();
-    if !reserve(&mut set, count) {
-        return Err(Fail::Limit);
-    }
-    input.nested_in::<T, _>(|input| {
-        for _ in 0..count {
-            if !insert(&mut set, decode_key::<C, T>(input)?) {
-                return Err(Fail::Duplicate);
-            }
-        }
-        Ok(())
-    })?;
-    Ok(set)
+    let reserve = |count| {
+        let mut set = S::default();
+        reserve(&mut set, count).then_some(set)
+    };
+    decode_parts::<A, T, _>(head[0], false, input, reserve, |set, at, input| {
+        let item = decode_key::<A, T>(input)?;
+        if insert(set, item) { Ok(()) } else { Err(clash(A::module(), "element", at, input)) }
+    })
 }
 
 /// Stored in the order of the set. A save does not detect elements that differ only in fields that are not saved; the
@@ -273,39 +265,13 @@ impl<T: Persist + Ord> Persist for BTreeSet<T> {
         Ok(BTreeSet::new())
     }
 
-    compact_items!(T::__COMPACT, Kind::Set(T::__compact_kind);
-        this, out => {
-            out.take(1)?[0] = count::head(this.len() as u64);
-            encode_ordered::<Compact, T>(this.iter(), out)
-        };
-        input => decode_ordered::<Compact, T>(input.take(1)?, input));
+    compact_items!(T::__COMPACT, BTreeSet<Compact>);
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_ordered::<Same, T>(self.iter(), out)
+        encode_elements::<Usual, T>(self.iter(), false, out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode_ordered::<Same, T>(head, input)
+        decode_in_any_order::<Usual, T, Self>(head, input, |_, _| true, Self::insert)
     }
-}
-
-/// Writes the elements of an ordered set, after its head.
-pub(super) fn encode_ordered<'s, C: Adapter<T>, T: Persist>(
-    items: impl ExactSizeIterator<Item = &'s T>,
-    out: &mut Encoder<'_>,
-) -> Result<(), Stop> {
-    let count = items.len();
-    count::encode_tail(count as u64, out)?;
-    out.count_elements::<T>(count, C::MIN);
-    out.filled(count, C::MIN, |out| {
-        out.nested_in::<T>(|out| items.into_iter().try_for_each(|item| C::encode(item, out)))
-    })
-}
-
-/// Reads the elements of an ordered set, after its head.
-fn decode_ordered<C: Adapter<T>, T: Persist + Ord>(
-    head: &[u8],
-    input: &mut Decoder<'_>,
-) -> Result<BTreeSet<T>, Fail> {
-    decode_in_any_order::<C, T, BTreeSet<T>>(head, input, |_, _| true, BTreeSet::insert)
 }

@@ -2,16 +2,31 @@
 
 use super::{compact_items, whole_items};
 use crate::Result;
+use crate::codec::compact::Compact;
 use crate::codec::persist::{Inline, checked};
 use crate::codec::row::{cut, cut_mut};
+use crate::codec::with::{Adapter, Lift};
 use crate::codec::{
     Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
     on_stack, out_of_line,
 };
 use crate::reflect::{Kind, TypeCode};
 
+/// Returns the name of a tuple of parts with these names.
+fn named(names: &[String]) -> String {
+    let comma = if names.len() == 1 { "," } else { "" };
+    format!("({}{comma})", names.join(", "))
+}
+
+/// Expands to `Compact`, for a part.
+macro_rules! compact {
+    ($part:ident) => {
+        Compact
+    };
+}
+
 macro_rules! tuples {
-    ($(($($part:ident $index:tt),+))*) => {$(
+    ($(($($part:ident $adapter:ident $index:tt),+))*) => {$(
         impl<$($part),+> FieldNames for ($($part,)+) {
             const STEPS: &'static [(&'static str, FieldStep)] =
                 &[$((stringify!($index), FieldStep::Name(stringify!($index)))),+];
@@ -34,9 +49,7 @@ macro_rules! tuples {
             }
 
             fn persist_name() -> String {
-                let names = [$($part::persist_name()),+];
-                let comma = if names.len() == 1 { "," } else { "" };
-                format!("({}{comma})", names.join(", "))
+                named(&[$($part::persist_name()),+])
             }
 
             fn __reach(types: &mut TypeSet) {
@@ -47,15 +60,7 @@ macro_rules! tuples {
                 Ok(($($part::persist_empty(prototypes)?,)+))
             }
 
-            const __COMPACT_MIN: usize = 0 $(+ $part::__COMPACT_MIN)+;
-
-            compact_items!(false $(|| $part::__COMPACT)+,
-                Kind::Tuple(const { &[$($part::__compact_kind as fn() -> Kind),+] });
-            this, out => {
-                $(this.$index.__encode_compact(out)?;)+
-                Ok(())
-            };
-            input => Ok(($($part::__decode_compact(input)?,)+)));
+            compact_items!(false $(|| $part::__COMPACT)+, ($(compact!($part),)+));
 
             #[inline(always)]
             fn __encode_head(&self, head: &mut [u8]) {
@@ -127,20 +132,72 @@ macro_rules! tuples {
                 Ok(())
             }
         }
+
+        tuples!(@lifts ($($part $adapter),+) $($part $index),+);
+
+        impl<$($part: 'static, $adapter: Adapter<$part>),+> Adapter<($($part,)+)> for ($($adapter,)+) {
+            const MIN: usize = 0 $(+ $adapter::MIN)+;
+            const SKIPS: bool = false $(|| $adapter::SKIPS)+;
+            const IS_ADAPTER: bool = false $(|| $adapter::IS_ADAPTER)+;
+
+            fn kind() -> Kind {
+                Kind::Tuple(const { &[$($adapter::kind as fn() -> Kind),+] })
+            }
+
+            fn name() -> String {
+                named(&[$($adapter::name()),+])
+            }
+
+            fn reach(types: &mut TypeSet) {
+                $($adapter::reach(types);)+
+            }
+
+            fn module() -> Option<&'static str> {
+                None$(.or_else($adapter::module))+
+            }
+
+            #[inline]
+            fn encode(value: &($($part,)+), out: &mut Encoder<'_>) -> Result<(), Stop> {
+                $($adapter::encode(&value.$index, out)?;)+
+                Ok(())
+            }
+
+            #[inline]
+            fn decode(input: &mut Decoder<'_>) -> Result<($($part,)+), Fail> {
+                Ok(($($adapter::decode(input)?,)+))
+            }
+
+            #[inline]
+            fn decode_into(
+                target: &mut ($($part,)+),
+                input: &mut Decoder<'_>,
+            ) -> Result<(), Fail> {
+                $($adapter::decode_into(&mut target.$index, input)?;)+
+                Ok(())
+            }
+        }
     )*};
+    (@lifts $all:tt $($part:ident $n:tt),+) => {
+        $(tuples!(@lift $all $part $n);)+
+    };
+    (@lift ($($part:ident $adapter:ident),+) $own:ident $n:tt) => {
+        impl<$($part, $adapter),+> Lift<($($part,)+), $n> for ($($adapter,)+) {
+            type Part = $own;
+        }
+    };
 }
 
 tuples! {
-    (A 0)
-    (A 0, B 1)
-    (A 0, B 1, C 2)
-    (A 0, B 1, C 2, D 3)
-    (A 0, B 1, C 2, D 3, E 4)
-    (A 0, B 1, C 2, D 3, E 4, F 5)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10)
-    (A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11)
+    (A Aa 0)
+    (A Aa 0, B Ba 1)
+    (A Aa 0, B Ba 1, C Ca 2)
+    (A Aa 0, B Ba 1, C Ca 2, D Da 3)
+    (A Aa 0, B Ba 1, C Ca 2, D Da 3, E Ea 4)
+    (A Aa 0, B Ba 1, C Ca 2, D Da 3, E Ea 4, F Fa 5)
+    (A Aa 0, B Ba 1, C Ca 2, D Da 3, E Ea 4, F Fa 5, G Ga 6)
+    (A Aa 0, B Ba 1, C Ca 2, D Da 3, E Ea 4, F Fa 5, G Ga 6, H Ha 7)
+    (A Aa 0, B Ba 1, C Ca 2, D Da 3, E Ea 4, F Fa 5, G Ga 6, H Ha 7, I Ia 8)
+    (A Aa 0, B Ba 1, C Ca 2, D Da 3, E Ea 4, F Fa 5, G Ga 6, H Ha 7, I Ia 8, J Ja 9)
+    (A Aa 0, B Ba 1, C Ca 2, D Da 3, E Ea 4, F Fa 5, G Ga 6, H Ha 7, I Ia 8, J Ja 9, K Ka 10)
+    (A Aa 0, B Ba 1, C Ca 2, D Da 3, E Ea 4, F Fa 5, G Ga 6, H Ha 7, I Ia 8, J Ja 9, K Ka 10, L La 11)
 }

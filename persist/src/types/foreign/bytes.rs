@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 
 use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, count};
 use crate::reflect::Kind;
-use crate::types::sequence::encode_slice_tail;
+use crate::types::sequence::encode_slice;
 use crate::types::whole_items;
 
 macro_rules! bytes {
@@ -31,7 +31,7 @@ macro_rules! bytes {
 
             #[inline]
             fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                encode_slice_tail::<u8>(self, out)
+                encode_slice::<u8>(self, out)
             }
 
             #[inline]

@@ -4,7 +4,7 @@
 use enum_map::{EnumArray, EnumMap};
 
 use crate::codec::compact::Compact;
-use crate::codec::with::{Adapter, Same};
+use crate::codec::with::{Adapter, Usual};
 use crate::codec::{
     Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor,
     count,
@@ -34,11 +34,8 @@ impl<K: Persist + EnumArray<V>, V: Persist + Default> Persist for EnumMap<K, V> 
     }
 
     compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
-        this, out => {
-            out.take(1)?[0] = count::head(this.len() as u64);
-            encode_entries::<Compact, K, V>(this.len(), this.iter(), out)
-        };
-        input => decode::<Compact, K, V>(input.take(1)?, input));
+        this, out => encode_entries::<Compact, Compact, K, V>(this.iter(), out);
+        head, input => decode::<Compact, K, V>(head, input));
 
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {
@@ -46,11 +43,11 @@ impl<K: Persist + EnumArray<V>, V: Persist + Default> Persist for EnumMap<K, V> 
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_entries::<Same, K, V>(self.len(), self.iter(), out)
+        encode_entries::<Usual, Usual, K, V>(self.iter(), out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode::<Same, K, V>(head, input)
+        decode::<Usual, K, V>(head, input)
     }
 
     fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, Hash};
 
 use crate::codec::compact::Compact;
-use crate::codec::with::Same;
+use crate::codec::with::Usual;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, Visitor};
 use crate::reflect::{Kind, TypeCode};
 use crate::types::counted_items;

@@ -6,12 +6,10 @@ use indexmap::{IndexMap, IndexSet};
 
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::with::{Adapter, Same};
-use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor, count,
-};
+use crate::codec::with::{Adapter, Usual};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::{Kind, TypeCode};
-use crate::types::sequence::{visit_each, visit_each_shared};
+use crate::types::sequence::{decode_parts, encode_elements, visit_each, visit_each_shared};
 use crate::types::{compact_items, counted_items, map, set};
 
 /// A save does not detect keys that differ only in fields that are not saved; the load refuses them.
@@ -26,11 +24,8 @@ where
     const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
 
     compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
-        this, out => {
-            out.take(1)?[0] = count::head(this.len() as u64);
-            map::encode_entries::<Compact, K, V>(this.len(), this.iter(), out)
-        };
-        input => decode::<Compact, K, V, S>(input.take(1)?, input));
+        this, out => map::encode_entries::<Compact, Compact, K, V>(this.iter(), out);
+        head, input => decode::<Compact, K, V, S>(head, input));
 
     fn __reach(types: &mut TypeSet) {
         map::reach::<K, V>(types);
@@ -41,11 +36,11 @@ where
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        map::encode_entries::<Same, K, V>(self.len(), self.iter(), out)
+        map::encode_entries::<Usual, Usual, K, V>(self.iter(), out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode::<Same, K, V, S>(head, input)
+        decode::<Usual, K, V, S>(head, input)
     }
 
     fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -65,19 +60,15 @@ where
     V: Persist,
     S: BuildHasher + Default,
 {
-    let count = input.elements_with::<map::MapEntry<K, V>>(head[0], map::min_size::<C, K, V>())?;
-    let mut map = IndexMap::with_hasher(S::default());
-    map.try_reserve_exact(count).map_err(|_| Fail::Limit)?;
-    input.nested_in::<map::MapEntry<K, V>, _>(|input| {
-        for _ in 0..count {
-            let key = set::decode_key::<C, K>(input)?;
-            if map.insert(key, C::decode(input)?).is_some() {
-                return Err(Fail::Duplicate);
-            }
-        }
-        Ok(())
-    })?;
-    Ok(map)
+    let reserve = |count| {
+        let mut map = IndexMap::with_hasher(S::default());
+        map.try_reserve_exact(count).is_ok().then_some(map)
+    };
+    decode_parts::<(C, C), (K, V), _>(head[0], false, input, reserve, |map, _, input| {
+        let key = set::decode_key::<C, K>(input)?;
+        let is_new = map.insert(key, C::decode(input)?).is_none();
+        if is_new { Ok(()) } else { Err(Fail::Duplicate) }
+    })
 }
 
 impl<K, V, S> Pointee for IndexMap<K, V, S>
@@ -100,11 +91,8 @@ where
     const __CODE: &'static TypeCode = T::__CODE;
 
     compact_items!(T::__COMPACT, Kind::Set(T::__compact_kind);
-        this, out => {
-            out.take(1)?[0] = count::head(this.len() as u64);
-            set::encode_ordered::<Compact, T>(this.iter(), out)
-        };
-        input => decode_set::<Compact, T, S>(input.take(1)?, input));
+        this, out => encode_elements::<Compact, T>(this.iter(), false, out);
+        head, input => decode_set::<Compact, T, S>(head, input));
 
     fn __reach(types: &mut TypeSet) {
         set::reach::<T>(types);
@@ -115,11 +103,11 @@ where
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        set::encode_ordered::<Same, T>(self.iter(), out)
+        encode_elements::<Usual, T>(self.iter(), false, out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        decode_set::<Same, T, S>(head, input)
+        decode_set::<Usual, T, S>(head, input)
     }
 }
 

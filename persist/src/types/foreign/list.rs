@@ -12,6 +12,7 @@ macro_rules! slice_list {
         $(, room: $name:literal, $room:expr)?
     ) => {
         const _: () = {
+            use $crate::codec::compact::Compact;
             use $crate::codec::persist::Inline;
             use $crate::codec::{
                 Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor,
@@ -27,11 +28,12 @@ macro_rules! slice_list {
 
                 $crate::types::compact_items!(
                     <$item>::__COMPACT, Kind::List(<$item>::__compact_kind);
-                    this, out => sequence::encode_compact(this.iter(), out);
-                    input => {
-                        let head = input.take(1)?[0];
-                        $(list::Room::new("elements", $name, $room).check(head, input)?;)?
-                        let items = sequence::decode_compact_tail(head, input)?;
+                    this, out => {
+                        sequence::encode_elements::<Compact, $item>(this.iter(), <$item>::__LEAF, out)
+                    };
+                    head, input => {
+                        $(list::Room::new("elements", $name, $room).check(head[0], input)?;)?
+                        let items = sequence::decode_lifted::<Compact, $item>(head[0], input)?;
                         Ok(items.into_iter().collect())
                     }
                 );
@@ -46,7 +48,7 @@ macro_rules! slice_list {
 
                 #[inline]
                 fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                    sequence::encode_slice_tail(self, out)
+                    sequence::encode_slice::<$item>(self, out)
                 }
 
                 #[inline]

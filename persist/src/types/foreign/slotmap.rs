@@ -11,10 +11,8 @@ use slotmap::{DefaultKey, Key, KeyData, SecondaryMap, SparseSecondaryMap};
 use super::stored_as;
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::with::{Adapter, Same};
-use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor, count,
-};
+use crate::codec::with::{Adapter, Usual};
+use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor};
 use crate::reflect::{Kind, TypeCode};
 use crate::types::sequence::{visit_each, visit_each_shared};
 use crate::types::{compact_items, counted_items, map};
@@ -95,11 +93,8 @@ macro_rules! secondary_maps {
             const __CODE: &'static TypeCode = V::__CODE;
 
             compact_items!(true, Kind::Map(u64::__compact_kind, V::__compact_kind);
-                this, out => {
-                    out.take(1)?[0] = count::head(this.len() as u64);
-                    this.encode::<Compact>(out)
-                };
-                input => Self::decode::<Compact>(input.take(1)?, input));
+                this, out => this.encode::<Compact>(out);
+                head, input => Self::decode::<Compact>(head, input));
 
             fn __reach(types: &mut TypeSet) {
                 V::__reach(types);
@@ -110,11 +105,11 @@ macro_rules! secondary_maps {
             }
 
             fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                self.encode::<Same>(out)
+                self.encode::<Usual>(out)
             }
 
             fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                Self::decode::<Same>(head, input)
+                Self::decode::<Usual>(head, input)
             }
 
             fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -140,7 +135,7 @@ macro_rules! secondary_maps {
                 if $by_slot {
                     out.add_empty(empty_slots::<V>(entries.last().map(|(key, _)| *key), entries.len()));
                 }
-                map::encode_entries::<C, SlotKey, V>(entries.len(), entries.into_iter(), out)
+                map::encode_entries::<C, C, SlotKey, V>(entries.into_iter(), out)
             }
 
             fn decode<C: Adapter<SlotKey> + Adapter<V>>(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
