@@ -1,7 +1,7 @@
 //! `verify`, `stats`, `schema`, `journal` and `lock check`.
 
 use persist::history::CommandEdit;
-use persist::lock::Lock;
+use persist_tools::lock::Lock;
 use persist::save::Registry;
 use persist::{Command, History, Persist, Result, Saves, Session};
 

@@ -2,7 +2,7 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use persist::lock::Verdict;
+use persist_tools::lock::Verdict;
 use persist::{Record, Value};
 
 use super::{bad, load, report};

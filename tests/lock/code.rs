@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-use persist::lock::{Lock, LockReport, Verdict};
+use persist_tools::lock::{Lock, LockReport, Verdict};
 use persist::save::Registry;
 use persist::{Persist, Record};
 use persist_tests::support::registry;

@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
-use persist::__private::check_downgrades;
-use persist::lock::Lock;
+use persist_tools::__private::check_downgrades;
+use persist_tools::lock::Lock;
 use persist::{Persist, Record};
 use persist_tests::support::registry;
 

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
-use persist::lock::{Lock, Values};
+use persist_tools::lock::{Lock, Values};
 use persist::{ErrorKind, SaveManager, Saves};
 use persist_tests::support::fixture_types;
 use proptest::prelude::*;

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use persist::lock::Verdict;
+use persist_tools::lock::Verdict;
 use persist::save::Registry;
 use persist::{Record, Saves, Unknown};
 

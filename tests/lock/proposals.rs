@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use persist::lock::{LockReport, Verdict};
+use persist_tools::lock::{LockReport, Verdict};
 use persist::save::Registry;
 use persist::{Persist, Record, SaveManager};
 

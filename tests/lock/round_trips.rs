@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use persist::lock::{Values, Verdict};
+use persist_tools::lock::{Values, Verdict};
 use persist::{LoadOptions, Persist, SaveManager, Saves, Unknown};
 
 use super::locked;

@@ -12,7 +12,7 @@ use std::num::NonZeroU8;
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
-use persist::lock::{Lock, Values};
+use persist_tools::lock::{Lock, Values};
 use persist::{Arena, Handle, Persist, SaveManager, Saves};
 use persist_tests::support::fixture_types as fixture;
 

@@ -1,6 +1,6 @@
 //! Saves against the locked versions.
 
-use persist::lock::Lock;
+use persist_tools::lock::Lock;
 use persist::save::Registry;
 use persist::{Document, Persist};
 

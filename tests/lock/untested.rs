@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use persist::Record;
-use persist::lock::Verdict;
+use persist_tools::lock::Verdict;
 use persist::save::Registry;
 
 use super::{bad, locked, registry, report};

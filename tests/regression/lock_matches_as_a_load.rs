@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "the helper is part of the tests")]
 
 use persist::Persist;
-use persist::lock::Lock;
+use persist_tools::lock::Lock;
 use persist_tests::support::registry;
 
 #[derive(Persist)]

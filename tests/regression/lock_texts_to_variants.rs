@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use persist::lock::{Lock, LockReport, Values};
+use persist_tools::lock::{Lock, LockReport, Values};
 use persist::save::Registry;
 use persist::{Persist, Record, SaveManager};
 

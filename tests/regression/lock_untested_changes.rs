@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the helper is part of the tests")]
 
 use persist::Persist;
-use persist::lock::{Lock, LockReport, Verdict};
+use persist_tools::lock::{Lock, LockReport, Verdict};
 use persist::save::Registry;
 
 mod then {

@@ -60,8 +60,9 @@ impl Holder {
     pub(crate) const VALUE: Self = Self(0);
 
     /// Creates the holder of this pointer around this cell.
+    #[doc(hidden)]
     #[must_use]
-    pub(crate) const fn new(pointer: Pointer, cell: Cell) -> Self {
+    pub const fn new(pointer: Pointer, cell: Cell) -> Self {
         Self(pointer as u8 | cell as u8)
     }
 
@@ -95,8 +96,9 @@ impl Holder {
     }
 
     /// Returns the pointer and the cell; `None` for a value without a holder.
+    #[doc(hidden)]
     #[must_use]
-    pub(crate) fn parts(self) -> Option<(Pointer, Cell)> {
+    pub fn parts(self) -> Option<(Pointer, Cell)> {
         let pointer =
             [Pointer::Rc, Pointer::Arc].into_iter().find(|p| *p as u8 == self.0 & 0xf0)?;
         let cell = Cell::ALL.into_iter().find(|cell| *cell as u8 == self.0 & 0x0f)?;

@@ -269,7 +269,8 @@ pub struct Record {
     pub(crate) variant: Option<Arc<str>>,
     pub(crate) fields: Vec<Field>,
     /// Index of the class in the save from which the record was read.
-    pub(crate) origin: Option<usize>,
+    #[doc(hidden)]
+    pub origin: Option<usize>,
     /// The version of its class, for a record that a migration created; 0 if it is not set.
     pub(crate) version: u32,
 }
@@ -320,7 +321,7 @@ impl Clone for Seen {
 
 /// Says where a field of a record comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub enum Origin {
     /// The program that wrote the save had the field.
     #[default]
     Written,
@@ -407,7 +408,8 @@ impl Record {
     }
 
     /// Appends a field whose name no other field has.
-    pub(crate) fn push(&mut self, name: impl Into<Arc<str>>, value: Value) {
+    #[doc(hidden)]
+    pub fn push(&mut self, name: impl Into<Arc<str>>, value: Value) {
         self.fields.push(Field {
             name: name.into(),
             number: None,

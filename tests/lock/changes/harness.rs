@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-use persist::lock::{Lock, LockReport};
+use persist_tools::lock::{Lock, LockReport};
 use persist::save::{LoadEvent, LoadReport, ReportRow};
 use persist::{Persist, SaveManager, Saves};
 use persist_tests::support::shared;

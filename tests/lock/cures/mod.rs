@@ -15,7 +15,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use persist::lock::{Difference, LockReport, Verdict};
+use persist_tools::lock::{Difference, LockReport, Verdict};
 use persist::save::Registry;
 
 use self::cases::{CASES, Case, Cure};

@@ -12,7 +12,7 @@ mod programs;
 use std::collections::BTreeMap;
 
 use model::Schema;
-use persist::lock::{Lock, LockReport, Values, Verdict};
+use persist_tools::lock::{Lock, LockReport, Values, Verdict};
 use persist::save::LoadEvent;
 use persist::{Document, SaveManager, Saves, Value};
 use persist_tests::support::forge;
