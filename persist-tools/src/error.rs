@@ -1,4 +1,4 @@
-//! Makes errors of the library, as the library does.
+//! Macros that create errors of the library.
 
 /// Creates an [`Error`](persist::Error) of this kind, whose message is lower case and without a full stop.
 macro_rules! error {

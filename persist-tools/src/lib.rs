@@ -1,4 +1,6 @@
-//! Tests and tools for saves of [`persist`], for `[dev-dependencies]`: what programs need of them stays out of releases.
+//! The lock of [`persist`]: a test that reports which changes lose or break the saves of released versions.
+//!
+//! Name this crate under `[dev-dependencies]`, so that it is in no release.
 //!
 //! | module | contents |
 //! | --- | --- |
@@ -10,7 +12,7 @@
 //! #[derive(Persist)]
 //! struct Hero { name: String }
 //!
-//! // A test of a program is one line, `persist_tools::assert_lock!(registry)`, and a folder. This is what it does.
+//! // In a test, `persist_tools::assert_lock!(registry)` does this, with the folder `persist.lock`.
 //! let saves = Saves::new();
 //! saves.register::<Hero>()?;
 //! let mut lock = Lock::new();
