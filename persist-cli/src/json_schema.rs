@@ -71,7 +71,6 @@ fn class_schema(
             json!({ "oneOf": all })
         }
         Form::Value(kind) => kind_schema(kind, keys, classes),
-        _ => Json::Bool(true),
     }
 }
 

@@ -329,7 +329,6 @@ impl<'d> Kinds<'d> {
                     }
                 }
                 Form::Value(kind) => drop(kinds.fields.insert((name, None, ""), kind)),
-                _ => {}
             }
         }
         kinds

@@ -151,7 +151,7 @@ fn usage_errors_have_the_colours_that_are_asked_for() {
 #[test]
 fn a_lock_check_continues_after_a_file_that_cannot_be_read() {
     let folder = Folder::with(&["v1/graph.sav"]);
-    let mut lock = persist::lock::Lock::new();
+    let mut lock = persist_tools::lock::Lock::new();
     lock.update("1.0.0", &persist::save::Registry::new()).expect("a version");
     lock.save(folder.path("persist.lock")).expect("a lock");
     insta::assert_snapshot!(

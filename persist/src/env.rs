@@ -26,8 +26,7 @@ pub struct Env<'a> {
 /// Says how a load of samples runs, which no program wrote. A panic in the program's code is then an error of the
 /// object.
 #[derive(Clone, Copy, PartialEq, Eq)]
-#[cfg_attr(not(feature = "lock"), allow(dead_code, reason = "only the lock loads samples"))]
-pub(crate) enum Trial {
+pub enum Trial {
     /// Hooks do not run: `validate` and `after_load` may refuse samples that no program would have saved.
     WithoutHooks,
     /// Hooks run.
@@ -84,7 +83,6 @@ impl<'a> Env<'a> {
     }
 
     /// Returns this environment for a load of samples.
-    #[cfg(feature = "lock")]
     pub(crate) fn on_trial(self, trial: Trial) -> Self {
         Self { trial: Some(trial), ..self }
     }

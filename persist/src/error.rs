@@ -215,9 +215,11 @@ impl Error {
         }
     }
 
+    /// Creates an error from the arguments of `format!`.
+    #[doc(hidden)]
     #[cold]
     #[inline(never)]
-    pub(crate) fn formatted(kind: ErrorKind, message: fmt::Arguments<'_>) -> Self {
+    pub fn formatted(kind: ErrorKind, message: fmt::Arguments<'_>) -> Self {
         Self::new(kind, message.to_string())
     }
 
@@ -287,13 +289,15 @@ impl Error {
     /// Creates the error of a step of a save or a load. `NotFound` is reserved for a missing save, which only
     /// [`of_opening`](Self::of_opening) reports. A missing folder, or a file that vanished in between, is like any
     /// other error of the system.
-    pub(crate) fn io(doing: &str, path: &std::path::Path, source: io::Error) -> Self {
+    #[doc(hidden)]
+    pub fn io(doing: &str, path: &std::path::Path, source: io::Error) -> Self {
         let message = format!("cannot {doing} {}: {source}", path.display());
         Self::new(ErrorKind::from_io(&source), message).because(source).of_present()
     }
 
     /// Creates the error of a file that cannot be opened.
-    pub(crate) fn of_opening(path: &std::path::Path, source: io::Error) -> Self {
+    #[doc(hidden)]
+    pub fn of_opening(path: &std::path::Path, source: io::Error) -> Self {
         let kind = ErrorKind::from_io(&source);
         Self::new(kind, format!("cannot read {}: {source}", path.display())).because(source)
     }
@@ -330,7 +334,8 @@ impl Error {
     }
 
     /// Adds the file to the message.
-    pub(crate) fn in_file(self, path: &std::path::Path) -> Self {
+    #[doc(hidden)]
+    pub fn in_file(self, path: &std::path::Path) -> Self {
         let message = format!("{}: {}", path.display(), self.message());
         self.reworded(message)
     }

@@ -117,8 +117,8 @@
 //! # Ok::<(), persist::Error>(())
 //! ```
 //!
-//! With the feature `lock`, `assert_lock!` in a test reports the changes that lose or break old saves, before you ship
-//! them.
+//! In a test, `assert_lock!` of the crate `persist-tools` reports the changes that lose or break old saves, before you
+//! ship them.
 //!
 //! # Undo and crash recovery
 //!
@@ -152,7 +152,6 @@
 //! | [`save`](mod@save) | reports, slots, backups, salvage, devices, the registry of classes |
 //! | `world` | objects made of components, with names, a tree and a life cycle; needs the feature `world` |
 //! | `history` | undo, redo, and the journal from which a crashed program recovers; needs the feature `history` |
-//! | `lock` | the schemas of released versions, and whether their saves still load; needs the feature `lock` |
 //! | [`storage`] | where files live, and how to replace the file system |
 //! | [`codec`] | one value to bytes and back, and what an `impl Persist` by hand needs |
 //! | [`reflect`] | the tables of a type: classes, field records, kinds |
@@ -162,16 +161,15 @@
 //!
 //! # Features
 //!
-//! None is on by default.
+//! None is on by default. The test of released versions is in another crate, `persist-tools`, for `[dev-dependencies]`.
 //!
 //! | feature | adds |
 //! | --- | --- |
 //! | `world` | `World`: objects made of components, with names, a tree and a life cycle |
 //! | `history` | `History` and `Session`: undo, redo and a journal, for values of any type, and with `world` for worlds |
 //! | `directories` | `slots_folder`: the folder where the system keeps the saves of a program |
-//! | `lock` | `assert_lock!`: a test that reports which changes lose or break old saves; for `[dev-dependencies]` |
 //! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
-//! | `tools` | [`Document`], `save::verify`, `save::usage`, `JournalListing`: saves and journals without the types of their program; enables `history` and `world`, and `lock` enables it |
+//! | `tools` | [`Document`], `save::verify`, `save::usage`, `JournalListing`: saves and journals without the types of their program; enables `history` and `world` |
 //! | `zstd` | `Compression::Zstd`: smaller still; compiles a C library, which needs a C compiler |
 //! | `tracing` | events for a log: a backup was loaded, a save failed in the background, a load lost parts, a journal was replayed, a save was slow |
 //! | `serde` | Fields with `#[persist(serde)]`, `serde::Saved`; `Serialize` and `Deserialize` for [`Value`], [`Record`], [`HandleValue`](reflect::HandleValue) and [`ObjectId`] |
@@ -195,8 +193,6 @@ mod graph;
 #[cfg(feature = "history")]
 pub mod history;
 mod limits;
-#[cfg(feature = "lock")]
-pub mod lock;
 mod names;
 mod object_id;
 mod options;
@@ -274,18 +270,6 @@ mod needs_feature_world {
     pub const fn assert_sendable<T>() {}
 }
 
-/// Reports at compile time that the feature `lock` is missing.
-#[cfg(not(feature = "lock"))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! assert_lock {
-    ($($registry:tt)*) => {
-        ::std::compile_error!(
-            "`assert_lock!` needs the feature `lock`: under `[dev-dependencies]`, write `persist = { version = \"..\", features = [\"lock\"] }`"
-        )
-    };
-}
-
 /// Exports the items that derived code and the command use; not for programs.
 #[doc(hidden)]
 pub mod __private {
@@ -308,8 +292,6 @@ pub mod __private {
     pub use crate::error::Error;
     #[cfg(any(feature = "history", feature = "world"))]
     pub use crate::fields::typed_path::{Identifier, TypedPath};
-    #[cfg(feature = "lock")]
-    pub use crate::lock::check::{Mode, check, check_downgrades, check_file};
     #[cfg(not(feature = "world"))]
     pub use crate::needs_feature_world::{NeedsFeatureWorld as Component, assert_sendable};
     pub use crate::reflect::class::{
@@ -353,4 +335,28 @@ pub mod __private {
     pub mod pod {
         pub use crate::codec::pod::*;
     }
+}
+
+/// Exports what only the crate `persist-tools` of the same version may use; not for programs.
+#[doc(hidden)]
+pub mod __tools {
+    pub use crate::env::{Env, Trial};
+    #[cfg(feature = "tools")]
+    pub use crate::format::as_value::{
+        ClassNames, ClassReader, Read, cell_of, holder, list, parts, shown, text, with,
+    };
+    pub use crate::format::{Sealer, Writer};
+    pub use crate::names::is_near;
+    pub use crate::reflect::class::Body;
+    pub use crate::reflect::holder::{Cell, Pointer};
+    pub use crate::save::content::read_on_trial;
+    pub use crate::schema::{
+        ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, Pairing, Plans, Program,
+        ProgramFields, Stored, Strict, Texts, VariantSchema, contested, find_variant,
+        is_same_class, pair, rust_type, texts_and_classes_by_place,
+    };
+    pub use crate::storage::commit::replace_file;
+    pub use crate::storage::patient::FILES;
+    pub use crate::storage::read::read_file;
+    pub use crate::types::{BITS_OF_NO_KEY, WorldObjects};
 }

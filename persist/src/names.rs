@@ -4,7 +4,7 @@
 const MAX_LISTED: usize = 8;
 
 /// True if one name may be a new spelling of the other.
-pub(crate) fn is_near(old: &str, new: &str) -> bool {
+pub fn is_near(old: &str, new: &str) -> bool {
     let plain = |name: &str| -> Vec<char> {
         name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };

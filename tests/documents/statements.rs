@@ -100,10 +100,11 @@ fn the_pages_depend_on_no_version_and_link_to_no_registry_while_nothing_is_publi
 }
 
 /// Folders with sources that the pages name.
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     "persist",
     "persist-derive",
     "persist-cli",
+    "persist-tools",
     "engines",
     "cloud",
     "tests",

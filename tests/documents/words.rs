@@ -186,8 +186,8 @@ fn pages_have_none_of_the_words_that_the_style_page_replaces() {
 #[test]
 fn doc_comments_have_none_of_the_words_that_the_style_page_replaces() {
     let mut found = Vec::new();
-    let sources = files("persist/src", ".rs").into_iter().chain(files("persist-derive/src", ".rs"));
-    for path in sources {
+    let folders = ["persist/src", "persist-derive/src", "persist-tools/src"];
+    for path in folders.iter().flat_map(|folder| files(folder, ".rs")) {
         let source = fs::read_to_string(&path).expect("a source that can be read");
         found.extend(named(&path, faults_of_source(&source)));
     }

@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use persist::lock::{Lock, Values};
 use persist::save::LoadPolicy;
 use persist::{
     Document, ErrorKind, Limits, LoadOptions, Persist, Record, SaveManager, Saves, Value,
 };
+use persist_tools::lock::{Lock, Values};
 
 use persist_tests::support::forge::{self, Item, bare, class, counted, fields, one, one_of, text};
 

@@ -8,11 +8,11 @@ use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::Command;
 
-use persist::__private::{Mode, check, check_file};
-use persist::lock::{Lock, Verdict};
 use persist::save::Registry;
 use persist::{ErrorKind, Persist};
 use persist_tests::support::registry;
+use persist_tools::__private::{Mode, check, check_file};
+use persist_tools::lock::{Lock, Verdict};
 
 #[derive(Persist)]
 #[persist(class = "Hero")]
@@ -225,7 +225,7 @@ fn the_variable_says_what_the_check_does() {
 #[test]
 fn the_macro_looks_beside_the_cargo_toml_of_its_crate() {
     // There is none here.
-    let failed = catch_unwind(|| persist::assert_lock!(registry::<Hero>())).unwrap_err();
+    let failed = catch_unwind(|| persist_tools::assert_lock!(registry::<Hero>())).unwrap_err();
     let message = failed.downcast_ref::<String>().unwrap();
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("persist.lock");
     assert!(message.contains(&format!("there is no lock {}", path.display())), "{message}");

@@ -1,8 +1,8 @@
 //! Saves against the locked versions.
 
-use persist::lock::Lock;
 use persist::save::Registry;
 use persist::{Document, Persist};
+use persist_tools::lock::Lock;
 
 versions! {
     locked {

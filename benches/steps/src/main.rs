@@ -16,7 +16,7 @@ use std::rc::Rc;
 
 use forge::{ADDED, Forged, Item, class, counted, id_of, one_of, record, text};
 use persist::history::JournalListing;
-use persist::lock::Lock;
+use persist_tools::lock::Lock;
 use persist::save::{Registry, usage, verify};
 use persist::storage::{Memory, Storage as _};
 use persist::world::{ExternalIds, Prefab};

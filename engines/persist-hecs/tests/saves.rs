@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hecs::Entity;
 use persist::history::Edit;
-use persist::lock::Lock;
+use persist_tools::lock::Lock;
 use persist::save::{LoadPolicy, ReportRow, Slot, SlotInfo};
 use persist::storage::{Memory, SlotFolder};
 use persist::{ErrorKind, History, LoadOptions, ObjectId, Persist, Saves, Session};

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use persist::Document;
-use persist::lock::{Difference, Lock, SaveCheck, Verdict};
+use persist_tools::lock::{Difference, Lock, SaveCheck, Verdict};
 use serde::Serialize;
 
 use super::verify::files_of;

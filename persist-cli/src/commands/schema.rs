@@ -69,7 +69,6 @@ fn print(class: &ClassSchema, classes: &[ClassSchema], out: &mut Out) -> Result<
             }
         }
         Form::Value(kind) => writeln!(out, "  {}", escape::line(&kind.display(classes)))?,
-        _ => {}
     }
     Ok(())
 }
@@ -157,7 +156,6 @@ impl<'c> Class<'c> {
                 (shown.form, shown.variants) = ("enum", Some(variants.collect()));
             }
             Form::Value(of) => shown.kind = Some(kind(of)),
-            _ => {}
         }
         shown
     }

@@ -63,7 +63,6 @@ pub(super) fn kinds(class: &ClassSchema) -> Vec<&KindSchema> {
             variants.iter().flat_map(|it| &it.fields).map(|field| &field.kind).collect()
         }
         Form::Value(kind) => vec![kind],
-        _ => Vec::new(),
     }
 }
 

@@ -15,9 +15,6 @@ pub(crate) type NumberedBytes<'b> = (&'b [u8], Option<&'b [Option<usize>]>);
 
 /// A world whose edits a history records.
 pub(crate) trait EditedWorld {
-    /// The name of its class.
-    const CLASS: &'static str;
-
     /// The bits of a component that has only numbers.
     type Numbers;
 

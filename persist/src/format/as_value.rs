@@ -12,17 +12,18 @@ use crate::value::{Record, Value};
 const KIND: &str = "kind";
 
 /// A value, or a description of the mistake in the text that it is read from.
-pub(crate) type Read<T> = std::result::Result<T, String>;
+pub type Read<T> = std::result::Result<T, String>;
 
 /// The names of the classes of a program or a save.
-pub(crate) struct ClassNames<'c> {
+pub struct ClassNames<'c> {
     classes: &'c [ClassSchema],
     /// The names that several classes share.
     shared: HashSet<&'c str>,
 }
 
 impl<'c> ClassNames<'c> {
-    pub(crate) fn new(classes: &'c [ClassSchema]) -> Self {
+    /// Creates the names of these classes.
+    pub fn new(classes: &'c [ClassSchema]) -> Self {
         let mut seen = HashSet::new();
         let is_shared = |name: &&'c str| !seen.insert(*name);
         let shared = classes.iter().map(|class| &*class.name).filter(is_shared).collect();
@@ -30,7 +31,7 @@ impl<'c> ClassNames<'c> {
     }
 
     /// Returns the whole definition of a class.
-    pub(crate) fn definition(&self, class: &ClassSchema) -> Record {
+    pub fn definition(&self, class: &ClassSchema) -> Record {
         let (name, id) = ((&*class.name).into(), class.id.to_string().into());
         let head = [("name", name), ("id", id), ("version", class.version.into())];
         let since = class.since.map(|since| ("since", since.into()));
@@ -48,7 +49,7 @@ impl<'c> ClassNames<'c> {
     }
 
     /// Returns the name of a class, with its id if other classes share the name.
-    pub(crate) fn class(&self, class: usize) -> Value {
+    pub fn class(&self, class: usize) -> Value {
         let class = &self.classes[class];
         let mut mention = Record::new(&*class.name);
         if self.shared.contains(&*class.name) {
@@ -107,17 +108,18 @@ impl<'c> ClassNames<'c> {
 
 /// Reads class definitions, and references to classes.
 #[derive(Default)]
-pub(crate) struct ClassReader<'v> {
+pub struct ClassReader<'v> {
     /// The id and index of each class, by its name.
     known: HashMap<&'v str, Vec<(ClassId, usize)>>,
 }
 
 impl<'v> ClassReader<'v> {
     /// Reads the classes that [`ClassNames::definition`] describes.
-    pub(crate) fn classes(
-        &mut self,
-        entries: impl Iterator<Item = &'v Value>,
-    ) -> Read<Vec<ClassSchema>> {
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of the mistake in the value.
+    pub fn classes(&mut self, entries: impl Iterator<Item = &'v Value>) -> Read<Vec<ClassSchema>> {
         let (mut heads, mut ids) = (Vec::new(), HashSet::new());
         for entry in entries {
             let names = ["name", "id", "version", "since", "fields", "variants", "value"];
@@ -154,7 +156,11 @@ impl<'v> ClassReader<'v> {
     }
 
     /// Returns the class that a record without fields names.
-    pub(crate) fn class(&self, mention: &Value) -> Read<usize> {
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of the mistake in the value.
+    pub fn class(&self, mention: &Value) -> Read<usize> {
         let Value::Struct(record) = mention else {
             return Err(format!("{} is no class, such as `Hero {{}}`", shown(mention)));
         };
@@ -281,7 +287,7 @@ fn scalars() -> impl Iterator<Item = KindSchema> {
 }
 
 /// Returns the text of a holder without its target, such as `Rc<RefCell>`.
-pub(crate) fn cell_of(holder: Holder) -> String {
+pub fn cell_of(holder: Holder) -> String {
     match holder.parts() {
         Some((pointer, Cell::None)) => format!("{pointer:?}"),
         Some((pointer, cell)) => format!("{pointer:?}<{cell:?}>"),
@@ -289,7 +295,12 @@ pub(crate) fn cell_of(holder: Holder) -> String {
     }
 }
 
-pub(crate) fn holder(value: Option<&Value>) -> Read<Holder> {
+/// Reads a holder, such as `Rc<RefCell>`.
+///
+/// # Errors
+///
+/// Returns a description of the mistake in the value.
+pub fn holder(value: Option<&Value>) -> Read<Holder> {
     let word = text(value, "holder")?;
     let mut all = (0..=u8::MAX).filter_map(Holder::from_code).filter(|it| it.parts().is_some());
     all.find(|holder| cell_of(*holder) == word)
@@ -312,13 +323,18 @@ fn unique<'n>(names: impl Iterator<Item = &'n str>) -> Read<()> {
     Ok(())
 }
 
-pub(crate) fn with<const N: usize>(mut record: Record, fields: [(&str, Value); N]) -> Record {
+/// Adds these fields to a record.
+pub fn with<const N: usize>(mut record: Record, fields: [(&str, Value); N]) -> Record {
     fields.into_iter().for_each(|(name, value)| record.push(name, value));
     record
 }
 
 /// Returns the fields of a record of a class by their names. Returns an error if it has other fields.
-pub(crate) fn parts<'v, const N: usize>(
+///
+/// # Errors
+///
+/// Returns a description of the mistake in the value.
+pub fn parts<'v, const N: usize>(
     value: &'v Value,
     class: &str,
     names: [&str; N],
@@ -332,11 +348,21 @@ pub(crate) fn parts<'v, const N: usize>(
     }
 }
 
-pub(crate) fn text<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v str> {
+/// Returns the text of a field.
+///
+/// # Errors
+///
+/// Returns a description of the mistake in the value.
+pub fn text<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v str> {
     value.and_then(Value::as_text).ok_or_else(|| format!("`{name}` has no text"))
 }
 
-pub(crate) fn list<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v [Value]> {
+/// Returns the elements of a field that is a list.
+///
+/// # Errors
+///
+/// Returns a description of the mistake in the value.
+pub fn list<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v [Value]> {
     match value {
         Some(Value::Seq(values)) => Ok(values),
         _ => Err(format!("`{name}` is no list")),
@@ -344,7 +370,7 @@ pub(crate) fn list<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v [Value]
 }
 
 /// Returns the text of a value, or the beginning of a long one.
-pub(crate) fn shown(value: &Value) -> String {
+pub fn shown(value: &Value) -> String {
     let text = value.to_string();
     if text.len() <= 60 { text } else { text.chars().take(60).chain("...".chars()).collect() }
 }

@@ -35,11 +35,13 @@ pub(crate) use salvage::{DamagedSave, nothing_whole};
 #[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use scan::scan;
 pub(crate) use scan::{Definition, Scan, check};
-pub(crate) use sealer::{Sealer, with_header, write_again};
+pub use sealer::Sealer;
+pub(crate) use sealer::{with_header, write_again};
 #[cfg(feature = "tools")]
 pub(crate) use stream::{BlockReader, Definitions, StreamBlock};
 pub(crate) use version_vector::{LONGEST_DEVICE, Latest, VersionVector};
-pub(crate) use writer::{RecordLinks, Writer};
+pub(crate) use writer::RecordLinks;
+pub use writer::Writer;
 
 /// The first bytes of every save. The first byte is not ASCII text, the line ends reveal a transfer that converted
 /// them, and 0x1A ends a listing on old systems.

@@ -17,7 +17,7 @@ const CACHED: usize = 256 << 10;
 ///
 /// A save may also remain in the buffer in which its blocks are filled. Then each method returns the bytes to append
 /// there: the header, the checksum after a block, and the trailer.
-pub(crate) struct Sealer<'w> {
+pub struct Sealer<'w> {
     /// The output, or `None` if the save remains in the buffer.
     out: Option<&'w mut dyn Write>,
     limits: &'w Limits,
@@ -36,11 +36,8 @@ pub(crate) struct Sealer<'w> {
 }
 
 impl<'w> Sealer<'w> {
-    pub(crate) fn new(
-        out: &'w mut dyn Write,
-        compression: Compression,
-        limits: &'w Limits,
-    ) -> Self {
+    /// Creates a sealer that writes blocks as they are full.
+    pub fn new(out: &'w mut dyn Write, compression: Compression, limits: &'w Limits) -> Self {
         Self { out: Some(out), compression, ..Self::in_place(limits) }
     }
 

@@ -13,7 +13,7 @@ use crate::schema::ClassSchema;
 use crate::{Error, ErrorKind, Result};
 
 /// Fills the blocks of a save, one after another. It holds one block and the largest record in memory.
-pub(crate) struct Writer<'w, 's> {
+pub struct Writer<'w, 's> {
     out: &'w mut Sealer<'s>,
     env: &'w Env<'w>,
     /// The current block with its head. If the save remains in memory, the earlier blocks come before it.
@@ -36,7 +36,11 @@ pub(crate) trait RecordLinks: SaveLinks {
 
 impl<'w, 's> Writer<'w, 's> {
     /// Writes the header. The previous content of the buffer is discarded.
-    pub(crate) fn new(
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a limit is exceeded, or the output cannot be written.
+    pub fn new(
         out: &'w mut Sealer<'s>,
         header: &Header,
         env: &'w Env<'w>,
@@ -148,7 +152,11 @@ impl<'w, 's> Writer<'w, 's> {
     }
 
     /// Writes the definition of a class whose number is its index plus 1.
-    pub(crate) fn definition(&mut self, class: &ClassSchema) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a limit is exceeded, or the output cannot be written.
+    pub fn definition(&mut self, class: &ClassSchema) -> Result<()> {
         let from = self.defined.len();
         definition::push(class, &|class, _| class as u64 + 1, &mut self.defined)?;
         self.definitions += 1;
@@ -156,7 +164,11 @@ impl<'w, 's> Writer<'w, 's> {
     }
 
     /// Writes a record with an encoded payload, whose class is defined already.
-    pub(crate) fn payload(
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a limit is exceeded, or the output cannot be written.
+    pub fn payload(
         &mut self,
         number: u64,
         as_what: (Holder, bool),
@@ -171,7 +183,11 @@ impl<'w, 's> Writer<'w, 's> {
 
     /// Writes the last block, the copy of the definitions, and the trailer. The objects of the save take `memory` bytes
     /// even when they are empty.
-    pub(crate) fn finish(mut self, memory: u64) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a limit is exceeded, or the output cannot be written.
+    pub fn finish(mut self, memory: u64) -> Result<()> {
         self.close(BLOCK_RECORDS)?;
         if self.blocks > 1 && u32::try_from(self.defined.len()).is_ok() {
             self.put_defined(0)?;

@@ -181,7 +181,7 @@ impl Table<'_> {
 
     /// Hook passes: runs the `validate` or `after_load` hooks, inner values first.
     pub(super) fn run_hooks(&self, phase: Phase) -> Result<()> {
-        if !self.registry.any_traits(|traits| traits.after_load) {
+        if !self.registry.has_after_load() {
             return Ok(());
         }
         let mut links = Prototypes::bare();

@@ -375,7 +375,7 @@ impl<'l> Loader<'l> {
             Strategy::Rewritten
         } else if records <= MAX_AT_ONCE {
             Strategy::AtOnce
-        } else if objects.records.has_value() || registry.any_traits(|traits| traits.after_load) {
+        } else if objects.records.has_value() || registry.has_after_load() {
             Strategy::AfterAll
         } else {
             Strategy::InChunks

@@ -6,7 +6,7 @@ use super::edit::Step;
 use super::support::{ChangeTarget, PendingChange, Support};
 use super::world::World;
 use crate::codec::Reflect;
-use crate::fields::{EditedWorld as _, IntoFieldPath, Owner, Request};
+use crate::fields::{IntoFieldPath, Owner, Request};
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, FieldPath, Result, Value};
 

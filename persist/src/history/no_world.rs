@@ -23,9 +23,11 @@ pub(super) fn verb_of(change: &NoChange) -> Verb {
     match *change {}
 }
 
-impl EditedWorld for NoWorld {
-    const CLASS: &'static str = "persist.NoWorld";
+impl NoWorld {
+    pub(super) const CLASS: &'static str = "persist.NoWorld";
+}
 
+impl EditedWorld for NoWorld {
     type Numbers = ();
 
     fn class_registry(&self) -> &Registry {

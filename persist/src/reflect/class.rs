@@ -28,10 +28,12 @@ pub struct Class {
     pub removed: &'static [&'static str],
     /// The source of each stored field, in the order of [`all_fields`](Self::all_fields): `level: u32`, or
     /// the type alone for a field without a name. Empty where it is not known.
-    pub(crate) written: &'static [&'static str],
+    #[doc(hidden)]
+    pub written: &'static [&'static str],
     /// The attributes that change, create or refuse values: those of the class with index 0, those of the stored fields
     /// with indices from 1 on.
-    pub(crate) code: &'static [(usize, &'static str)],
+    #[doc(hidden)]
+    pub code: &'static [(usize, &'static str)],
     /// The fields of a struct, or the variants of an enum.
     #[doc(hidden)]
     pub body: Body,
@@ -67,7 +69,6 @@ pub enum Prototype {
 
 /// The fields of a struct, or the variants of an enum.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub enum Body {
     /// The fields of a struct, in declaration order.
     Struct(&'static [FieldRecord]),
@@ -418,13 +419,15 @@ pub struct FieldRecord {
     /// Kind of the stored value.
     pub(crate) kind: KindFn,
     /// The older kinds that the field's `convert` accepts.
-    pub(crate) converts: &'static [OldKind],
+    #[doc(hidden)]
+    pub converts: &'static [OldKind],
     /// True if the field gets its default where the save lacks it.
     pub has_default: bool,
     /// True if the field is stored as another type, through `with`, `with_iter` or `via`.
     pub has_module: bool,
     /// The attributes whose code restores the field's type, or types inside of it.
-    pub(crate) type_code: &'static TypeCode,
+    #[doc(hidden)]
+    pub type_code: &'static TypeCode,
     /// True if the field has an empty value of its own.
     pub(crate) has_empty: bool,
     /// True if the field holds the stored fields that the program lacks.
@@ -439,15 +442,15 @@ pub struct FieldRecord {
 #[derive(Clone, Copy, Debug)]
 pub struct OldKind {
     /// The last version of the class that stored this kind; `None` if none is given.
-    pub(crate) version: Option<u32>,
+    pub version: Option<u32>,
     pub(crate) kind: KindFn,
     /// The function that converts it, as the program names it. Without one, a value is accepted as it is.
-    pub(crate) function: Option<&'static str>,
+    pub function: Option<&'static str>,
 }
 
 impl OldKind {
     /// Returns the text in the attribute, with its kind written like this.
-    pub(crate) fn text(&self, kind: &str) -> String {
+    pub fn text(&self, kind: &str) -> String {
         match (self.version, self.function) {
             (_, None) => format!("as {kind}"),
             (None, Some(function)) => function.to_owned(),
@@ -475,7 +478,8 @@ pub enum TypeCode {
 }
 
 impl TypeCode {
-    pub(crate) fn is_some(&self) -> bool {
+    /// Returns true if a type has an attribute.
+    pub fn is_some(&self) -> bool {
         match self {
             Self::None => false,
             Self::Attribute(_) => true,
@@ -484,8 +488,7 @@ impl TypeCode {
     }
 
     /// Returns the attributes, each in the place of its type: `(Seconds: via = u32, _)`.
-    #[cfg(feature = "lock")]
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         match self {
             Self::Attribute(text) => (*text).to_owned(),
             Self::Parts([part]) => part.text(),

@@ -17,7 +17,6 @@ pub enum Pointer {
 /// The cell between a pointer and the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-#[expect(clippy::enum_variant_names, reason = "they are named as the standard library's cells")]
 pub enum Cell {
     /// No cell: the value cannot change.
     None = 0,
@@ -60,8 +59,9 @@ impl Holder {
     pub(crate) const VALUE: Self = Self(0);
 
     /// Creates the holder of this pointer around this cell.
+    #[doc(hidden)]
     #[must_use]
-    pub(crate) const fn new(pointer: Pointer, cell: Cell) -> Self {
+    pub const fn new(pointer: Pointer, cell: Cell) -> Self {
         Self(pointer as u8 | cell as u8)
     }
 
@@ -95,8 +95,9 @@ impl Holder {
     }
 
     /// Returns the pointer and the cell; `None` for a value without a holder.
+    #[doc(hidden)]
     #[must_use]
-    pub(crate) fn parts(self) -> Option<(Pointer, Cell)> {
+    pub fn parts(self) -> Option<(Pointer, Cell)> {
         let pointer =
             [Pointer::Rc, Pointer::Arc].into_iter().find(|p| *p as u8 == self.0 & 0xf0)?;
         let cell = Cell::ALL.into_iter().find(|cell| *cell as u8 == self.0 & 0x0f)?;

@@ -27,7 +27,7 @@
 
 pub(crate) mod class;
 mod hints;
-mod holder;
+pub(crate) mod holder;
 
 pub use class::{Class, ClassId, FieldRecord, Kind, VariantRecord};
 pub use hints::EditorHints;

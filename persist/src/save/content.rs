@@ -7,7 +7,6 @@ use super::output::Continued;
 use super::saves::Prepared;
 use super::{LoadReport, Loaded, SaveManager, Saves};
 use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
-#[cfg(feature = "lock")]
 use crate::env::Trial;
 use crate::env::{Env, SharedContext, shared};
 use crate::format::{Compression, Header, Sealer, unpacked};
@@ -310,12 +309,11 @@ fn read_objects(
 }
 
 /// Loads a sample that the lock test made up from a schema.
-#[cfg(feature = "lock")]
-pub(crate) fn read_on_trial(
-    saves: &Saves,
-    sample: &[u8],
-    trial: Trial,
-) -> Result<Loaded<SaveManager>> {
+///
+/// # Errors
+///
+/// Returns the errors of a load.
+pub fn read_on_trial(saves: &Saves, sample: &[u8], trial: Trial) -> Result<Loaded<SaveManager>> {
     read_objects(saves, sample, None, |env| env.on_trial(trial))
 }
 

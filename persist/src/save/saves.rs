@@ -373,7 +373,7 @@ impl Saves {
     }
 }
 
-/// Creates a `Saves` from a registry, such as the one that the program's [lock](crate::assert_lock) is tested with.
+/// Creates a `Saves` from a registry, such as the one that the program's lock is tested with.
 impl From<Registry> for Saves {
     fn from(registry: Registry) -> Self {
         let settings = Settings { context: registry.context.clone(), ..Settings::default() };

@@ -52,7 +52,6 @@ pub struct ClassSchema {
 
 /// The form of the values of a class.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Form {
     /// Fields, in the order of their bytes; those of a tuple have their indices as names.
     Struct(Vec<FieldSchema>),
@@ -180,7 +179,7 @@ impl From<Integer> for KindSchema {
 
 impl KindSchema {
     /// The kinds right inside of this one.
-    pub(crate) fn parts(&self) -> &[Self] {
+    pub fn parts(&self) -> &[Self] {
         match self {
             Self::Option(part) | Self::List(part) | Self::Set(part) | Self::Array(part, _) => {
                 slice::from_ref(part)
@@ -192,13 +191,13 @@ impl KindSchema {
     }
 
     /// Visits the kind and its parts, up to classes and pointers.
-    pub(crate) fn visit<'k>(&'k self, visit: &mut dyn FnMut(&'k Self)) {
+    pub fn visit<'k>(&'k self, visit: &mut dyn FnMut(&'k Self)) {
         visit(self);
         self.parts().iter().for_each(|part| part.visit(visit));
     }
 
     /// The classes whose values lie in those of the kind.
-    pub(crate) fn classes(&self) -> Vec<usize> {
+    pub fn classes(&self) -> Vec<usize> {
         let mut classes = Vec::new();
         self.visit(&mut |kind| {
             if let Self::Class(class) = kind {
@@ -217,14 +216,14 @@ impl KindSchema {
     }
 
     /// True for a kind with pointers or trait objects in it, which no `convert` takes.
-    pub(crate) fn refers(&self) -> bool {
+    pub fn refers(&self) -> bool {
         matches!(self, Self::Reference { .. } | Self::TraitReference { .. } | Self::Dynamic(_))
             || self.parts().iter().any(Self::refers)
     }
 
     /// True if two kinds, of two lists of classes, are alike, and `are_same` of the classes that stand in the same
     /// place. The names of traits count if `by_name`.
-    pub(crate) fn is_like(
+    pub fn is_like(
         &self,
         other: &Self,
         by_name: bool,
@@ -305,7 +304,7 @@ impl KindSchema {
     }
 
     /// True if values of it may have others inside.
-    pub(crate) fn has_parts(&self) -> bool {
+    pub fn has_parts(&self) -> bool {
         matches!(
             self,
             Self::Option(_)
@@ -420,7 +419,7 @@ impl ClassSchema {
     }
 
     /// The name of the owner, and the field, of a class of what was kept of another.
-    pub(crate) fn unknown_field(&self) -> Option<(&str, &FieldSchema)> {
+    pub fn unknown_field(&self) -> Option<(&str, &FieldSchema)> {
         let Form::Struct(fields) = &self.form else { return None };
         let [field] = &fields[..] else { return None };
         Some((self.name.strip_suffix(&field.name)?.strip_suffix('.')?, field))
@@ -449,7 +448,7 @@ impl ClassSchema {
     }
 
     /// The variant of such a class.
-    pub(crate) fn unknown_variant(&self) -> Option<&VariantSchema> {
+    pub fn unknown_variant(&self) -> Option<&VariantSchema> {
         let Form::Enum(variants) = &self.form else { return None };
         let [variant] = &variants[..] else { return None };
         self.name.strip_suffix(&variant.name)?.ends_with("::").then_some(variant)
@@ -480,12 +479,12 @@ impl ClassSchema {
     }
 
     /// Every kind that the class mentions directly.
-    pub(crate) fn kinds(&self) -> impl Iterator<Item = &KindSchema> {
+    pub fn kinds(&self) -> impl Iterator<Item = &KindSchema> {
         self.named_kinds().map(|(_, kind)| kind)
     }
 
     /// Like [`kinds`](Self::kinds), with the names of the fields.
-    pub(crate) fn named_kinds(&self) -> impl Iterator<Item = (&str, &KindSchema)> {
+    pub fn named_kinds(&self) -> impl Iterator<Item = (&str, &KindSchema)> {
         let (fields, variants, value): (&[FieldSchema], &[VariantSchema], _) = match &self.form {
             Form::Struct(fields) => (fields, &[], None),
             Form::Enum(variants) => (&[], variants, None),
@@ -499,7 +498,7 @@ impl ClassSchema {
 
 /// A kind by the type that is most usual for it, from how messages show it. How compact its numbers are is no part of a
 /// type.
-pub(crate) fn rust_type(kind: &str) -> String {
+pub fn rust_type(kind: &str) -> String {
     let (mut source, kind) = (String::new(), kind.replace("compact ", ""));
     for (at, letter) in kind.char_indices() {
         let is_inside = source.ends_with(|prefix: char| prefix.is_alphanumeric() || prefix == '_');

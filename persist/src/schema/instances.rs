@@ -160,7 +160,7 @@ fn mentions<'k>(kinds: impl Iterator<Item = &'k KindSchema>, visit: &mut dyn FnM
 
 /// The error for objects of a stored class that could become several of the program's.
 #[cold]
-pub(crate) fn contested(name: &str, program: &Program, candidates: &[usize]) -> Error {
+pub fn contested(name: &str, program: &Program, candidates: &[usize]) -> Error {
     let names = candidates.iter().map(|candidate| &*program.classes[*candidate].name);
     Error::new(
         ErrorKind::KindMismatch,

@@ -468,7 +468,7 @@ fn in_pairs(stored: &KindSchema, expected: &KindSchema, found: &mut dyn FnMut(Co
 impl Program {
     /// The class that a stored one is: of the same id, else of an alias, else the one instance
     /// that the program has of a generic class.
-    pub(crate) fn find(&self, stored: &ClassSchema) -> Option<usize> {
+    pub fn find(&self, stored: &ClassSchema) -> Option<usize> {
         self.find_by_name(stored).or_else(|| self.find_instance(stored))
     }
 

@@ -58,7 +58,6 @@ mod same;
 mod skipped;
 mod stored;
 mod strict;
-#[cfg(feature = "lock")]
 mod texts;
 mod transcode;
 mod unique;
@@ -71,28 +70,30 @@ mod write;
 
 pub(crate) use check::Checker;
 pub(crate) use cursor::Cursor;
-pub(crate) use describe::rust_type;
+pub use describe::rust_type;
 #[cfg_attr(not(feature = "tools"), allow(unreachable_pub, reason = "public with `tools`"))]
 pub use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use event::LoadEvent;
 pub(crate) use event::{IN_PLACE_OF_DEFAULT, Occurrences, PlannedRow, REMOVED};
-pub(crate) use instances::contested;
+pub use instances::contested;
 pub(crate) use matching::Matched;
 pub(crate) use order::inner_first;
-pub(crate) use pairing::pair;
-#[cfg(feature = "lock")]
-pub(crate) use pairing::{Pairing, find_variant};
-pub(crate) use plan::Plans;
-pub(crate) use program::{FieldPlace, Program, ProgramClass, ProgramFields};
+pub use pairing::Pairing;
+pub use pairing::find_variant;
+pub use pairing::pair;
+pub use plan::Plans;
+pub(crate) use program::ProgramClass;
+pub use program::{FieldPlace, Program, ProgramFields};
 pub(crate) use read::Reader;
-pub(crate) use same::is_same_class;
+pub use same::is_same_class;
 #[cfg(feature = "tools")]
 pub(crate) use same::same_classes;
 pub(crate) use skipped::converted_length;
-pub(crate) use stored::{Stored, StoredPointer};
-pub(crate) use strict::Strict;
-#[cfg(feature = "lock")]
-pub(crate) use texts::{Texts, texts_and_classes_by_place};
+pub use stored::Stored;
+pub(crate) use stored::StoredPointer;
+pub use strict::Strict;
+pub use texts::Texts;
+pub use texts::texts_and_classes_by_place;
 pub(crate) use transcode::{
     DefaultedField, InlinedObject, SharedValue, SourceRecord, UnknownLocation, UnknownValues,
     transcode,

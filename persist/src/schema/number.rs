@@ -79,8 +79,7 @@ pub(super) enum Number {
 
 impl KindSchema {
     /// True for two kinds of numbers if every number of this kind is one of the other, too.
-    #[cfg(feature = "lock")]
-    pub(crate) fn is_number_in(&self, other: &Self) -> bool {
+    pub fn is_number_in(&self, other: &Self) -> bool {
         Width::from_kind(self)
             .zip(Width::from_kind(other))
             .is_some_and(|(this, other)| this.fits(other))

@@ -289,7 +289,6 @@ pub(super) enum Conversion {
     /// A text to the variant of that name of the program's class, and back.
     Variant {
         /// The node of the text.
-        #[cfg_attr(not(feature = "lock"), allow(dead_code, reason = "a trial names the field"))]
         node: usize,
         class: usize,
         /// The row of texts that became the `other` variant.

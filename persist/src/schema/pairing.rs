@@ -19,7 +19,7 @@ use crate::value::{Field, Origin};
 use crate::{Error, ErrorKind};
 
 /// A field of the save, or what a migration has made of it.
-pub(crate) trait StoredField {
+pub trait StoredField {
     fn name(&self) -> &str;
 
     fn number(&self) -> Option<u32>;
@@ -54,14 +54,14 @@ impl StoredField for &Field {
 }
 
 /// The stored fields, by the fields of the program that they become.
-pub(crate) struct Pairing {
+pub struct Pairing {
     /// For each field of the program its stored field. No stored field stands twice.
-    pub(crate) sources: Vec<Option<usize>>,
+    pub sources: Vec<Option<usize>>,
     /// For each field of the program whose kept field is its source, what a migration or an older program made of it.
     pub(crate) made: Vec<Option<usize>>,
     /// For each stored field, whether it is dropped. Kept copies of another field are, and so are fields whose target
     /// has another source.
-    pub(crate) is_superseded: Vec<bool>,
+    pub is_superseded: Vec<bool>,
     clash: Option<Clash>,
 }
 
@@ -74,7 +74,7 @@ enum Clash {
 }
 
 /// Pairs the fields of a record with those of the program.
-pub(crate) fn pair<F: StoredField>(stored: &[F], records: &[FieldRecord]) -> Pairing {
+pub fn pair<F: StoredField>(stored: &[F], records: &[FieldRecord]) -> Pairing {
     // The passes were once compiled for three kinds of fields, seven times each.
     let stored: Vec<&dyn StoredField> = stored.iter().map(|field| field as _).collect();
     pair_fields(&stored, records)
@@ -173,7 +173,7 @@ impl Pairing {
 
 impl FieldRecord {
     /// True if a stored field may be this one.
-    pub(crate) fn may_be(&self, stored: &dyn StoredField) -> bool {
+    pub fn may_be(&self, stored: &dyn StoredField) -> bool {
         is_numbered(stored, self) || is_named(stored, self) || is_alias(stored, self)
     }
 }
@@ -321,7 +321,7 @@ fn is_alias(stored: &dyn StoredField, field: &FieldRecord) -> bool {
 }
 
 /// The program's variant for a stored one.
-pub(crate) fn find_variant(name: &str, variants: &[VariantRecord]) -> Option<usize> {
+pub fn find_variant(name: &str, variants: &[VariantRecord]) -> Option<usize> {
     variants
         .iter()
         // All names before all aliases: a variant may have the former name of another one, and a stored name means the

@@ -17,8 +17,9 @@ use crate::sorting::sort;
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
 /// The plans for the classes of one save.
-pub(crate) struct Plans<'p> {
-    pub(crate) stored: Arc<Stored>,
+pub struct Plans<'p> {
+    /// The classes of the save.
+    pub stored: Arc<Stored>,
     pub(super) program: &'p Program,
     pub(super) options: LoadOptions,
     /// True if what is kept of an object can be given back with it.
@@ -67,7 +68,7 @@ impl<'p> Plans<'p> {
     /// Plans for these classes; a record of the first class of `root` is asked for as a value of
     /// the program's second.
     #[cfg(feature = "history")]
-    pub(crate) fn new(
+    pub fn new(
         stored: Vec<ClassSchema>,
         program: &'p Program,
         options: LoadOptions,
@@ -112,12 +113,12 @@ impl<'p> Plans<'p> {
     }
 
     /// The program's class for a stored one.
-    pub(crate) fn resolve(&self, class: usize) -> Option<usize> {
+    pub fn resolve(&self, class: usize) -> Option<usize> {
         self.matched.resolve(class)
     }
 
     /// The holder in which the program has objects of a stored class that the save has in this one.
-    pub(crate) fn holder(&self, class: usize, stored: Holder) -> Holder {
+    pub fn holder(&self, class: usize, stored: Holder) -> Holder {
         self.matched.holder(class, stored, self.program)
     }
 
@@ -128,7 +129,7 @@ impl<'p> Plans<'p> {
 
     /// The stored instances of generic classes that the program does not have, with the candidates that their objects
     /// could become.
-    pub(crate) fn contested(&self) -> impl Iterator<Item = (usize, &[usize])> {
+    pub fn contested(&self) -> impl Iterator<Item = (usize, &[usize])> {
         let candidates = self.matched.candidates().iter();
         let contested = candidates.filter(|(class, _)| self.resolve(**class).is_none());
         contested.map(|(class, candidates)| (*class, &candidates[..]))
@@ -136,13 +137,13 @@ impl<'p> Plans<'p> {
 
     /// True for a stored class whose objects become another instance of their generic class, or could become one of
     /// several.
-    pub(crate) fn is_instance(&self, class: usize) -> bool {
+    pub fn is_instance(&self, class: usize) -> bool {
         self.matched.candidates().contains_key(&class)
     }
 
     /// An error of rewriting a record. It says so if the record is to become another instance of its generic class, or
     /// a class of another name by its number.
-    pub(crate) fn of_other_class(&self, class: usize, error: Error) -> Error {
+    pub fn of_other_class(&self, class: usize, error: Error) -> Error {
         let fits = !matches!(error.kind(), ErrorKind::KindMismatch | ErrorKind::MissingField);
         let Some(place) = self.resolve(class).filter(|_| !fits) else { return error };
         let (stored, own) = (&self.stored[class], &self.program.classes[place]);
@@ -187,7 +188,7 @@ impl<'p> Plans<'p> {
     }
 
     /// True if the records of a stored class are migrated.
-    pub(crate) fn is_migrated(&self, class: usize, target: usize) -> bool {
+    pub fn is_migrated(&self, class: usize, target: usize) -> bool {
         self.program.targets[target]
             .is_some_and(|target| is_older(self.stored[class].version, target.class))
     }
@@ -298,7 +299,11 @@ impl<'p> Plans<'p> {
     }
 
     /// Makes the plan for a stored class that the program has, as a load of its records would.
-    pub(crate) fn check(&mut self, class: usize) -> Result<()> {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if records of the class do not load.
+    pub fn check(&mut self, class: usize) -> Result<()> {
         match self.resolve(class) {
             Some(target) => {
                 let plan = self.class_plan(class, target);

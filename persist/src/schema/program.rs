@@ -3,19 +3,24 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use super::pairing::{find_variant, pair};
-use super::{ClassSchema, FieldSchema, Form, KindSchema, Stored};
-use crate::codec::ClassAccess;
+use super::{ClassSchema, FieldSchema, Form, KindSchema, Reader, Stored};
+use crate::Limits;
+use crate::codec::class::SAMPLE;
+use crate::codec::{Buffer, ClassAccess, Decoder, NoLinks};
+use crate::env::Env;
 use crate::reflect::{Class, ClassId, FieldRecord, Holder};
+use crate::value::Value;
 
 /// A field of a class: the class, the variant (0 for a struct) and the index.
-pub(crate) type FieldPlace = (usize, usize, usize);
+pub type FieldPlace = (usize, usize, usize);
 
 /// The program's classes: their schema, and how to reach their fields.
 #[derive(Clone, Default)]
-pub(crate) struct Program {
-    pub(crate) classes: Vec<ClassSchema>,
+pub struct Program {
+    /// The schemas of the classes.
+    pub classes: Vec<ClassSchema>,
     /// For each class; classes of bare values have none.
-    pub(crate) targets: Vec<Option<ProgramClass>>,
+    pub targets: Vec<Option<ProgramClass>>,
     /// The classes that are registered as objects, with their holders.
     pub(crate) objects: HashMap<usize, Vec<Holder>>,
     /// The names that `declare_removed_class` declared.
@@ -25,7 +30,7 @@ pub(crate) struct Program {
     /// The classes that are registered for a trait.
     pub(crate) implementors: HashSet<usize>,
     /// By field: the kinds that the field's `convert` takes, in its order.
-    pub(crate) old_kinds: HashMap<FieldPlace, Vec<KindSchema>>,
+    pub old_kinds: HashMap<FieldPlace, Vec<KindSchema>>,
     /// The classes laid out, once that was asked for.
     layout: OnceLock<Arc<ProgramLayout>>,
 }
@@ -41,7 +46,7 @@ struct ProgramLayout {
 
 impl Program {
     /// The classes laid out, as if a save had all of them.
-    pub(crate) fn layout(&self) -> &Arc<Stored> {
+    pub fn layout(&self) -> &Arc<Stored> {
         &self.all_layout().stored
     }
 
@@ -54,6 +59,20 @@ impl Program {
     pub(super) fn old_node(&self, field: FieldPlace, number: usize) -> Option<usize> {
         let layout = self.all_layout();
         Some(layout.stored.first(layout.old_kinds.get(&field)? + number, 0))
+    }
+
+    /// Returns the value of a field's `sample`.
+    pub fn sample(&self, field: FieldPlace) -> Option<Value> {
+        let make = self.targets[field.0]?.access.make_field;
+        let (limits, mut buffer) = (Limits::DEFAULT, Buffer::new());
+        let mut links = NoLinks::default();
+        let mut nothing = Decoder::new(&[], &Env::DEFAULT, &mut links);
+        let bytes = buffer.encode_with(&Env::DEFAULT, &mut NoLinks::default(), |out| {
+            make(field.1, field.2, Some((SAMPLE, &mut nothing)), out)
+        });
+        let (bytes, layout) = (bytes.ok()?, self.layout());
+        let node = layout.first(field.0, field.1) + field.2;
+        Reader::new(&limits, bytes.len() as u64).whole(layout, node, bytes, &limits).ok()
     }
 
     fn all_layout(&self) -> &ProgramLayout {
@@ -121,7 +140,7 @@ impl Program {
 
     /// The fields of a stored struct, or of each of its variants, with those that they become; of bare values, and
     /// where a struct is an enum now, none.
-    pub(crate) fn sides<'s>(&'s self, stored: &'s ClassSchema, target: usize) -> Vec<Sides<'s>> {
+    pub fn sides<'s>(&'s self, stored: &'s ClassSchema, target: usize) -> Vec<Sides<'s>> {
         let described = self.targets[target].map(|target| target.class);
         match (&stored.form, &self.classes[target].form, described) {
             (Form::Struct(old), Form::Struct(_), Some(_)) => {
@@ -142,20 +161,24 @@ impl Program {
 
 /// The program's fields of a struct or a variant.
 #[derive(Clone, Copy)]
-pub(crate) struct ProgramFields<'a> {
-    pub(crate) class: usize,
-    pub(crate) variant: usize,
-    pub(crate) fields: &'a [FieldSchema],
-    pub(crate) records: &'a [FieldRecord],
+pub struct ProgramFields<'a> {
+    /// Index of the class.
+    pub class: usize,
+    /// Index of the variant; 0 for a struct.
+    pub variant: usize,
+    /// The schemas of the fields.
+    pub fields: &'a [FieldSchema],
+    /// The records of the fields, in the same order.
+    pub records: &'a [FieldRecord],
     /// The names that `removed` declares.
-    pub(crate) removed: &'a [&'static str],
+    pub removed: &'a [&'static str],
 }
 
 /// The fields of a stored struct or variant, and those of the program's, if it has it.
 #[derive(Clone, Copy)]
-pub(crate) struct Sides<'s> {
-    pub(crate) old: &'s [FieldSchema],
-    pub(crate) new: Option<ProgramFields<'s>>,
+pub struct Sides<'s> {
+    pub old: &'s [FieldSchema],
+    pub new: Option<ProgramFields<'s>>,
 }
 
 impl ProgramFields<'_> {
@@ -166,7 +189,7 @@ impl ProgramFields<'_> {
 
 impl<'s> Sides<'s> {
     /// For each of the program's fields its stored one.
-    pub(crate) fn sources(self) -> Vec<Option<usize>> {
+    pub fn sources(self) -> Vec<Option<usize>> {
         self.new.map_or_else(Vec::new, |new| pair(self.old, new.records).sources)
     }
 
@@ -186,8 +209,8 @@ impl<'s> Sides<'s> {
 }
 
 #[derive(Clone, Copy)]
-pub(crate) struct ProgramClass {
-    pub(crate) class: &'static Class,
+pub struct ProgramClass {
+    pub class: &'static Class,
     pub(crate) access: &'static ClassAccess,
 }
 

@@ -4,7 +4,7 @@ use super::{ClassSchema, FieldSchema, Form, KindSchema};
 
 /// True if two classes, each of its own list, have the same name, id and form, and so have
 /// all that they mention.
-pub(crate) fn is_same_class(a: (&[ClassSchema], usize), b: (&[ClassSchema], usize)) -> bool {
+pub fn is_same_class(a: (&[ClassSchema], usize), b: (&[ClassSchema], usize)) -> bool {
     let mut seen = HashSet::new();
     same_classes(a, b, &mut |a, b| Some(seen.insert((a, b))))
 }

@@ -17,7 +17,7 @@ use crate::{ErrorKind, ObjectId, Result};
 type NamedFields = Box<[(usize, usize)]>;
 
 /// The classes of a save, and a node for every kind in them.
-pub(crate) struct Stored {
+pub struct Stored {
     pub(super) classes: Vec<ClassSchema>,
     /// First one for each class as a kind, then those of the kinds in it; parts that follow one another do so here.
     pub(super) nodes: Vec<Node>,
@@ -38,8 +38,8 @@ pub(crate) struct Stored {
 pub(crate) type StoredPointer = (Holder, bool, Option<usize>);
 
 /// A kind, and what is known of all its values.
-pub(crate) struct Node {
-    pub(crate) kind: KindSchema,
+pub struct Node {
+    pub kind: KindSchema,
     /// The node of its first part.
     first: u32,
     pub(super) size: Size,
@@ -117,14 +117,14 @@ impl Size {
 impl Node {
     /// The node of its first part.
     #[inline]
-    pub(crate) fn first(&self) -> usize {
+    pub fn first(&self) -> usize {
         self.first as usize
     }
 }
 
 impl Stored {
     /// Lays out classes which end, as [`inner_first`] finds.
-    pub(crate) fn new(classes: Vec<ClassSchema>) -> Self {
+    pub fn new(classes: Vec<ClassSchema>) -> Self {
         // The nodes of the classes come first, so that the number of a class is the node of its kind.
         let root = |class| Node { kind: KindSchema::Class(class), first: 0, size: Size::NONE };
         let mut nodes: Vec<Node> = (0..classes.len()).map(root).collect();
@@ -358,11 +358,12 @@ impl Stored {
     }
 
     /// The node of a class as a kind.
-    pub(crate) fn root(&self, class: usize) -> usize {
+    pub fn root(&self, class: usize) -> usize {
         class
     }
 
-    pub(crate) fn node(&self, node: usize) -> &Node {
+    /// Returns a node by its number.
+    pub fn node(&self, node: usize) -> &Node {
         &self.nodes[node]
     }
 
@@ -372,7 +373,7 @@ impl Stored {
     }
 
     /// The fields of a struct (`variant` is 0) or of a variant; of others none.
-    pub(crate) fn fields(&self, class: usize, variant: usize) -> &[FieldSchema] {
+    pub fn fields(&self, class: usize, variant: usize) -> &[FieldSchema] {
         match &self.classes[class].form {
             Form::Struct(fields) => fields,
             Form::Enum(variants) => variants.get(variant).map_or(&[], |variant| &variant.fields),
@@ -382,7 +383,7 @@ impl Stored {
 
     /// The first node of a struct's fields or of a bare value (`variant` is 0), or
     /// of a variant's fields.
-    pub(crate) fn first(&self, class: usize, variant: usize) -> usize {
+    pub fn first(&self, class: usize, variant: usize) -> usize {
         self.blocks[class][variant]
     }
 }

@@ -4,9 +4,9 @@
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
-use super::write::{FieldsByName, WriteTarget};
+use super::write::{FieldsByName, WriteTarget, write_value};
 use super::{FieldPlace, Form, KindSchema, Stored};
-use crate::value::{Field, HandleValue, Record};
+use crate::value::{Field, HandleValue, Record, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// Says whether a reference may lead there.
@@ -16,7 +16,7 @@ type CheckReference<'s> = dyn Fn(&KindSchema, Option<ObjectId>) -> Result<()> + 
 type CheckHandle<'s> = dyn Fn(&str, HandleValue) -> Result<()> + 's;
 
 /// The classes of a save.
-pub(crate) struct Strict<'s> {
+pub struct Strict<'s> {
     stored: &'s Stored,
     limits: &'s Limits,
     check_reference: &'s CheckReference<'s>,
@@ -29,7 +29,8 @@ pub(crate) struct Strict<'s> {
 }
 
 impl<'s> Strict<'s> {
-    pub(crate) fn new(
+    /// Creates a target for values of these classes.
+    pub fn new(
         stored: &'s Stored,
         limits: &'s Limits,
         check_reference: &'s CheckReference<'s>,
@@ -42,6 +43,16 @@ impl<'s> Strict<'s> {
             by_name: OnceCell::new(),
             highest: 0,
         }
+    }
+
+    /// Appends a value as one of the kind of a node.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value does not fit the class.
+    pub fn write(&mut self, node: usize, value: &Value, out: &mut Vec<u8>) -> Result<()> {
+        let stored = self.stored;
+        write_value(self, stored, node, value, out)
     }
 
     /// For values that an editor gives: floats are rounded, handles are checked.

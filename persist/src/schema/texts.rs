@@ -9,7 +9,7 @@ use super::plan::{ClassPlan, Plans};
 use super::{Form, Program};
 
 /// The nodes of texts that load only if they are names of variants, and the names.
-pub(crate) type Texts = HashMap<usize, Vec<&'static str>>;
+pub type Texts = HashMap<usize, Vec<&'static str>>;
 
 /// The texts that load as variants of an enum; `None` if all do.
 fn names(program: &Program, class: usize) -> Option<Vec<&'static str>> {
@@ -24,7 +24,7 @@ fn names(program: &Program, class: usize) -> Option<Vec<&'static str>> {
 
 /// The texts that the program asks for as variants, and the classes that it does not have, and whose values become
 /// those of another one where they stand; whether what they are in loads or not.
-pub(crate) fn texts_and_classes_by_place(plans: &mut Plans<'_>) -> (Texts, HashSet<usize>) {
+pub fn texts_and_classes_by_place(plans: &mut Plans<'_>) -> (Texts, HashSet<usize>) {
     let (mut texts, mut by_place) = (Texts::new(), HashSet::new());
     let resolved = (0..plans.stored.len()).filter_map(|class| Some((class, plans.resolve(class)?)));
     let mut next: Vec<(usize, usize)> = resolved.collect();

@@ -12,7 +12,7 @@ use super::read::{
     are_equal, are_same, exists, find_preserved, free_name, header, is_free, known_header,
     read_file, whole,
 };
-use super::{FileStamp, NewFile, Past, Storage, StorageLock, folder_of, names, quietly};
+use super::{FILES, FileStamp, NewFile, Past, Storage, StorageLock, folder_of, names, quietly};
 use crate::format::{Compression, check};
 use crate::platform::{Timer, pause};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -128,6 +128,20 @@ enum OldSave {
     Linked,
     /// The storage allows one name for a file, so the old save was renamed.
     Moved,
+}
+
+/// Replaces a file that is no save, as a save is replaced, without backups.
+///
+/// # Errors
+///
+/// Returns the errors of a save.
+pub fn replace_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let options = SaveOptions { backups: 0, ..SaveOptions::DEFAULT };
+    let mut new = begin(&FILES, path, &options, &Limits::DEFAULT, None)?;
+    let written = new.file()?.write_all(bytes);
+    written.map_err(|error| Error::io("write", path, error))?;
+    new.commit()?;
+    Ok(())
 }
 
 /// Begins to replace a save: locks it, and reads the headers of earlier saves. A caller without a session may not

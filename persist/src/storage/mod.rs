@@ -27,8 +27,8 @@ mod files;
 mod memory;
 pub(crate) mod names;
 mod past;
-mod patient;
-mod read;
+pub(crate) mod patient;
+pub(crate) mod read;
 pub(crate) mod recover;
 mod slot_folder;
 mod slot_name;
@@ -51,8 +51,6 @@ pub(crate) use past::Past;
 pub(crate) use patient::{FILES, Patient};
 #[cfg(feature = "history")]
 pub(crate) use read::is_free;
-#[cfg(feature = "lock")]
-pub(crate) use read::read_file;
 pub(crate) use read::{SlotAge, have_same_bytes, read_save, slot_age};
 #[cfg(feature = "history")]
 pub(crate) use read::{are_same, is_beginning};

@@ -19,10 +19,10 @@ const INTERRUPTIONS: u32 = 1000;
 
 /// A storage whose calls are repeated after errors that may pass.
 #[derive(Clone, Debug)]
-pub(crate) struct Patient<S>(S);
+pub struct Patient<S>(S);
 
 /// The files of the system.
-pub(crate) const FILES: Patient<Files> = Patient(Files);
+pub const FILES: Patient<Files> = Patient(Files);
 
 impl<S: Storage> Patient<S> {
     pub(crate) fn new(storage: S) -> Self {

@@ -1,5 +1,6 @@
 //! Arrays of any length: the elements, without a count.
 
+use super::lift::collect;
 use super::{Items, compact_items, whole_items};
 use crate::codec::compact::Compact;
 use crate::codec::persist::{Inline, checked};
@@ -9,19 +10,6 @@ use crate::codec::{
 };
 use crate::reflect::{Kind, TypeCode};
 use crate::{Error, ErrorKind, Result};
-
-/// Creates an array in a box, without a copy on the stack.
-pub(super) fn collect<T, E, const N: usize>(
-    items: impl Iterator<Item = Result<T, E>>,
-    missing: fn() -> E,
-) -> Result<Box<[T; N]>, E> {
-    // The list has exactly the capacity that it needs, so the array takes over its memory.
-    let mut list = Vec::with_capacity(N);
-    for item in items {
-        list.push(item?);
-    }
-    list.try_into().map_err(|_| missing())
-}
 
 #[cold]
 fn incomplete() -> Error {

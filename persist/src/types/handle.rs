@@ -237,7 +237,7 @@ fn check<A: Arena>(bits: u64, verb: &str) -> Result<()> {
 }
 
 /// The words by which a lock recognizes this error.
-pub(crate) const BITS_OF_NO_KEY: &str = "are the bits of no key";
+pub const BITS_OF_NO_KEY: &str = "are the bits of no key";
 
 #[cold]
 fn no_key(arena: &str, bits: u64, verb: &str) -> Error {

@@ -8,12 +8,24 @@ use std::collections::{
 };
 use std::hash::{BuildHasher, Hash};
 
-use super::array::collect;
 use super::sequence::{decode_lifted, decode_parts, encode_elements};
 use super::{map, set};
 use crate::codec::with::{Adapter, Lift};
 use crate::codec::{Decoder, Encoder, Fail, Stop, TypeSet, count, is_bulky, unboxed};
 use crate::reflect::Kind;
+
+/// Creates an array in a box, without a copy on the stack.
+pub(super) fn collect<T, E, const N: usize>(
+    items: impl Iterator<Item = Result<T, E>>,
+    missing: fn() -> E,
+) -> Result<Box<[T; N]>, E> {
+    // The list has exactly the capacity that it needs, so the array takes over its memory.
+    let mut list = Vec::with_capacity(N);
+    for item in items {
+        list.push(item?);
+    }
+    list.try_into().map_err(|_| missing())
+}
 
 macro_rules! lifts {
     ($([$($param:ident),*] $container:ty as $lift:ty: $n:literal $part:ident;)*) => {$(

@@ -27,13 +27,12 @@ mod time;
 mod tuple;
 mod wrapper;
 
-#[cfg(feature = "lock")]
-pub(crate) use handle::BITS_OF_NO_KEY;
+pub use handle::BITS_OF_NO_KEY;
 pub use handle::{Arena, Handle};
 pub use lift::Items;
 pub use remap::{Remap, UnmappedHandle};
 
-pub(crate) use object_id::WorldObjects;
+pub use object_id::WorldObjects;
 pub(crate) use remap::Renumber;
 #[cfg(feature = "world")]
 pub(crate) use text::decode_bytes as decode_text_bytes;

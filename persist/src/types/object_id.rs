@@ -9,7 +9,7 @@ use crate::reflect::Kind;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// The arena of a world's objects, to which ids in saves lead.
-pub(crate) struct WorldObjects;
+pub struct WorldObjects;
 
 impl Arena for WorldObjects {
     type Key = ObjectId;

@@ -331,7 +331,7 @@ impl Clone for Seen {
 
 /// Says where a field of a record comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub enum Origin {
     /// The program that wrote the save had the field.
     #[default]
     Written,
@@ -415,12 +415,15 @@ impl Record {
     }
 
     /// Returns the index of the class in the save from which the record was read.
-    pub(crate) fn origin(&self) -> Option<usize> {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn origin(&self) -> Option<usize> {
         self.origin.map(|origin| origin as usize)
     }
 
     /// Sets the index of the class in the save; `None` beyond 32 bits, where no save has classes.
-    pub(crate) fn set_origin(&mut self, class: Option<usize>) {
+    #[doc(hidden)]
+    pub fn set_origin(&mut self, class: Option<usize>) {
         self.origin = class.and_then(|class| class.try_into().ok());
     }
 
@@ -478,7 +481,8 @@ impl Record {
     }
 
     /// Appends a field whose name no other field has.
-    pub(crate) fn push(&mut self, name: impl Into<Arc<str>>, value: Value) {
+    #[doc(hidden)]
+    pub fn push(&mut self, name: impl Into<Arc<str>>, value: Value) {
         self.fields.push(Field {
             name: name.into(),
             number: None,

@@ -112,8 +112,6 @@ impl World {
 }
 
 impl EditedWorld for World {
-    const CLASS: &'static str = "persist.World";
-
     type Numbers = (Arc<NumberFields>, Vec<u64>);
 
     fn class_registry(&self) -> &Registry {

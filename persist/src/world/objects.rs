@@ -19,9 +19,14 @@ use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Result, names};
 
 impl World {
+    /// The class of a world in saves.
+    #[cfg(feature = "history")]
+    #[doc(hidden)]
+    pub const CLASS: &str = "persist.World";
+
     /// The names of the traits of components and resources in saves.
-    #[cfg(feature = "lock")]
-    pub(crate) const TRAITS: [&str; 2] = ["persist.Component", "persist.Resource"];
+    #[doc(hidden)]
+    pub const TRAITS: [&str; 2] = ["persist.Component", "persist.Resource"];
 }
 
 /// These methods add, connect and remove objects.

@@ -36,11 +36,6 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("fields/part.rs", "the class has no such field", INVARIANT),
     (
         "lib.rs",
-        "`assert_lock!` needs the feature",
-        "the compiler says it, in a build without the feature",
-    ),
-    (
-        "lib.rs",
         "`field!` needs the feature",
         "the compiler says it, in a build without the feature",
     ),

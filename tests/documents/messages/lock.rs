@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use persist::__private::{Mode, check_file};
 use persist::Persist;
-use persist::lock::{Lock, Values};
 use persist::save::Registry;
+use persist_tools::__private::{Mode, check_file};
+use persist_tools::lock::{Lock, Values};
 
 use crate::messages::table::Table;
 
@@ -172,6 +172,6 @@ fn the_variable_of_a_check() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let checked = persist::__private::check(folder.path(), "0.1.0", &registry::<Hero>());
+    let checked = persist_tools::__private::check(folder.path(), "0.1.0", &registry::<Hero>());
     println!("said: {}", checked.map(drop).unwrap_err());
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// A string literal of the library.
 pub(crate) struct Sentence {
-    /// Its file, from `persist/src`.
+    /// Its file, from `persist/src` or `persist-tools/src`.
     pub(crate) file: String,
     pub(crate) line: usize,
     pub(crate) text: String,
@@ -67,17 +67,19 @@ impl Sentence {
     }
 }
 
-/// Every sentence of `persist/src`.
+/// Every sentence of `persist/src` and `persist-tools/src`.
 pub(crate) fn sentences() -> Vec<Sentence> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../persist/src");
-    let mut files = Vec::new();
-    files_in(&root, "rs", &mut files);
     let mut all = Vec::new();
-    for path in files {
-        let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
-        let source = fs::read_to_string(&path).unwrap();
-        Scanner { rest: &source, source: &source, calls: Vec::new(), last: String::new() }
-            .sentences(&name, &mut all);
+    for root in ["../persist/src", "../persist-tools/src"] {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(root);
+        let mut files = Vec::new();
+        files_in(&root, "rs", &mut files);
+        for path in files {
+            let name = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+            let source = fs::read_to_string(&path).unwrap();
+            Scanner { rest: &source, source: &source, calls: Vec::new(), last: String::new() }
+                .sentences(&name, &mut all);
+        }
     }
     all
 }

@@ -1,6 +1,6 @@
 //! Pastes what a report prints into the source of a program, as a developer would.
 
-use persist::lock::Difference;
+use persist_tools::lock::Difference;
 
 /// The source of a program.
 pub(super) struct Source {

@@ -12,10 +12,10 @@ mod programs;
 use std::collections::BTreeMap;
 
 use model::Schema;
-use persist::lock::{Lock, LockReport, Values, Verdict};
 use persist::save::LoadEvent;
 use persist::{Document, SaveManager, Saves, Value};
 use persist_tests::support::forge;
+use persist_tools::lock::{Lock, LockReport, Values, Verdict};
 use programs::{Program, programs};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};

@@ -11,7 +11,7 @@ use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::message::{Message, Messages};
 use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
-use persist::lock::Lock;
+use persist_tools::lock::Lock;
 use persist::save::{LoadPolicy, ReportRow, SaveOutcome, SlotInfo, dump};
 use persist::storage::{Memory, SlotFolder};
 use persist::{ErrorKind, LoadOptions, Persist, SaveOptions, Saves};

@@ -50,7 +50,6 @@ impl Trait {
     }
 
     /// Returns true for the class that stands in for unknown classes.
-    #[cfg(feature = "history")]
     pub(super) fn is_stand_in(&self, class: usize) -> bool {
         self.stand_in.as_ref().is_some_and(|(index, _)| *index == class)
     }

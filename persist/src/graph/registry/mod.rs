@@ -253,7 +253,8 @@ impl Registry {
     }
 
     /// Returns true for the name of a class that was declared as removed.
-    pub(crate) fn is_removed_class(&self, name: &str) -> bool {
+    #[doc(hidden)]
+    pub fn is_removed_class(&self, name: &str) -> bool {
         self.program.removed.contains(name)
     }
 
@@ -386,7 +387,15 @@ impl Registry {
         self.traits(self.objects[object].class)
     }
 
-    pub(crate) fn program(&self) -> &Program {
+    /// Returns true if some class has an `after_load` hook.
+    #[doc(hidden)]
+    pub fn has_after_load(&self) -> bool {
+        self.any_traits(|traits| traits.after_load)
+    }
+
+    /// Returns the registered classes as schemas.
+    #[doc(hidden)]
+    pub fn program(&self) -> &Program {
         &self.program
     }
 }
@@ -437,15 +446,16 @@ impl Registry {
 
     /// Iterates over the classes and holders of all object types but stand-ins, which are saved as the data that they
     /// hold.
-    #[cfg(feature = "lock")]
-    pub(crate) fn object_types(&self) -> impl Iterator<Item = (usize, Holder)> {
+    #[doc(hidden)]
+    pub fn object_types(&self) -> impl Iterator<Item = (usize, Holder)> {
         let objects = self.objects.iter().map(|entry| (entry.class, entry.kind.holder));
         objects.filter(|(class, _)| self.implementors.stand_in(*class).is_none())
     }
 
     /// Iterates over the names of all traits, each with the classes that are registered for it except stand-ins.
     #[cfg(feature = "history")]
-    pub(crate) fn trait_classes(&self) -> impl Iterator<Item = (&'static str, Vec<usize>)> {
+    #[doc(hidden)]
+    pub fn trait_classes(&self) -> impl Iterator<Item = (&'static str, Vec<usize>)> {
         self.implementors.traits.values().map(|of| {
             let classes = of.classes.iter().map(|class| class.class);
             (of.name, classes.filter(|class| !of.is_stand_in(*class)).collect())
@@ -453,14 +463,14 @@ impl Registry {
     }
 
     /// Returns true if trait objects of this trait keep values of unknown classes.
-    #[cfg(feature = "lock")]
-    pub(crate) fn has_stand_in(&self, of: &str) -> bool {
+    #[doc(hidden)]
+    pub fn has_stand_in(&self, of: &str) -> bool {
         self.implementors.by_name(of).is_some_and(|of| of.stand_in.is_some())
     }
 
     /// Returns a copy of the registry in which the classes of these traits can be objects in a holder, too.
-    #[cfg(feature = "lock")]
-    pub(crate) fn with_objects_of(&self, traits: &[&str], holder: Holder) -> Self {
+    #[doc(hidden)]
+    pub fn with_objects_of(&self, traits: &[&str], holder: Holder) -> Self {
         let mut next = self.clone();
         for of in traits.iter().filter_map(|name| self.implementors.by_name(name)) {
             for class in of.classes.iter().filter(|class| !of.is_stand_in(class.class)) {

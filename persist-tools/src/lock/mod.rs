@@ -1,0 +1,297 @@
+//! The lock: a test that says which changes break old saves, without keeping any old save.
+//!
+//! `persist.lock` is a folder that a project checks in. It has a text file for every released version, with its
+//! schemas: the registered classes, the classes of each trait, and which of them are objects. A test of one line
+//! compares them with the program and loads a sample save of each version, which the library makes from the schema
+//! alone. So a developer hears of a broken save before players do.
+//!
+//! | | |
+//! | --- | --- |
+//! | [`assert_lock!`](crate::assert_lock) | the test |
+//! | [`Lock`], [`Values`] | the folder: loaded, compared, updated; sample saves of its versions |
+//! | [`SaveCheck`] | which locked versions a save is of |
+//! | [`LockReport`], [`Difference`], [`Verdict`], [`Note`] | what changed, what it means, and the attribute to paste |
+//!
+//! ```
+//! # use persist::Persist;
+//! # use persist::save::Registry;
+//! # #[derive(Persist)] struct Hero { name: String }
+//! // #[test]
+//! fn old_saves_load() {
+//!     persist_tools::assert_lock!(my_game::registry());
+//! }
+//!
+//! mod my_game {
+//! #   use super::Hero;
+//!     /// All that the game registers.
+//!     pub fn registry() -> persist::save::Registry {
+//!         let mut registry = persist::save::Registry::new();
+//!         registry.register::<Hero>().unwrap();
+//!         registry
+//!     }
+//! }
+//! # fn main() {}
+//! ```
+//!
+//! The test fails until there is a lock. `PERSIST_LOCK=update cargo test old_saves_load` writes the schemas of the
+//! version in `Cargo.toml` into a file of its own; once per release is enough, before the release. Versions that are
+//! there stay as they are, so branches of a project merge without a conflict.
+//!
+//! | `PERSIST_LOCK` | |
+//! | --- | --- |
+//! | not set, or `check` | fails if the saves of a locked version do not load, or lose something; other changes are printed |
+//! | `update` | then adds the program's schemas as those of its version; writes nothing if the check fails |
+//! | `replace` | as `update`, but replaces the schemas of its version; for a version that is not released yet |
+//! | `locked` | as `check`, and fails if that is not done; for the build of a release |
+//!
+//! # What is meant to be lost
+//!
+//! A change is [safe](Verdict::Safe) only if nothing that any locked version can hold is lost or changed. You accept a
+//! loss in the code, and a load then drops the content: `#[persist(removed = "hp")]` on a struct, an enum or a variant,
+//! and [`Registry::declare_removed_class`] for a class. Another kind of a field is accepted with a
+//! `#[persist(convert = function)]`.
+//!
+//! # What it finds
+//!
+//! ```
+//! use persist::Persist;
+//! use persist_tools::lock::{Lock, Verdict};
+//! use persist::save::Registry;
+//!
+//! mod then {
+//!     #[derive(persist::Persist)]
+//!     pub struct Hero { pub hp: u32, pub name: String }
+//! }
+//!
+//! #[derive(Persist)]
+//! struct Hero { health: u32, name: String, mana: f32 }
+//!
+//! // The lock of release 0.1.0.
+//! let mut registry = Registry::new();
+//! registry.register::<then::Hero>()?;
+//! let mut lock = Lock::new();
+//! lock.update("0.1.0", &registry)?;
+//!
+//! // The program of today.
+//! let mut registry = Registry::new();
+//! registry.register::<Hero>()?;
+//! let report = lock.compare(&registry);
+//! assert!(!report.loads());
+//!
+//! let [renamed, new] = report.differences() else { panic!("two changes") };
+//! assert_eq!(renamed.verdict, Verdict::NeedsAlias);
+//! assert_eq!(renamed.attribute.as_deref(), Some("#[persist(alias = \"hp\")]"));
+//! assert_eq!(renamed.above.as_deref(), Some("health: u32"));
+//! assert_eq!(new.verdict, Verdict::NeedsDefault);
+//! assert_eq!(new.above.as_deref(), Some("mana: f32"));
+//! # Ok::<(), persist::Error>(())
+//! ```
+
+pub(crate) mod check;
+mod code;
+mod compare;
+mod folder;
+mod load;
+mod newtypes;
+mod report;
+mod sample;
+mod saved;
+mod section;
+mod source;
+mod text;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use persist::save::Registry;
+use persist::{Error, ErrorKind, Result, World};
+
+pub use self::report::{Difference, LockReport, Note, Verdict};
+pub use self::sample::Values;
+use self::sample::{ProgramReads, Samples};
+pub use self::saved::SaveCheck;
+use self::section::{PART, Section};
+
+/// The schemas of the released versions of a program: a `persist.lock`.
+///
+/// It is a folder of text files, one for each version, so that branches add theirs without a conflict. A version says
+/// which others were the newest when it was locked: those came before it, with what they came after, and no order is
+/// assumed of any two others.
+///
+/// The text of a file is that of a [`Value`](persist::Value), and that of a lock with one version.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Lock {
+    sections: Vec<Section>,
+}
+
+impl Lock {
+    /// A lock without versions.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads a lock from its folder: each file whose name ends in `.txt`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the folder cannot be read ([`ErrorKind::NotFound`], [`ErrorKind::Io`]) or is a file
+    /// ([`ErrorKind::Unsupported`]). A file in it that is no lock of the version that it is named after is
+    /// [`ErrorKind::Damaged`], with the file and the place.
+    pub fn load(folder: impl AsRef<Path>) -> Result<Self> {
+        folder::load(folder.as_ref())
+    }
+
+    /// Writes each version that is not as its file into that file, which is replaced whole. Other files stay.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Io`]; [`ErrorKind::Unsupported`] if a file cannot have the name of a version.
+    pub fn save(&self, folder: impl AsRef<Path>) -> Result<()> {
+        folder::save(self, folder.as_ref())
+    }
+
+    /// The versions, each after those that it came after.
+    pub fn versions(&self) -> impl Iterator<Item = &str> {
+        self.sections.iter().map(|section| &*section.version)
+    }
+
+    /// The versions that no other came after: the newest of each branch.
+    fn newest(&self) -> impl Iterator<Item = &Section> {
+        let named: HashSet<&String> = self.sections.iter().flat_map(|it| &it.after).collect();
+        self.sections.iter().filter(move |section| !named.contains(&section.version))
+    }
+
+    /// Makes the schemas of a program those of a version: a new one, which came after all others, or one that no other
+    /// came after, which is replaced. True if the lock is not as it was.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Unsupported`] if the version is locked with other schemas, and others came after it: those of a
+    /// released version never change.
+    pub fn update(&mut self, version: &str, registry: &Registry) -> Result<bool> {
+        let entries = text::entries(registry);
+        let place = self.sections.iter().position(|known| known.version == version);
+        if place.is_some_and(|place| self.sections[place].entries == entries) {
+            return Ok(false);
+        }
+        if place.is_some()
+            && let Some(later) = self.sections.iter().find(|it| it.after.contains(version))
+        {
+            bail!(
+                ErrorKind::Unsupported,
+                "version {version} is locked, and {} was locked after it; a released version does not change, so raise the version of the program",
+                later.version
+            );
+        }
+        let after = match place {
+            Some(place) => self.sections[place].after.clone(),
+            None => self.newest().map(|newest| newest.version.clone()).collect(),
+        };
+        let section = text::section(version, after, entries).map_err(|what| {
+            error!(ErrorKind::Unsupported, "the program cannot be locked: {what}")
+        })?;
+        match place {
+            Some(place) => self.sections[place] = section,
+            None => self.sections.push(section),
+        }
+        Ok(true)
+    }
+
+    /// True if this version is locked with the schemas of the program.
+    #[must_use]
+    pub fn is_current(&self, version: &str, registry: &Registry) -> bool {
+        let section = self.sections.iter().find(|section| section.version == version);
+        section.is_some_and(|section| section.entries == text::entries(registry))
+    }
+
+    /// Compares every version with a program, and loads samples of it: whether old saves load, and
+    /// what to do about it.
+    ///
+    /// It finds neither that a type of the same kind now means something else, nor that a hook now refuses values that
+    /// were valid: schemas do not show that.
+    #[must_use]
+    pub fn compare(&self, registry: &Registry) -> LockReport {
+        let mut report = LockReport::default();
+        let now = text::entries(registry);
+        report.newest = self.newest().map(|section| section.version.clone()).collect();
+        report.is_current = self.newest().any(|section| section.entries == now);
+        let with_parts = registry.with_objects_of(&World::TRAITS, PART);
+        let versions = compare::Versions::new(&self.sections, registry.program());
+        let mut found = compare::Compared::default();
+        for (at, section) in self.sections.iter().enumerate() {
+            let is_same = at.checked_sub(1).is_some_and(|previous| {
+                self.sections[previous].entries == section.entries && versions.are_one(previous, at)
+            });
+            if !is_same {
+                let is_newest = self.newest().any(|newest| newest.entries == section.entries);
+                found =
+                    compare::compare(section, (&versions, at), is_newest, registry, &with_parts);
+            }
+            report.add(&section.version, (&found.differences, &found.notes), &found.not_tested);
+        }
+        report.sort();
+        report
+    }
+
+    /// Adds what the programs of the versions do to saves of this one.
+    fn add_downgrades(&self, report: &mut LockReport, registry: &Registry) {
+        report.downgrades = Some(Vec::new());
+        for section in &self.sections {
+            let found = compare::downgrades(section, registry.program());
+            report.add_downgrades(&section.version, &found);
+        }
+        report.sort();
+    }
+
+    /// Makes a save that the program may have written when it had this version: a few objects of each type, in
+    /// format 1, from the schema alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::NotFound`] if the lock does not have the version; [`ErrorKind::TooLarge`] or
+    /// [`ErrorKind::TooDeep`] if a class has no small values.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use persist_tools::lock::{Lock, Values};
+    /// # use persist::save::Registry;
+    /// # use persist::{Persist, SaveManager, Saves};
+    /// # #[derive(Persist)] struct Hero { name: String }
+    /// let saves = Saves::new();
+    /// saves.register::<Hero>()?;
+    /// let mut lock = Lock::new();
+    /// lock.update("0.1.0", &saves.registry())?;
+    ///
+    /// let save = lock.sample("0.1.0", Values::Plain)?;
+    /// let loaded = saves.from_slice::<SaveManager>(&save)?;
+    /// assert!(loaded.iter::<Hero>().any(|hero| hero.borrow().name == "a"));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn sample(&self, version: &str, values: Values) -> Result<Vec<u8>> {
+        let section = self.sections.iter().find(|section| section.version == version);
+        let Some(section) = section else {
+            bail!(ErrorKind::NotFound, "the lock does not have version {version}");
+        };
+        let has_boundaries = values == Values::Boundary;
+        let (reads, none) = (ProgramReads::default(), HashSet::new());
+        Samples::new(section, &reads, &none, has_boundaries)?.save(Some(values), &HashSet::new())
+    }
+}
+
+impl fmt::Display for Lock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{:#}", text::write(&self.sections))
+    }
+}
+
+impl FromStr for Lock {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Ok(Self { sections: text::read(text)? })
+    }
+}

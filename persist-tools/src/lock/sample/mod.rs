@@ -1,0 +1,245 @@
+//! Saves that are made of schemas alone: what a version of the program may have written.
+//!
+//! Every object type has three *basic* objects: a small one, with as little in it as can be, and two
+//! full ones, which refer to each other. Beside them there are *variations*, one for each choice
+//! that a value leaves: a variant, the elements of a list, a boundary value of a number. These
+//! are small but for the way to the choice. Worlds are empty; what a world may hold is in objects of their own.
+//!
+//! The choices are found while values are made. Each new site adds one variation for each of its options, with the
+//! choices on the way to it. So every choice in every class that objects hold by value occurs several times: once where
+//! the program reads it, once where it does not, and once in each field where the class is converted.
+
+mod given;
+mod maker;
+mod scalars;
+mod smallest;
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use persist::__tools::{Env, Sealer, Stored, Strict, Texts, Writer, cell_of};
+use persist::codec::Buffer;
+use persist::save::{Compression, Header};
+use persist::{Limits, Result, Value};
+
+pub(super) use self::given::given;
+use self::maker::{Basic, Choice, Choices, SampleContext, SampleFindings, make};
+use self::smallest::SmallestValues;
+use super::section::{PART, Section};
+
+/// The values in a sample; see [`Lock::sample`](super::Lock::sample).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Values {
+    /// Ordinary small ones, such as 1, 1.0 and "a", in every shape: each variant, each class of a
+    /// trait, options with and without a value.
+    Plain,
+    /// The boundaries of each kind. These are 0, the smallest and the largest number, NaN and infinity; texts that are
+    /// empty, long or not ASCII; lists without elements, with several and with equal ones; live and dead handles.
+    Boundary,
+}
+
+/// Bytes of all variations; those beyond are left out.
+const MAX_BYTES: usize = 64 << 20;
+
+/// The values of a version that the program reads. The default is all of them, with each class as itself.
+#[derive(Default)]
+pub(super) struct ProgramReads {
+    /// The texts that are to be names of variants, by their nodes; others are anything.
+    pub(super) texts: Texts,
+    /// The object types that it does not have.
+    pub(super) unknown: HashSet<usize>,
+    /// The nodes of the fields that none of its fields has as its source.
+    pub(super) ignored: HashSet<usize>,
+    /// The nodes of the fields in which classes become something else than anywhere else.
+    pub(super) separate: HashSet<usize>,
+    /// The values that the program gives as samples, by the nodes of their fields.
+    pub(super) samples: HashMap<usize, Value>,
+}
+
+/// An object of a sample.
+struct SampleObject {
+    /// Index of its type.
+    of: usize,
+    payload: Vec<u8>,
+    /// The choice in which it differs from a basic object, or `None` for a basic object.
+    varied: Option<Choice>,
+    /// The classes in it that the program reads, itself among them, ascending.
+    classes: Vec<usize>,
+}
+
+/// The samples of one version.
+pub(super) struct Samples<'s> {
+    section: &'s Section,
+    /// By their ids, from 1.
+    objects: Vec<SampleObject>,
+    /// The object types without a sample: they have no value that ends, or need one that is skipped.
+    pub(super) missing: Vec<usize>,
+    /// The places of texts that are names of variants.
+    pub(super) named: Vec<String>,
+    /// The classes that are tested.
+    pub(super) classes: HashSet<usize>,
+    /// True if some variations would make the sample too large.
+    pub(super) is_cut: bool,
+}
+
+impl<'s> Samples<'s> {
+    /// Samples without objects of the types in `skipped`, and what needs them; with boundary values or without.
+    pub(super) fn new(
+        section: &'s Section,
+        reads: &ProgramReads,
+        skipped: &HashSet<usize>,
+        has_boundaries: bool,
+    ) -> Result<Self> {
+        let (stored, smallest) =
+            (Stored::new(section.classes.clone()), SmallestValues::new(section, skipped));
+        let context = SampleContext { section, stored: &stored, smallest: &smallest, reads };
+        let limits = Limits::DEFAULT;
+        let mut target = Strict::new(&stored, &limits, &|_, _| Ok(()));
+        let mut found = SampleFindings::default();
+        let mut this = Self {
+            section,
+            objects: Vec::new(),
+            missing: Vec::new(),
+            named: Vec::new(),
+            classes: HashSet::new(),
+            is_cut: false,
+        };
+        let basics = (0..section.objects.len())
+            .flat_map(|of| Basic::ALL.map(|basic| (of, basic, Choices::new(), None)));
+        let mut next: VecDeque<(usize, Basic, Choices, Option<Choice>)> = basics.collect();
+        let mut bytes = 0;
+        while let Some((of, basic, choices, varied)) = next.pop_front() {
+            if bytes > MAX_BYTES {
+                this.is_cut = true;
+                break;
+            }
+            let mut payload = Vec::new();
+            found.held.clear();
+            if smallest.objects[of].is_some() {
+                let value = make(&context, (of, basic), &choices, &mut found)?;
+                target.write(section.objects[of].0, &value, &mut payload)?;
+            } else if basic == Basic::Small {
+                this.missing.push(of);
+            }
+            for choice in found.choices.drain(..) {
+                if has_boundaries || choice.values != Some(Values::Boundary) {
+                    let mut choices = choices.clone();
+                    choices.insert(choice.site, choice.option);
+                    next.push_back((of, Basic::Small, choices, Some(choice)));
+                }
+            }
+            bytes += if varied.is_some() { payload.len() } else { 0 };
+            let mut classes = std::mem::take(&mut found.held);
+            classes.sort_unstable();
+            classes.dedup();
+            // A missing object has an id, too.
+            this.objects.push(SampleObject { of, payload, varied, classes });
+        }
+        let mut inlined = vec![false; section.classes.len()];
+        found.inlined.iter().for_each(|class| inlined[*class] = true);
+        let inlined = section.inside(inlined);
+        let ignored = found.ignored.into_iter().filter(|class| !inlined[*class]);
+        this.classes.extend(found.read.into_iter().chain(ignored));
+        this.named = found.named;
+        Ok(this)
+    }
+
+    /// Returns the object with this id: its type, the varied value, and whether that is a boundary of its kind.
+    pub(super) fn subject(&self, id: u64) -> Option<(usize, Option<(&str, bool)>)> {
+        let object = self.objects.get(usize::try_from(id.checked_sub(1)?).ok()?)?;
+        let varied = object.varied.as_ref();
+        let varied = varied.map(|it| (&*it.what, it.values == Some(Values::Boundary)));
+        Some((object.of, varied))
+    }
+
+    /// How an object type is named in a report.
+    pub(super) fn object(&self, object: usize) -> String {
+        let (class, holder) = self.section.objects[object];
+        match (&self.section.classes[class].name, holder) {
+            (name, PART) => name.clone(),
+            (name, holder) => format!("{name} in {}", cell_of(holder)),
+        }
+    }
+
+    /// True if a save without what is `refused` has the object.
+    fn is_in(
+        &self,
+        object: &SampleObject,
+        values: Option<Values>,
+        refused: &HashSet<String>,
+    ) -> bool {
+        match &object.varied {
+            None => !self.missing.contains(&object.of),
+            // An object that only leads to others varies nothing itself.
+            Some(varied) => {
+                varied.values.is_some_and(|it| values.is_none_or(|values| it == values))
+                    && !refused.contains(&varied.what)
+            }
+        }
+    }
+
+    /// The classes in the objects that a save without what is `refused` has.
+    pub(super) fn classes_without(&self, refused: &HashSet<String>) -> HashSet<usize> {
+        let present = self.objects.iter().filter(|object| self.is_in(object, None, refused));
+        present.flat_map(|object| object.classes.iter().copied()).collect()
+    }
+
+    /// The classes in the objects of a type, or in those of it that have something varied so.
+    pub(super) fn classes_of(&self, object: usize, varied: Option<&str>) -> HashSet<usize> {
+        let is_it = |it: &&SampleObject| {
+            let what = it.varied.as_ref().map(|varied| &*varied.what);
+            it.of == object && (varied.is_none() || what == varied)
+        };
+        self.objects.iter().filter(is_it).flat_map(|it| it.classes.iter().copied()).collect()
+    }
+
+    /// Saves of the small objects of all types, the first as they are, each other one with a variation in place of the
+    /// small one of this type; with the id of that object, and the classes in it.
+    pub(super) fn probes(
+        &self,
+        object: usize,
+    ) -> impl Iterator<Item = Result<(u64, &[usize], Vec<u8>)>> + use<'_, 's> {
+        let small = object * Basic::ALL.len();
+        let basic = self.objects.get(small);
+        let varied = self.objects.iter().filter(move |it| {
+            it.of == object && it.varied.as_ref().is_some_and(|varied| varied.values.is_some())
+        });
+        basic.into_iter().chain(varied).map(move |varied| {
+            let basics = self.objects.iter().enumerate().filter(|(at, it)| {
+                it.varied.is_none()
+                    && at.is_multiple_of(Basic::ALL.len())
+                    && !self.missing.contains(&it.of)
+            });
+            let objects =
+                basics.map(|(at, it)| (at as u64 + 1, if at == small { varied } else { it }));
+            Ok((small as u64 + 1, &*varied.classes, self.written(objects)?))
+        })
+    }
+
+    /// The save of basic objects and variations, of one sort or of both, but for those that have what is `refused`.
+    pub(super) fn save(
+        &self,
+        values: Option<Values>,
+        refused: &HashSet<String>,
+    ) -> Result<Vec<u8>> {
+        let objects = (1..).zip(&self.objects);
+        self.written(objects.filter(|(_, object)| self.is_in(object, values, refused)))
+    }
+
+    fn written<'o>(
+        &self,
+        objects: impl Iterator<Item = (u64, &'o SampleObject)>,
+    ) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let (mut buffer, limits) = (Buffer::new(), Limits::DEFAULT);
+        let mut sealer = Sealer::new(&mut bytes, Compression::None, &limits);
+        let mut writer = Writer::new(&mut sealer, &Header::default(), &Env::DEFAULT, &mut buffer)?;
+        self.section.classes.iter().try_for_each(|class| writer.definition(class))?;
+        for (id, object) in objects {
+            let (class, holder) = self.section.objects[object.of];
+            writer.payload(class as u64 + 1, (holder, true), id, &object.payload)?;
+        }
+        writer.finish(0)?;
+        Ok(bytes)
+    }
+}
