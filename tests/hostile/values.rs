@@ -3,7 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
-use persist::{Document, Error, ErrorKind, Result, Value};
+use persist::{Error, ErrorKind, Result, Value};
+use persist_tools::Document;
 use persist_tests::support::fixture_types::{NAMES, read};
 use persist_tests::support::forge::{
     self, ADDED, Forged, Item, bare, class, counted, fields, one, one_of, record, restamp, text,

@@ -5,8 +5,9 @@ use std::cell::RefCell;
 use std::io::Cursor;
 use std::rc::Rc;
 
-use persist::save::{Compression, Verified, usage, verify};
-use persist::{Document, ErrorKind, Limits, Persist, Result, SaveOptions, Saves};
+use persist::save::Compression;
+use persist::{ErrorKind, Limits, Persist, Result, SaveOptions, Saves};
+use persist_tools::{Document, Verified, usage, verify};
 use persist_tests::support::fixture_types::read;
 use persist_tests::support::forge::{
     ADDED, Forged, Item, MET, VALUE, bare, class, count, counted, record, restamp, save, text,

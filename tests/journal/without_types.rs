@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use persist::history::{Drag, Flush, JournalListing, Occurrence};
+use persist::history::{Drag, Flush};
 use persist::world::{Activity, ExternalIds};
-use persist::{
-    Component, Document, Error, ErrorKind, History, ObjectId, Persist, Result, Saves, Session,
-    Value, World,
-};
+use persist::{Component, Error, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, Value, World};
+use persist_tools::{Document, JournalListing, Occurrence};
 use persist_tests::support::short_or_long;
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};

@@ -2,7 +2,8 @@
 
 use persist_tools::lock::Lock;
 use persist::save::Registry;
-use persist::{Document, Persist};
+use persist::Persist;
+use persist_tools::Document;
 
 versions! {
     locked {

@@ -5,7 +5,8 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use persist::__private::read_name;
-use persist::history::{JournalListing, Label, ListedEvent, ListedStep, Occurrence};
+use persist::history::Label;
+use persist_tools::{JournalListing, ListedEvent, ListedStep, Occurrence};
 use persist::{ObjectId, Value};
 use serde::Serialize;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use persist::Document;
+use persist_tools::Document;
 use persist::save::{Header, Salvage};
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
-use persist::save::{Verified, verify};
+use persist_tools::{Verified, verify};
 use persist::{Error, ErrorKind};
 use serde::Serialize;
 

@@ -20,10 +20,15 @@ pub(crate) mod typed_path;
 #[cfg(feature = "history")]
 pub(crate) use bytes::Bytes;
 #[cfg(feature = "history")]
-pub use change::Merge;
+pub use change::Direction;
+pub use change::FieldChange;
 #[cfg(feature = "history")]
-pub(crate) use change::{Direction, FieldEdit, awaken, validate};
-pub(crate) use change::{FieldChange, Request, Root};
+pub use change::FieldEdit;
+#[cfg(feature = "history")]
+pub use change::Merge;
+pub(crate) use change::{Request, Root};
+#[cfg(feature = "history")]
+pub(crate) use change::{awaken, validate};
 #[cfg(feature = "history")]
 pub(crate) use compare::{compared, content_of};
 #[cfg(feature = "history")]
@@ -36,6 +41,4 @@ pub(crate) use paths::{AsText, IntoFieldPath};
 
 // The crate root re-exports it, and documents it there.
 #[doc(hidden)]
-pub use path::FieldPath;
-#[cfg(feature = "tools")]
-pub(crate) use path::PathStep;
+pub use path::{FieldPath, PathStep};

@@ -295,13 +295,11 @@ impl Header {
     }
 
     /// Iterates over the counts by device and epoch.
-    #[cfg(feature = "tools")]
     pub(crate) fn counts(&self) -> impl Iterator<Item = (&str, u64, u64)> {
         self.version.counts()
     }
 
     /// Sets the counts that [`counts`](Self::counts) returns. Returns `None` if they are invalid.
-    #[cfg(feature = "tools")]
     pub(crate) fn set_counts(&mut self, counts: Vec<(String, u64, u64)>) -> Option<()> {
         self.version = VersionVector::from_counts(counts)?;
         Some(())

@@ -162,13 +162,11 @@ impl<S: Borrow<Stored>> Checker<S> {
     }
 
     /// Elements without bytes, in all records so far.
-    #[cfg(feature = "tools")]
     pub(crate) fn empty_elements(&self) -> usize {
         self.budget.empty
     }
 
     /// Continues to count them from there.
-    #[cfg(feature = "tools")]
     pub(crate) fn count_empty_elements_from(&mut self, empty: usize) {
         self.budget.empty = empty;
     }

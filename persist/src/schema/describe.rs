@@ -1,7 +1,3 @@
-#![cfg_attr(
-    not(feature = "tools"),
-    allow(unreachable_pub, reason = "public with the feature `tools`")
-)]
 use std::fmt::{self, Write};
 use std::slice;
 use std::sync::Arc;
@@ -12,29 +8,7 @@ use crate::{ErrorKind, Result};
 
 /// A class as a save defines it: its name, its version, and what its values are made of.
 ///
-/// [`Document::classes`](crate::Document::classes) has those of a save. Classes mention one another by their indices
-/// there.
-///
-/// # Example
-///
-/// ```
-/// # #[cfg(feature = "tools")] {
-/// use persist::save::{Form, KindSchema};
-/// use persist::{Document, Persist};
-///
-/// #[derive(Persist)]
-/// struct Hero { name: String, bag: Vec<u32> }
-///
-/// let save = persist::to_vec(&Hero { name: "Ada".into(), bag: vec![3] })?;
-/// let document = Document::from_slice(&save)?;
-/// let classes = document.classes();
-/// assert_eq!(classes[0].name, "Hero");
-/// let Form::Struct(fields) = &classes[0].form else { panic!() };
-/// assert_eq!(fields[0].kind, KindSchema::Text);
-/// assert_eq!(fields[1].kind.display(classes), "Vec<u32>");
-/// # }
-/// # Ok::<(), persist::Error>(())
-/// ```
+/// `Document::classes` of `persist-tools` has those of a save. Classes mention one another by their indices there.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ClassSchema {
@@ -85,7 +59,7 @@ pub struct VariantSchema {
 
 /// The meaning of the bytes of a value in a save: a [`Kind`](crate::reflect::Kind) as data.
 ///
-/// Classes are indices into [`Document::classes`](crate::Document::classes).
+/// Classes are indices into `Document::classes`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum KindSchema {
@@ -253,7 +227,6 @@ impl KindSchema {
     }
 
     /// This kind with the indices that its classes have in another list.
-    #[cfg(feature = "tools")]
     pub(crate) fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
         self.mapped(&|kind| match kind {
             Self::Class(class) => Self::Class(index(*class)),
@@ -455,7 +428,6 @@ impl ClassSchema {
     }
 
     /// This class with the indices that those it mentions have in another list.
-    #[cfg(feature = "tools")]
     pub(crate) fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
         let fields = |fields: &[FieldSchema]| {
             let renumbered = |field: &FieldSchema| FieldSchema {

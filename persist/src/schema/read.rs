@@ -41,7 +41,6 @@ impl Reader {
     }
 
     /// Continues with values of other classes.
-    #[cfg(feature = "tools")]
     pub(crate) fn forget_classes(&mut self) {
         self.names.clear();
     }

@@ -13,7 +13,6 @@ use crate::reflect::Holder;
 use crate::{ErrorKind, ObjectId, Result};
 
 /// Variants with their fields.
-#[cfg(feature = "tools")]
 type NamedFields = Box<[(usize, usize)]>;
 
 /// The classes of a save, and a node for every kind in them.
@@ -29,7 +28,6 @@ pub struct Stored {
     variants: OnceLock<Vec<Box<[usize]>>>,
     /// For each class its variants with their fields, in the order of the names of the fields; of those of one name and
     /// kind the first.
-    #[cfg(feature = "tools")]
     fields: OnceLock<Vec<NamedFields>>,
 }
 
@@ -145,7 +143,6 @@ impl Stored {
             blocks,
             made: OnceLock::new(),
             variants: OnceLock::new(),
-            #[cfg(feature = "tools")]
             fields: OnceLock::new(),
         };
         // A class comes after those that every value of it holds.
@@ -312,7 +309,6 @@ impl Stored {
 
     /// The nodes of the fields of a name, in a struct or in the variants of an enum: one for each kind that they have;
     /// none if there are over [`KINDS`].
-    #[cfg(feature = "tools")]
     pub(crate) fn nodes_named(&self, class: usize, name: &str) -> impl Iterator<Item = usize> {
         let in_order = self.fields.get_or_init(|| {
             let of_class = |class: usize| {
@@ -411,7 +407,6 @@ fn lay<'k>(
 }
 
 /// The most kinds that fields of one name may have in the variants of an enum, for a value that could be of each.
-#[cfg(feature = "tools")]
 const KINDS: usize = 16;
 
 /// The longest count, and text, whose length is one byte.

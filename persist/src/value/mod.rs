@@ -12,7 +12,9 @@ mod tree;
 #[cfg(feature = "world")]
 pub(crate) use parse::{first_name, first_value};
 #[cfg(feature = "world")]
-pub(crate) use text::{NameOf, write_name};
+pub use text::NameOf;
+#[cfg(feature = "world")]
+pub use text::write_name;
 pub(crate) use tree::{Field, Origin, PartIter, Seen, next_part};
 pub use tree::{HandleValue, Record, Value};
 

@@ -11,7 +11,6 @@ use crate::fields::{awaken, content_of, validate};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// The index of a component among those of its object, and whether it was started.
-#[cfg(feature = "tools")]
 pub(crate) type ComponentPlace = (u64, bool);
 
 /// The state of a change when it is stored, which decides what of it is in the world.
@@ -119,7 +118,6 @@ impl Detached {
     }
 
     /// Returns the place among all components of the object, including unknown ones; `None` if it was never attached.
-    #[cfg(feature = "tools")]
     pub(crate) fn place(&self) -> Option<ComponentPlace> {
         let ComponentSlot { position, is_started, before_unknown } = &self.slot;
         let position = (*position)?;

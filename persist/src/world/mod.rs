@@ -32,12 +32,12 @@
 
 mod bundle;
 #[cfg(feature = "history")]
-mod change;
-mod children;
+pub(crate) mod change;
+pub(crate) mod children;
 mod column;
 mod cursor;
 #[cfg(feature = "history")]
-mod detached;
+pub(crate) mod detached;
 mod directory;
 #[cfg(feature = "history")]
 mod edits;
@@ -50,7 +50,7 @@ mod names;
 mod object;
 mod objects;
 #[cfg(feature = "history")]
-mod parked;
+pub(crate) mod parked;
 mod phases;
 mod prefab;
 #[cfg(feature = "history")]
@@ -64,18 +64,14 @@ mod resources;
 mod saving;
 mod shared_name;
 mod stored;
-#[cfg(feature = "tools")]
-mod untyped;
 mod visit;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
-mod world;
+pub(crate) mod world;
 mod zipped;
 
 pub use bundle::Bundle;
 #[cfg(feature = "history")]
 pub(crate) use change::{Change, ChangeFailure, ChangeKind, all_in_bytes};
-#[cfg(feature = "tools")]
-pub(crate) use detached::ComponentPlace;
 #[cfg(feature = "history")]
 pub(crate) use detached::{ChangeState, Detached};
 #[cfg(feature = "history")]
@@ -83,16 +79,12 @@ pub(crate) use names::ObjectName;
 pub use object::Activity;
 #[cfg(feature = "history")]
 pub(crate) use object::Owner;
-#[cfg(feature = "tools")]
-pub(crate) use parked::{Fragment, TreePosition};
 pub use prefab::{ExternalIds, InstantiatedObject, Prefab};
 #[cfg(feature = "history")]
 pub(crate) use prints::{Print, print_value};
 pub use query::Query;
 #[cfg(feature = "history")]
 pub(crate) use recorded::decoded;
-#[cfg(feature = "tools")]
-pub(crate) use untyped::{UntypedTree, UntypedWorld};
 
 // The crate root re-exports these, and documents them there.
 #[doc(hidden)]

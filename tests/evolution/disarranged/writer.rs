@@ -1,6 +1,7 @@
 //! The writer of disarranged saves: what it does to bytes.
 
-use persist::{Document, Persist};
+use persist::Persist;
+use persist_tools::Document;
 use persist_tests::support::disarranged::{Change, disarrange};
 
 #[derive(Persist)]

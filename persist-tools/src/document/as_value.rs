@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use persist::{ErrorKind, Limits, ObjectId, Result, Value};
+use persist::__tools::{ClassSchema, Entry, Stored};
+use persist::reflect::Holder;
+use persist::save::{Compression, Header};
+
 use super::Document;
-use super::document::Entry;
-use crate::format::as_value::{ClassNames, ClassReader, Read, cell_of, holder, list, shown, text};
-use crate::format::{Compression, Header};
-use crate::reflect::Holder;
-use crate::schema::{ClassSchema, Stored};
-use crate::{ErrorKind, Limits, ObjectId, Result, Value};
+use crate::classes::{ClassNames, ClassReader, Read, cell_of, holder, list, shown, text};
 
 /// The newest version of the format of these values.
 const FORM: u32 = 1;
@@ -33,7 +33,8 @@ impl Document {
     /// # Example
     ///
     /// ```
-    /// use persist::{Document, Value};
+    /// use persist::Value;
+    /// use persist_tools::Document;
     ///
     /// let save = persist::to_vec(&(3_u8, String::from("Ada")))?;
     /// let text = Document::from_slice(&save)?.into_value().to_string();
