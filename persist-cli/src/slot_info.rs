@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use persist_tools::Document;
 use persist::save::{Header, SlotInfo};
+use persist_tools::Document;
 use serde::Serialize;
 
 use crate::mapped::Mapped;

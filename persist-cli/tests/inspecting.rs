@@ -1,9 +1,9 @@
 //! `verify`, `stats`, `schema`, `journal` and `lock check`.
 
 use persist::history::CommandEdit;
-use persist_tools::lock::Lock;
 use persist::save::Registry;
 use persist::{Command, History, Persist, Result, Saves, Session};
+use persist_tools::lock::Lock;
 
 use crate::game;
 use crate::support::Folder;

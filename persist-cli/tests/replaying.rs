@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use persist::history::CommandEdit;
 use persist::world::{Activity, ExternalIds};
-use persist::{Command, Component, History, ObjectId, Persist, Result, Saves, Session, Value, World};
+use persist::{
+    Command, Component, History, ObjectId, Persist, Result, Saves, Session, Value, World,
+};
 use persist_tools::{ClassSchema, Document, FieldSchema, Form, JournalListing, VariantSchema};
 
 use crate::support::Folder;

@@ -3,9 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use persist::{Record, Value};
-use persist::__tools::{Cell, ClassSchema, FieldSchema, Form, Integer, KIND_DEPTH, KindSchema, SCALARS, VariantSchema, inner_first};
+use persist::__tools::{
+    Cell, ClassSchema, FieldSchema, Form, Integer, KIND_DEPTH, KindSchema, SCALARS, VariantSchema,
+    inner_first,
+};
 use persist::reflect::{ClassId, Holder};
+use persist::{Record, Value};
 
 /// The class name of values that describe kinds.
 const KIND: &str = "kind";
@@ -114,6 +117,10 @@ pub struct ClassReader<'v> {
 
 impl<'v> ClassReader<'v> {
     /// Reads the classes that [`ClassNames::definition`] describes.
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of the mistake in the value.
     pub fn classes(&mut self, entries: impl Iterator<Item = &'v Value>) -> Read<Vec<ClassSchema>> {
         let (mut heads, mut ids) = (Vec::new(), HashSet::new());
         for entry in entries {
@@ -151,6 +158,10 @@ impl<'v> ClassReader<'v> {
     }
 
     /// Returns the class that a record without fields names.
+    ///
+    /// # Errors
+    ///
+    /// Returns a description of the mistake in the value.
     pub fn class(&self, mention: &Value) -> Read<usize> {
         let Value::Struct(record) = mention else {
             return Err(format!("{} is no class, such as `Hero {{}}`", shown(mention)));
@@ -287,6 +298,10 @@ pub fn cell_of(holder: Holder) -> String {
 }
 
 /// Reads a holder, such as `Rc<RefCell>`.
+///
+/// # Errors
+///
+/// Returns a description of the mistake in the value.
 pub fn holder(value: Option<&Value>) -> Read<Holder> {
     let word = text(value, "holder")?;
     let mut all = (0..=u8::MAX).filter_map(Holder::from_code).filter(|it| it.parts().is_some());
@@ -317,6 +332,10 @@ pub fn with<const N: usize>(mut record: Record, fields: [(&str, Value); N]) -> R
 }
 
 /// Returns the fields of a record of a class by their names. Returns an error if it has other fields.
+///
+/// # Errors
+///
+/// Returns a description of the mistake in the value.
 pub fn parts<'v, const N: usize>(
     value: &'v Value,
     class: &str,
@@ -332,11 +351,19 @@ pub fn parts<'v, const N: usize>(
 }
 
 /// Returns the text of a field.
+///
+/// # Errors
+///
+/// Returns a description of the mistake in the value.
 pub fn text<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v str> {
     value.and_then(Value::as_text).ok_or_else(|| format!("`{name}` has no text"))
 }
 
 /// Returns the elements of a field that is a list.
+///
+/// # Errors
+///
+/// Returns a description of the mistake in the value.
 pub fn list<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v [Value]> {
     match value {
         Some(Value::Seq(values)) => Ok(values),

@@ -49,9 +49,7 @@ pub use verify::{Verified, verify};
 
 // These types are defined in the library, which reads every save by them; this is their public path.
 #[doc(inline)]
-pub use persist::__tools::{
-    ClassSchema, Entry, FieldSchema, Form, KindSchema, VariantSchema,
-};
+pub use persist::__tools::{ClassSchema, Entry, FieldSchema, Form, KindSchema, VariantSchema};
 
 /// Exports the items that `assert_lock!` and the command use; not for programs.
 #[doc(hidden)]

@@ -2,9 +2,9 @@
 
 use std::io::{Read, Seek};
 
-use persist::{Limits, Result};
 use persist::__tools::{BlockReader, Definitions, Long, Stored, UsageTree};
 use persist::save::{Compression, Header};
+use persist::{Limits, Result};
 
 /// The sizes of a save by class, field and block; [`usage`] returns it.
 #[derive(Clone, Debug, PartialEq)]

@@ -2,10 +2,12 @@
 
 use std::io::{Read, Seek};
 
-use persist::{Error, ErrorKind, Limits, ObjectId, Result};
-use persist::__tools::{BlockReader, Checker, Definitions, LocalValue, RecordLocation, Stored, StreamBlock};
+use persist::__tools::{
+    BlockReader, Checker, Definitions, LocalValue, RecordLocation, Stored, StreamBlock,
+};
 use persist::reflect::Holder;
 use persist::save::{Compression, Header};
+use persist::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// The counts of an intact save; [`verify`] returns it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

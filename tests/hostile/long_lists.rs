@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use persist::save::LoadEvent;
 use persist::{Persist, Record, Result, SaveManager, Saves, Unknown};
-use persist_tools::Document;
 use persist_tests::support::forge::{ADDED, class, counted, one_of, record, save, value};
+use persist_tools::Document;
 
 const U8: &[u8] = &[0x03];
 

@@ -8,10 +8,10 @@ use std::rc::{self, Rc};
 use std::sync::{self, Arc, Mutex, OnceLock, RwLock};
 
 use persist::{Error, ErrorKind, Persist, Result, SaveManager};
-use persist_tools::Document;
 use persist_tests::support::forge::{
     self, ADDED, Item, Load, bare, class, record, refused, save, text, try_load,
 };
+use persist_tools::Document;
 
 #[persist::dynamic]
 trait Tool {}

@@ -9,10 +9,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use persist_tools::lock::{Lock, Values};
 use persist::save::LoadPolicy;
 use persist::{ErrorKind, Limits, LoadOptions, Persist, Record, SaveManager, Saves, Value};
 use persist_tools::Document;
+use persist_tools::lock::{Lock, Values};
 
 use persist_tests::support::forge::{self, Item, bare, class, counted, fields, one, one_of, text};
 

@@ -7,12 +7,12 @@ use std::rc::Rc;
 
 use persist::save::Compression;
 use persist::{ErrorKind, Limits, Persist, Result, SaveOptions, Saves};
-use persist_tools::{Document, Verified, usage, verify};
 use persist_tests::support::fixture_types::read;
 use persist_tests::support::forge::{
     ADDED, Forged, Item, MET, VALUE, bare, class, count, counted, record, restamp, save, text,
 };
 use persist_tests::support::short_or_long;
+use persist_tools::{Document, Verified, usage, verify};
 
 use crate::damaged::Random;
 

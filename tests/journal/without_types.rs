@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 
 use persist::history::{Drag, Flush};
 use persist::world::{Activity, ExternalIds};
-use persist::{Component, Error, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, Value, World};
-use persist_tools::{Document, JournalListing, Occurrence};
+use persist::{
+    Component, Error, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, Value, World,
+};
 use persist_tests::support::short_or_long;
+use persist_tools::{Document, JournalListing, Occurrence};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;

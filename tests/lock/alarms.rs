@@ -2,8 +2,8 @@
 
 use std::num::{NonZeroU32, NonZeroU64};
 
-use persist_tools::lock::Verdict;
 use persist::{Record, Value};
+use persist_tools::lock::Verdict;
 
 use super::{bad, load, report};
 

@@ -10,11 +10,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use persist_tools::__private::{Mode, check_file};
-use persist_tools::lock::{Lock, LockReport, Verdict};
 use persist::save::Registry;
 use persist::{ErrorKind, Persist, Record};
 use persist_tests::support::registry;
+use persist_tools::__private::{Mode, check_file};
+use persist_tools::lock::{Lock, LockReport, Verdict};
 
 /// Types of one class.
 macro_rules! heroes {

@@ -8,11 +8,11 @@ use std::panic::catch_unwind;
 use std::path::Path;
 use std::process::Command;
 
-use persist_tools::__private::{Mode, check, check_file};
-use persist_tools::lock::{Lock, Verdict};
 use persist::save::Registry;
 use persist::{ErrorKind, Persist};
 use persist_tests::support::registry;
+use persist_tools::__private::{Mode, check, check_file};
+use persist_tools::lock::{Lock, Verdict};
 
 #[derive(Persist)]
 #[persist(class = "Hero")]

@@ -7,9 +7,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex, RwLock};
 
-use persist_tools::lock::{Lock, LockReport, Values, Verdict};
 use persist::save::Registry;
 use persist::{ErrorKind, Persist, SaveManager, Saves, Unknown};
+use persist_tools::lock::{Lock, LockReport, Values, Verdict};
 
 type Outcome = persist::Result<()>;
 

@@ -4,10 +4,10 @@
 
 use std::collections::VecDeque;
 
-use persist_tools::lock::{Lock, LockReport, Verdict};
 use persist::save::Registry;
 use persist::{Persist, Record};
 use persist_tests::support::registry;
+use persist_tools::lock::{Lock, LockReport, Verdict};
 
 /// Types of one class, each with its fields.
 macro_rules! purses {

@@ -1,8 +1,8 @@
 //! Components and resources of worlds: samples have them as objects of their own.
 
-use persist_tools::lock::{LockReport, Values};
 use persist::save::Registry;
 use persist::{Component, Persist, Record, SaveManager, Saves, World};
+use persist_tools::lock::{LockReport, Values};
 
 use super::{locked, registry};
 

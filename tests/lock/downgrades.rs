@@ -2,10 +2,10 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
-use persist_tools::__private::check_downgrades;
-use persist_tools::lock::Lock;
 use persist::{Persist, Record};
 use persist_tests::support::registry;
+use persist_tools::__private::check_downgrades;
+use persist_tools::lock::Lock;
 
 /// Types of one class.
 macro_rules! purses {

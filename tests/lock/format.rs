@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 use std::sync::{self, Arc, Mutex};
 
-use persist_tools::lock::{Lock, Values};
 use persist::save::Registry;
 use persist::{Arena, ErrorKind, Handle, Persist, Unknown, Value};
 use persist_tests::support::fixture_types;
+use persist_tools::lock::{Lock, Values};
 
 struct Monsters;
 

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
-use persist_tools::lock::{Lock, Values};
 use persist::{ErrorKind, SaveManager, Saves};
 use persist_tests::support::fixture_types;
+use persist_tools::lock::{Lock, Values};
 use proptest::prelude::*;
 
 /// A lock of one version that has this.

@@ -5,9 +5,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use persist_tools::lock::Verdict;
 use persist::save::Registry;
 use persist::{Record, Saves, Unknown};
+use persist_tools::lock::Verdict;
 
 use super::{bad, lock_of, locked, registry, report};
 

@@ -36,10 +36,10 @@ mod samples;
 mod saved;
 mod untested;
 
-use persist_tools::lock::{Difference, Lock, LockReport, Values, Verdict};
 use persist::save::Registry;
 use persist::{ErrorKind, Persist, SaveManager, Saves};
 use persist_tests::support::registry;
+use persist_tools::lock::{Difference, Lock, LockReport, Values, Verdict};
 
 fn locked(registry: &Registry) -> Lock {
     let mut lock = Lock::new();

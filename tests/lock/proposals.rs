@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
-use persist_tools::lock::{LockReport, Verdict};
 use persist::save::Registry;
 use persist::{Persist, Record, SaveManager};
+use persist_tools::lock::{LockReport, Verdict};
 
 use super::{lock_of, locked, registry, report};
 

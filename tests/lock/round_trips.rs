@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
-use persist_tools::lock::{Values, Verdict};
 use persist::{LoadOptions, Persist, SaveManager, Saves, Unknown};
+use persist_tools::lock::{Values, Verdict};
 
 use super::locked;
 

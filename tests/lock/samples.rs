@@ -12,9 +12,9 @@ use std::num::NonZeroU8;
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
-use persist_tools::lock::{Lock, Values};
 use persist::{Arena, Handle, Persist, SaveManager, Saves};
 use persist_tests::support::fixture_types as fixture;
+use persist_tools::lock::{Lock, Values};
 
 fn lock_of(saves: &Saves) -> Lock {
     let mut lock = Lock::new();

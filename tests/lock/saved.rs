@@ -1,9 +1,9 @@
 //! Saves against the locked versions.
 
-use persist_tools::lock::Lock;
-use persist::save::Registry;
 use persist::Persist;
+use persist::save::Registry;
 use persist_tools::Document;
+use persist_tools::lock::Lock;
 
 versions! {
     locked {

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use persist::Record;
-use persist_tools::lock::Verdict;
 use persist::save::Registry;
+use persist_tools::lock::Verdict;
 
 use super::{bad, locked, registry, report};
 

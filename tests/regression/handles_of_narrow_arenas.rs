@@ -1,9 +1,9 @@
 //! A lock once noted each field with a handle whose arena has keys of fewer than 64 bits: the samples have bits that
 //! are made up, and such an arena refuses them, as it should.
 
-use persist_tools::lock::Lock;
 use persist::save::Registry;
 use persist::{Arena, Handle, Persist};
+use persist_tools::lock::Lock;
 
 struct Monsters;
 

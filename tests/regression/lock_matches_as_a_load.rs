@@ -4,8 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "the helper is part of the tests")]
 
 use persist::Persist;
-use persist_tools::lock::Lock;
 use persist_tests::support::registry;
+use persist_tools::lock::Lock;
 
 #[derive(Persist)]
 #[persist(class = "Hero")]

@@ -5,9 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use persist_tools::lock::{Lock, LockReport, Values};
 use persist::save::Registry;
 use persist::{Persist, Record, SaveManager};
+use persist_tools::lock::{Lock, LockReport, Values};
 
 fn report<Then: Persist, Now: Persist>() -> LockReport {
     let registry = |register: &dyn Fn(&mut Registry) -> persist::Result<()>| {

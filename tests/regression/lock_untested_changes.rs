@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "the helper is part of the tests")]
 
 use persist::Persist;
-use persist_tools::lock::{Lock, LockReport, Verdict};
 use persist::save::Registry;
+use persist_tools::lock::{Lock, LockReport, Verdict};
 
 mod then {
     #[derive(persist::Persist)]

@@ -9,8 +9,8 @@ use std::time::{Duration, SystemTime};
 use persist::save::{Header, SlotInfo};
 use persist::storage::{Memory, Storage};
 use persist::{ErrorKind, Limits, Persist, Saves};
-use persist_tools::Document;
 use persist_tests::support::forge::Forged;
+use persist_tools::Document;
 
 #[derive(Persist, Clone, Debug, PartialEq)]
 #[persist(class = "Shown")]

@@ -268,7 +268,8 @@ fn values_that_nest_too_deep_for_serde_are_refused_on_both_sides() {
 fn a_tool_sees_inside_of_a_field_of_serde() {
     let saves = Saves::new().load_options(LoadOptions::default());
     let level = Level { id: 1, foreign: foreign(), ..Level::default() };
-    let text = persist_tools::Document::from_slice(&saves.to_vec(&level).unwrap()).unwrap().to_string();
+    let text =
+        persist_tools::Document::from_slice(&saves.to_vec(&level).unwrap()).unwrap().to_string();
     assert!(text.contains("\"ratio\"") && text.contains("Named"), "{text}");
 }
 

@@ -10,8 +10,8 @@ use crate::trees::tree;
 use persist::reflect::HandleValue;
 use persist::save::SlotInfo;
 use persist::{Error, ErrorKind, Limits, ObjectId, Persist, Record, SaveManager, Saves, Value};
-use persist_tools::Document;
 use persist_tests::support::fixture_types::{NAMES, read};
+use persist_tools::Document;
 use proptest::prelude::*;
 
 #[derive(Persist)]

@@ -2,9 +2,12 @@
 
 use persist::reflect::HandleValue;
 use persist::world::Activity;
-use persist::{Component, ComponentScope, ErrorKind, Limits, ObjectId, Persist, Record, Result, Saves, Value, World};
-use persist_tools::Document;
+use persist::{
+    Component, ComponentScope, ErrorKind, Limits, ObjectId, Persist, Record, Result, Saves, Value,
+    World,
+};
 use persist_tests::support::short_or_long;
+use persist_tools::Document;
 
 use persist_tests::support::forge::{Forged, Item, restamp, try_load};
 

@@ -6,10 +6,12 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use persist::reflect::HandleValue;
-use persist::{Component, ErrorKind, ObjectId, Persist, Record, Result, SaveManager, Saves, Value, World};
-use persist_tools::Document;
+use persist::{
+    Component, ErrorKind, ObjectId, Persist, Record, Result, SaveManager, Saves, Value, World,
+};
 use persist_tests::support::Shared;
 use persist_tests::support::forge::Forged;
+use persist_tools::Document;
 
 use super::actor::{log, logged};
 use super::park::Park as _;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use persist::__private::read_name;
 use persist::history::Label;
-use persist_tools::{JournalListing, ListedEvent, ListedStep, Occurrence};
 use persist::{ObjectId, Value};
+use persist_tools::{JournalListing, ListedEvent, ListedStep, Occurrence};
 use serde::Serialize;
 
 use super::info::keep_unsaved_but;

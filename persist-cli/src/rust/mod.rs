@@ -8,8 +8,8 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
-use persist::reflect::ClassId;
 use persist::Value;
+use persist::reflect::ClassId;
 use persist_tools::{ClassSchema, Document, FieldSchema, Form, KindSchema};
 
 use crate::escape;

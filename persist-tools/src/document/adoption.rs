@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry as MapEntry;
 
-use persist::{Error, ErrorKind, Result, Value};
 use persist::__tools::{ClassSchema, KindSchema, Stored, same_classes};
 use persist::reflect::ClassId;
+use persist::{Error, ErrorKind, Result, Value};
 
 use crate::Document;
 

@@ -2,10 +2,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use persist::{ErrorKind, Limits, ObjectId, Result, Value};
 use persist::__tools::{ClassSchema, Entry, Stored};
 use persist::reflect::Holder;
 use persist::save::{Compression, Header};
+use persist::{ErrorKind, Limits, ObjectId, Result, Value};
 
 use super::Document;
 use crate::classes::{ClassNames, ClassReader, Read, cell_of, holder, list, shown, text};

@@ -6,10 +6,13 @@ mod as_value;
 use std::fmt;
 use std::path::Path;
 
-use persist::{Error, ErrorKind, Limits, ObjectId, Result, Value};
-use persist::__tools::{ClassSchema, Entry, FILES, LocalValue, NameOf, RecordLocation, Records, Stored, UntypedSave, is_damaged, locate, read_save, salvaged, scan, unpacked, write_name};
+use persist::__tools::{
+    ClassSchema, Entry, FILES, LocalValue, NameOf, RecordLocation, Records, Stored, UntypedSave,
+    is_damaged, locate, read_save, salvaged, scan, unpacked, write_name,
+};
 use persist::reflect::Holder;
 use persist::save::{Compression, Header, Salvage, SaveOutcome, SlotInfo};
+use persist::{Error, ErrorKind, Limits, ObjectId, Result, Value};
 
 pub(crate) use adoption::Adoption;
 
@@ -323,7 +326,6 @@ impl Document {
         }
         Ok(())
     }
-
 }
 
 impl fmt::Debug for Document {

@@ -8,14 +8,17 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
 
-use persist::{Error, ErrorKind, FieldPath, Limits, ObjectId, Result, Value};
-use persist::__tools::{ClassSchema, ComponentPlace, Direction, PathStep, Reader as Values, Stored, TreePosition, place, scan, wrong};
+use persist::__tools::{
+    ClassSchema, ComponentPlace, Direction, PathStep, Reader as Values, Stored, TreePosition,
+    place, scan, wrong,
+};
 use persist::history::Verb;
+use persist::{Error, ErrorKind, FieldPath, Limits, ObjectId, Result, Value};
 
 use super::listing::ListedStep;
 use super::untyped::{UntypedTree, UntypedWorld};
-use crate::document::Adoption;
 use crate::Document;
+use crate::document::Adoption;
 
 /// The save that a replay changes.
 pub(super) struct ReplayTarget<'s> {

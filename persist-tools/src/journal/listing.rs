@@ -5,9 +5,14 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use persist::{Error, FieldPath, Limits, ObjectId, Result, Value};
-use persist::__tools::{Change, ChangeKind, ClassSchema, ComponentPlace, Digest, FILES, FieldChange, FieldEdit, Form, Fragment, Frame, FrameKind, FrameReader, JournalScan, KindSchema, Merging, PathStep, Reader as Values, Stored, StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram, StoredStacks, StoredStep, read, scan, wrong};
+use persist::__tools::{
+    Change, ChangeKind, ClassSchema, ComponentPlace, Digest, FILES, FieldChange, FieldEdit, Form,
+    Fragment, Frame, FrameKind, FrameReader, JournalScan, KindSchema, Merging, PathStep,
+    Reader as Values, Stored, StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram,
+    StoredStacks, StoredStep, read, scan, wrong,
+};
 use persist::history::{Label, ReplayStop, TornWrite, Verb};
+use persist::{Error, FieldPath, Limits, ObjectId, Result, Value};
 
 /// The events of a journal, for tools that do not have the types of the program that wrote it.
 ///

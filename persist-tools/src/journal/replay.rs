@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use persist::{Error, ErrorKind, ObjectId, Result, Value};
 use persist::__tools::{Direction, Merging, place, wrong};
 use persist::history::Verb;
+use persist::{Error, ErrorKind, ObjectId, Result, Value};
 
-use super::listing::{JournalListing, ListedEvent, ListedStep, Occurrence};
 use super::change::{ReplayTarget, ReplayedChange, flatten};
+use super::listing::{JournalListing, ListedEvent, ListedStep, Occurrence};
 use crate::Document;
 
 /// The result of [`JournalListing::replay`].

@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem;
 
-use persist::{ObjectId, Record, Value};
 use persist::__tools::{Children, ClassSchema, ComponentPlace, LAST_ID, TreePosition};
 use persist::reflect::HandleValue;
 use persist::world::Activity;
+use persist::{ObjectId, Record, Value};
 
 /// A world of a save, taken out of its value.
 pub(crate) struct UntypedWorld {

@@ -36,6 +36,10 @@ pub(crate) trait RecordLinks: SaveLinks {
 
 impl<'w, 's> Writer<'w, 's> {
     /// Writes the header. The previous content of the buffer is discarded.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a limit is exceeded, or the output cannot be written.
     pub fn new(
         out: &'w mut Sealer<'s>,
         header: &Header,
@@ -146,6 +150,10 @@ impl<'w, 's> Writer<'w, 's> {
     }
 
     /// Writes the definition of a class whose number is its index plus 1.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a limit is exceeded, or the output cannot be written.
     pub fn definition(&mut self, class: &ClassSchema) -> Result<()> {
         let from = self.defined.len();
         definition::push(class, &|class, _| class as u64 + 1, &mut self.defined)?;
@@ -154,6 +162,10 @@ impl<'w, 's> Writer<'w, 's> {
     }
 
     /// Writes a record with an encoded payload, whose class is defined already.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a limit is exceeded, or the output cannot be written.
     pub fn payload(
         &mut self,
         number: u64,
@@ -168,6 +180,10 @@ impl<'w, 's> Writer<'w, 's> {
 
     /// Writes the last block, the copy of the definitions, and the trailer. The objects of the save take `memory` bytes
     /// even when they are empty.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a limit is exceeded, or the output cannot be written.
     pub fn finish(mut self, memory: u64) -> Result<()> {
         self.close(BLOCK_RECORDS)?;
         if self.blocks > 1 && u32::try_from(self.defined.len()).is_ok() {

@@ -17,7 +17,6 @@ pub enum Pointer {
 /// The cell between a pointer and the value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-#[expect(clippy::enum_variant_names, reason = "they are named as the standard library's cells")]
 pub enum Cell {
     /// No cell: the value cannot change.
     None = 0,

@@ -309,6 +309,10 @@ fn read_objects(
 }
 
 /// Loads a sample that the lock test made up from a schema.
+///
+/// # Errors
+///
+/// Returns the errors of a load.
 pub fn read_on_trial(saves: &Saves, sample: &[u8], trial: Trial) -> Result<Loaded<SaveManager>> {
     read_objects(saves, sample, None, |env| env.on_trial(trial))
 }

@@ -265,6 +265,10 @@ impl<'p> Plans<'p> {
     }
 
     /// Checks that a field of the program's struct or variant gets what the save has as its source, or a default.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the field of the save does not become that of the program.
     pub fn check_field(
         &mut self,
         (class, old): (usize, usize),

@@ -295,6 +295,10 @@ impl<'p> Plans<'p> {
     }
 
     /// Makes the plan for a stored class that the program has, as a load of its records would.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if records of the class do not load.
     pub fn check(&mut self, class: usize) -> Result<()> {
         match self.resolve(class) {
             Some(target) => {

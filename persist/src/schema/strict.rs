@@ -46,6 +46,10 @@ impl<'s> Strict<'s> {
     }
 
     /// Appends a value as one of the kind of a node.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the value does not fit the class.
     pub fn write(&mut self, node: usize, value: &Value, out: &mut Vec<u8>) -> Result<()> {
         let stored = self.stored;
         write_value(self, stored, node, value, out)

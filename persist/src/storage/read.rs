@@ -8,6 +8,10 @@ use crate::format::{Ends, Header, MAGIC};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Reads a whole file, if it is within the limit.
+///
+/// # Errors
+///
+/// Returns an error if the file cannot be read, or is larger than the limits.
 pub fn read_file(storage: &dyn Storage, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
     let file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
     read_open(file, path, limits)

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use persist_tools::__private::{Mode, check_file};
 use persist::Persist;
-use persist_tools::lock::{Lock, Values};
 use persist::save::Registry;
+use persist_tools::__private::{Mode, check_file};
+use persist_tools::lock::{Lock, Values};
 
 use crate::messages::table::Table;
 

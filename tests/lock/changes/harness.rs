@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 
-use persist_tools::lock::{Lock, LockReport};
 use persist::save::{LoadEvent, LoadReport, ReportRow};
 use persist::{Persist, SaveManager, Saves};
 use persist_tests::support::shared;
+use persist_tools::lock::{Lock, LockReport};
 
 /// The program before a change, or after it.
 pub(super) trait Side {

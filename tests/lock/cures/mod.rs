@@ -15,8 +15,8 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use persist_tools::lock::{Difference, LockReport, Verdict};
 use persist::save::Registry;
+use persist_tools::lock::{Difference, LockReport, Verdict};
 
 use self::cases::{CASES, Case, Cure};
 use self::paste::Source;

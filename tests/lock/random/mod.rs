@@ -12,11 +12,11 @@ mod programs;
 use std::collections::BTreeMap;
 
 use model::Schema;
-use persist_tools::lock::{Lock, LockReport, Values, Verdict};
 use persist::save::LoadEvent;
 use persist::{SaveManager, Saves, Value};
-use persist_tools::Document;
 use persist_tests::support::forge;
+use persist_tools::Document;
+use persist_tools::lock::{Lock, LockReport, Values, Verdict};
 use programs::{Program, programs};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
