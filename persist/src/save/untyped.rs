@@ -16,20 +16,29 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value};
 
 /// The objects of a save as values, with their classes.
 pub struct UntypedSave {
+    /// The header of the save.
     pub header: Header,
+    /// The compression with which the save is written.
     pub compression: Compression,
+    /// The limits of reading and writing.
     pub limits: Limits,
+    /// The classes of the save.
     pub stored: Stored,
     /// The number of records before the definition of each class.
     pub defined: Vec<usize>,
     /// The records in the order of the save; `None` for a removed one.
     pub entries: Vec<Option<Entry>>,
+    /// For each object its place among the entries.
     pub places: HashMap<ObjectId, usize>,
 }
 
 impl UntypedSave {
     /// Reads the records that a scan has found. `fault` is called for a record that cannot be read: it returns `Ok` to
     /// skip the record, or the error to stop.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error of `fault`.
     pub fn from_scan(
         save: Plain<'_>,
         scan: Scan<'_>,
@@ -150,6 +159,10 @@ impl UntypedSave {
     }
 
     /// Writes the save with this header.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`to_vec`](Self::to_vec), and those of the output.
     pub fn write(&self, out: &mut dyn Write, header: &Header) -> Result<()> {
         let mut buffer = Buffer::new();
         let mut sealer = Sealer::new(out, self.compression, &self.limits);
@@ -193,6 +206,10 @@ impl UntypedSave {
     }
 
     /// Checks that a reference leads to an object of its class and holder.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it does not.
     pub fn check_reference(&self, pointer: StoredPointer, id: Option<ObjectId>) -> Result<()> {
         let found = id.and_then(|id| self.entry(id)).map(|entry| (entry.holder, entry.class));
         self.stored.check_reference(pointer, id, found)
@@ -212,6 +229,9 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// Creates an object of this class.
+    #[doc(hidden)]
+    #[must_use]
     pub fn new(
         (id, value): (ObjectId, Value),
         (class, name): (usize, &str),
@@ -221,10 +241,15 @@ impl Entry {
     }
 
     /// Returns the index of the object's class.
+    #[doc(hidden)]
+    #[must_use]
     pub fn class_index(&self) -> usize {
         self.class
     }
 
+    /// Returns the pointer and cell that held the object.
+    #[doc(hidden)]
+    #[must_use]
     pub fn held_by(&self) -> Holder {
         self.holder
     }
@@ -263,7 +288,9 @@ impl Entry {
         self.holder == Holder::VALUE && !self.added
     }
 
+    /// Returns true for the value of a save of one value.
     #[doc(hidden)]
+    #[must_use]
     pub fn is_root(&self) -> bool {
         self.holder == Holder::VALUE && self.added
     }
