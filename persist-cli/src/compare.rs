@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use persist::reflect::HandleValue;
-use persist::save::Entry;
-use persist::{Document, ObjectId, Value};
+use persist::{ObjectId, Value};
+use persist_tools::{Document, Entry};
 
 use crate::values::key_text;
 use crate::world::{Object, World};

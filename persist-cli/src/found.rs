@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashMap};
 
-use persist::save::Entry;
-use persist::{Document, ObjectId, Value};
+use persist::{ObjectId, Value};
+use persist_tools::{Document, Entry};
 
 use crate::exit::{Failure, Result};
 use crate::path::{Child, Path, Start, Step, beginning, component_text, matching, push_name};

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use persist::{Document, Limits};
+use persist::Limits;
+use persist_tools::Document;
 use serde_json::Value as Json;
 
 use crate::exit::{Failure, Result};

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use persist::save::{ClassSchema, FieldSchema, Form, KindSchema};
+use persist_tools::{ClassSchema, FieldSchema, Form, KindSchema};
 use serde_json::{Map, Value as Json, json};
 
 /// A JSON Schema of the objects of a save, as `--json` and `convert` write them.

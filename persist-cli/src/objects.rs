@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use persist::reflect::HandleValue;
-use persist::save::{Entry, FieldSchema, Form, KindSchema};
-use persist::{Document, ObjectId, Record, Value};
+use persist::{ObjectId, Record, Value};
+use persist_tools::{Document, Entry, FieldSchema, Form, KindSchema};
 
 use crate::components::components;
 use crate::values::{Hop, part};

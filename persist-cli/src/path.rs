@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use persist::__private::{read_name, write_name};
-use persist::save::Entry;
-use persist::{Document, ObjectId, Value};
+use persist::{ObjectId, Value};
+use persist_tools::{Document, Entry};
 
 use crate::exit::{Failure, Result};
 

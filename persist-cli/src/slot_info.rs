@@ -2,8 +2,8 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use persist::Document;
 use persist::save::{Header, SlotInfo};
+use persist_tools::Document;
 use serde::Serialize;
 
 use crate::mapped::Mapped;
@@ -20,7 +20,7 @@ impl ShownInfo {
     /// Returns the info of a header; `None` if the save has none.
     pub(crate) fn of(header: &Header) -> Option<Self> {
         let info = header.info();
-        let value = info.value_document().map_err(|error| error.to_string());
+        let value = Document::from_info(&info).map_err(|error| error.to_string());
         (info != SlotInfo::default()).then_some(Self { info, value })
     }
 

@@ -5,7 +5,8 @@
 use std::collections::{HashMap, HashSet};
 
 use persist::reflect::HandleValue;
-use persist::{Document, Record, Value};
+use persist::{Record, Value};
+use persist_tools::Document;
 
 use crate::exit::{Failure, Result};
 use crate::path::child_text;

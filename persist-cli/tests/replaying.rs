@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use persist::history::{CommandEdit, JournalListing};
-use persist::save::{ClassSchema, FieldSchema, Form, VariantSchema};
+use persist::history::CommandEdit;
 use persist::world::{Activity, ExternalIds};
 use persist::{
-    Command, Component, Document, History, ObjectId, Persist, Result, Saves, Session, Value, World,
+    Command, Component, History, ObjectId, Persist, Result, Saves, Session, Value, World,
 };
+use persist_tools::{ClassSchema, Document, FieldSchema, Form, JournalListing, VariantSchema};
 
 use crate::support::Folder;
 

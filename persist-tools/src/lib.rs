@@ -1,23 +1,31 @@
-//! The lock of [`persist`]: a test that reports which changes lose or break the saves of released versions.
+//! Tests and tools for saves of [`persist`]: the lock of released versions, and saves without the types of their program.
 //!
-//! Name this crate under `[dev-dependencies]`, so that it is in no release.
+//! A game names this crate under `[dev-dependencies]`, for [`assert_lock!`]. Tools depend on it like on the library.
 //!
-//! | module | contents |
+//! | | |
 //! | --- | --- |
-//! | [`lock`] | [`assert_lock!`]: the schemas of released versions, and whether their saves still load |
+//! | [`assert_lock!`], [`lock`] | a test that reports which changes lose or break the saves of released versions |
+//! | [`Document`], [`Entry`], [`dump`] | inspecting and editing a save without its Rust types |
+//! | [`verify()`], [`Verified`] | checking a whole save, block by block |
+//! | [`usage()`], [`SaveUsage`], [`Usage`], [`Longest`], [`BlockUsage`] | sizes by class, field and block |
+//! | [`ClassSchema`], [`Form`], [`FieldSchema`], [`VariantSchema`], [`KindSchema`] | the classes that a save defines |
+//! | [`JournalListing`], [`ListedEvent`], [`Occurrence`], [`ListedStep`] | a reader of journals |
+//! | [`Replayed`] | a replay of a journal on its save |
 //!
 //! ```
-//! # use persist::{Persist, Saves};
-//! # use persist_tools::lock::Lock;
-//! #[derive(Persist)]
-//! struct Hero { name: String }
+//! use persist::Persist;
+//! use persist_tools::{Document, Form, KindSchema};
 //!
-//! // In a test, `persist_tools::assert_lock!(registry)` does this, with the folder `persist.lock`.
-//! let saves = Saves::new();
-//! saves.register::<Hero>()?;
-//! let mut lock = Lock::new();
-//! lock.update("0.1.0", &saves.registry())?;
-//! assert!(lock.compare(&saves.registry()).loads());
+//! #[derive(Persist)]
+//! struct Hero { name: String, bag: Vec<u32> }
+//!
+//! let save = persist::to_vec(&Hero { name: "Ada".into(), bag: vec![3] })?;
+//! let document = Document::from_slice(&save)?;
+//! let classes = document.classes();
+//! assert_eq!(classes[0].name, "Hero");
+//! let Form::Struct(fields) = &classes[0].form else { panic!() };
+//! assert_eq!(fields[0].kind, KindSchema::Text);
+//! assert_eq!(fields[1].kind.display(classes), "Vec<u32>");
 //! # Ok::<(), persist::Error>(())
 //! ```
 
@@ -27,7 +35,21 @@
 #[macro_use]
 mod error;
 
+mod classes;
+mod document;
+mod journal;
 pub mod lock;
+mod usage;
+mod verify;
+
+pub use document::{Document, dump};
+pub use journal::{JournalListing, ListedEvent, ListedStep, Occurrence, Replayed};
+pub use usage::{BlockUsage, Longest, SaveUsage, Usage, usage};
+pub use verify::{Verified, verify};
+
+// These types are defined in the library, which reads every save by them; this is their public path.
+#[doc(inline)]
+pub use persist::__tools::{ClassSchema, Entry, FieldSchema, Form, KindSchema, VariantSchema};
 
 /// Exports the items that `assert_lock!` and the command use; not for programs.
 #[doc(hidden)]

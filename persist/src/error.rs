@@ -231,7 +231,7 @@ impl Error {
     }
 
     /// Replaces the byte offset.
-    pub(crate) fn moved_to(mut self, offset: u64) -> Self {
+    pub fn moved_to(mut self, offset: u64) -> Self {
         self.inner.offset = Some(offset);
         self
     }
@@ -341,7 +341,7 @@ impl Error {
     }
 
     /// True if the bytes of a save differ from those that were written.
-    pub(crate) fn is_damage(&self) -> bool {
+    pub fn is_damage(&self) -> bool {
         self.kind().is_damage()
     }
 

@@ -161,7 +161,8 @@
 //!
 //! # Features
 //!
-//! None is on by default. The test of released versions is in another crate, `persist-tools`, for `[dev-dependencies]`.
+//! None is on by default. The crate `persist-tools` has the test of released versions, for `[dev-dependencies]`, and
+//! reads saves and journals without the types of their program.
 //!
 //! | feature | adds |
 //! | --- | --- |
@@ -169,7 +170,6 @@
 //! | `history` | `History` and `Session`: undo, redo and a journal, for values of any type, and with `world` for worlds |
 //! | `directories` | `slots_folder`: the folder where the system keeps the saves of a program |
 //! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
-//! | `tools` | [`Document`], `save::verify`, `save::usage`, `JournalListing`: saves and journals without the types of their program; enables `history` and `world` |
 //! | `zstd` | `Compression::Zstd`: smaller still; compiles a C library, which needs a C compiler |
 //! | `tracing` | events for a log: a backup was loaded, a save failed in the background, a load lost parts, a journal was replayed, a save was slow |
 //! | `serde` | Fields with `#[persist(serde)]`, `serde::Saved`; `Serialize` and `Deserialize` for [`Value`], [`Record`], [`HandleValue`](reflect::HandleValue) and [`ObjectId`] |
@@ -230,9 +230,6 @@ pub use fields::FieldPath;
 #[cfg(feature = "history")]
 #[doc(inline)]
 pub use history::{Command, History, Session};
-#[cfg(feature = "tools")]
-#[doc(inline)]
-pub use save::Document;
 #[doc(inline)]
 pub use save::{Loaded, SaveManager, Saves, from_slice, load, save, to_vec};
 #[doc(inline)]
@@ -341,22 +338,50 @@ pub mod __private {
 #[doc(hidden)]
 pub mod __tools {
     pub use crate::env::{Env, Trial};
-    #[cfg(feature = "tools")]
-    pub use crate::format::as_value::{
-        ClassNames, ClassReader, Read, cell_of, holder, list, parts, shown, text, with,
+    #[cfg(feature = "history")]
+    pub use crate::fields::{Direction, FieldChange, FieldEdit, PathStep};
+    #[cfg(feature = "history")]
+    pub use crate::format::Digest;
+    pub use crate::format::{
+        BlockReader, Definitions, KIND_DEPTH, RecordLocation, Records, SCALARS, Sealer,
+        StreamBlock, Writer, scan, unpacked,
     };
-    pub use crate::format::{Sealer, Writer};
+    #[cfg(feature = "history")]
+    pub use crate::history::journal::frame::{Frame, FrameKind, FrameReader, JournalScan};
+    #[cfg(feature = "history")]
+    pub use crate::history::journal::stored::{
+        StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram, StoredStacks,
+        StoredStep, place, read, wrong,
+    };
+    #[cfg(feature = "history")]
+    pub use crate::history::merging::Merging;
     pub use crate::names::is_near;
-    pub use crate::reflect::class::Body;
+    pub use crate::reflect::class::{Body, Integer};
     pub use crate::reflect::holder::{Cell, Pointer};
     pub use crate::save::content::read_on_trial;
+    pub use crate::save::salvage::{is_damaged, salvaged};
+    pub use crate::save::untyped::{Entry, UntypedSave};
     pub use crate::schema::{
-        ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, Pairing, Plans, Program,
-        ProgramFields, Stored, Strict, Texts, VariantSchema, contested, find_variant,
-        is_same_class, pair, rust_type, texts_and_classes_by_place,
+        Checker, ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LocalValue, Long, Pairing,
+        Plans, Program, ProgramFields, Reader, Stored, Strict, Texts, UsageTree, VariantSchema,
+        contested, find_variant, inner_first, is_same_class, locate, pair, rust_type, same_classes,
+        texts_and_classes_by_place,
     };
     pub use crate::storage::commit::replace_file;
     pub use crate::storage::patient::FILES;
-    pub use crate::storage::read::read_file;
+    pub use crate::storage::read::{read_file, read_save};
     pub use crate::types::{BITS_OF_NO_KEY, WorldObjects};
+    pub use crate::value::{NameOf, write_name};
+    #[cfg(feature = "history")]
+    pub use crate::history::change::{Change, ChangeKind};
+    #[cfg(all(feature = "history", feature = "world"))]
+    pub use crate::world::change::WorldChange;
+    #[cfg(feature = "world")]
+    pub use crate::world::children::Children;
+    #[cfg(all(feature = "history", feature = "world"))]
+    pub use crate::world::detached::ComponentPlace;
+    #[cfg(all(feature = "history", feature = "world"))]
+    pub use crate::world::parked::{Fragment, TreePosition};
+    #[cfg(feature = "world")]
+    pub use crate::world::world::LAST_ID;
 }

@@ -61,7 +61,7 @@ pub struct Limits {
     /// A load of a large value outside of a box takes up to twice the value's size of stack, and four times in
     /// unoptimized builds. Unoptimized, a value in a cell takes up to seven times its size, and a component nine times.
     ///
-    /// Values that are read without their types ([`Document`](crate::Document), [`dump`](crate::save::dump), `migrate`)
+    /// Values that are read without their types (`migrate`, and `Document` and `dump` of `persist-tools`)
     /// may nest four times as deep. There every option, list, map, array, tuple, struct and enum is a level.
     ///
     /// Within the default, loads and saves of small types fit a stack of 128 KiB, or of 512 KiB in unoptimized builds.

@@ -19,7 +19,8 @@ use std::time::{Duration, SystemTime};
 use persist_tests::support::forge::{Forged, Item};
 
 use persist::codec::Prototypes;
-use persist::{Arena, Document, Handle, ObjectId, Persist, SaveManager, Saves, Unknown};
+use persist::{Arena, Handle, ObjectId, Persist, SaveManager, Saves, Unknown};
+use persist_tools::Document;
 
 const DOCUMENT: &str = include_str!("../../docs/reference/format.md");
 

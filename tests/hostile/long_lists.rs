@@ -5,8 +5,9 @@
 use std::time::Duration;
 
 use persist::save::LoadEvent;
-use persist::{Document, Persist, Record, Result, SaveManager, Saves, Unknown};
+use persist::{Persist, Record, Result, SaveManager, Saves, Unknown};
 use persist_tests::support::forge::{ADDED, class, counted, one_of, record, save, value};
+use persist_tools::Document;
 
 const U8: &[u8] = &[0x03];
 

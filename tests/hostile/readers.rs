@@ -7,11 +7,11 @@ use std::io::Cursor;
 use std::process::Command;
 use std::rc::{Rc, Weak};
 
-use persist::save::verify;
-use persist::{Document, Error, ErrorKind, Limits, LoadOptions, Persist, Saves, World};
+use persist::{Error, ErrorKind, Limits, LoadOptions, Persist, Saves, World};
 use persist_tests::support::fixture_types::{load_and_save, path};
 use persist_tests::support::forge::restamp;
 use persist_tests::support::short_or_long;
+use persist_tools::{Document, verify};
 
 use crate::damaged::Random;
 use crate::verified::Maker;

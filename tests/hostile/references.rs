@@ -7,10 +7,11 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::{self, Rc};
 use std::sync::{self, Arc, Mutex, OnceLock, RwLock};
 
-use persist::{Document, Error, ErrorKind, Persist, Result, SaveManager};
+use persist::{Error, ErrorKind, Persist, Result, SaveManager};
 use persist_tests::support::forge::{
     self, ADDED, Item, Load, bare, class, record, refused, save, text, try_load,
 };
+use persist_tools::Document;
 
 #[persist::dynamic]
 trait Tool {}

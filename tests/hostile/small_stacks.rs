@@ -10,9 +10,8 @@ use std::rc::Rc;
 use std::sync::{Arc, Mutex};
 
 use persist::save::LoadPolicy;
-use persist::{
-    Document, ErrorKind, Limits, LoadOptions, Persist, Record, SaveManager, Saves, Value,
-};
+use persist::{ErrorKind, Limits, LoadOptions, Persist, Record, SaveManager, Saves, Value};
+use persist_tools::Document;
 use persist_tools::lock::{Lock, Values};
 
 use persist_tests::support::forge::{self, Item, bare, class, counted, fields, one, one_of, text};
@@ -42,7 +41,7 @@ fn look(save: &[u8]) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.sav");
     document.save(&path).unwrap();
-    assert!(persist::save::dump(&path).unwrap() == document.to_string());
+    assert!(persist_tools::dump(&path).unwrap() == document.to_string());
 }
 
 /// Values of a class that holds itself, through the kinds in which others may lie: kind, bytes of
@@ -295,7 +294,7 @@ fn a_short_save_nested_deep_does_not_overflow_the_stack() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("game.sav");
             std::fs::write(&path, &save).unwrap();
-            let results = [Document::open(&path).map(drop), persist::save::dump(&path).map(drop)];
+            let results = [Document::open(&path).map(drop), persist_tools::dump(&path).map(drop)];
             for result in results {
                 let kind = result.map_err(|error| error.kind());
                 assert_eq!(kind, if depth == 255 { Ok(()) } else { Err(ErrorKind::TooDeep) });

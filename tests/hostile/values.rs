@@ -3,12 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
-use persist::{Document, Error, ErrorKind, Result, Value};
+use persist::{Error, ErrorKind, Result, Value};
 use persist_tests::support::fixture_types::{NAMES, read};
 use persist_tests::support::forge::{
     self, ADDED, Forged, Item, bare, class, counted, fields, one, one_of, record, restamp, text,
 };
 use persist_tests::support::short_or_long;
+use persist_tools::Document;
 
 /// Reads a save, and does with it what a tool would.
 fn look(save: &[u8]) -> Result<()> {

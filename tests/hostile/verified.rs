@@ -5,13 +5,14 @@ use std::cell::RefCell;
 use std::io::Cursor;
 use std::rc::Rc;
 
-use persist::save::{Compression, Verified, usage, verify};
-use persist::{Document, ErrorKind, Limits, Persist, Result, SaveOptions, Saves};
+use persist::save::Compression;
+use persist::{ErrorKind, Limits, Persist, Result, SaveOptions, Saves};
 use persist_tests::support::fixture_types::read;
 use persist_tests::support::forge::{
     ADDED, Forged, Item, MET, VALUE, bare, class, count, counted, record, restamp, save, text,
 };
 use persist_tests::support::short_or_long;
+use persist_tools::{Document, Verified, usage, verify};
 
 use crate::damaged::Random;
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use persist::history::{Drag, Flush, JournalListing, Occurrence};
+use persist::history::{Drag, Flush};
 use persist::world::{Activity, ExternalIds};
 use persist::{
-    Component, Document, Error, ErrorKind, History, ObjectId, Persist, Result, Saves, Session,
-    Value, World,
+    Component, Error, ErrorKind, History, ObjectId, Persist, Result, Saves, Session, Value, World,
 };
 use persist_tests::support::short_or_long;
+use persist_tools::{Document, JournalListing, Occurrence};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;

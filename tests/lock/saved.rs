@@ -1,7 +1,8 @@
 //! Saves against the locked versions.
 
+use persist::Persist;
 use persist::save::Registry;
-use persist::{Document, Persist};
+use persist_tools::Document;
 use persist_tools::lock::Lock;
 
 versions! {

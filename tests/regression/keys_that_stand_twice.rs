@@ -8,7 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use persist::save::LoadPolicy;
-use persist::{Document, ErrorKind, LoadOptions, Persist, SaveManager, Saves};
+use persist::{ErrorKind, LoadOptions, Persist, SaveManager, Saves};
+use persist_tools::Document;
 
 #[derive(Persist)]
 struct Bag {

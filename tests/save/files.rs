@@ -260,7 +260,8 @@ mod on_unix {
     use std::sync::mpsc;
     use std::time::Duration;
 
-    use persist::{Document, ErrorKind, History, Saves, Session};
+    use persist::{ErrorKind, History, Saves, Session};
+    use persist_tools::Document;
 
     fn pipe(path: &Path) {
         let made = Command::new("mkfifo").arg(path).status().expect("`mkfifo` is there");

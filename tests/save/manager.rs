@@ -367,7 +367,7 @@ fn the_header_names_the_program() {
         let header = Header::read(&save).unwrap();
         assert_eq!(header.application.as_deref(), Some("quest"));
         assert_eq!(header.application_version.as_deref(), Some("1.2 β"));
-        let document = persist::Document::from_slice(&save).unwrap();
+        let document = persist_tools::Document::from_slice(&save).unwrap();
         assert_eq!(document.header(), &header);
     }
     let save = manager.to_vec().unwrap();

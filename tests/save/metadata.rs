@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use persist::save::{Header, SlotInfo};
 use persist::storage::{Memory, Storage};
-use persist::{Document, ErrorKind, Limits, Persist, Saves};
+use persist::{ErrorKind, Limits, Persist, Saves};
 use persist_tests::support::forge::Forged;
+use persist_tools::Document;
 
 #[derive(Persist, Clone, Debug, PartialEq)]
 #[persist(class = "Shown")]
@@ -160,7 +161,7 @@ fn a_document_keeps_and_shows_the_info() {
     for shown in ["The Mill", "1 h 30 min played", "thumbnail of 40 bytes", "The Cave"] {
         assert!(document.to_string().contains(shown), "{document}");
     }
-    let value = document.header().info().value_document().unwrap().unwrap();
+    let value = Document::from_info(&document.header().info()).unwrap().unwrap();
     assert_eq!(value.root().unwrap().as_record().unwrap().get("minutes"), Some(&90_u32.into()));
 }
 

@@ -8,7 +8,8 @@ use std::num::{NonZeroI32, NonZeroU16, Wrapping};
 use std::rc::Rc;
 
 use persist::codec::{Buffer, Reflect, decode, decode_into};
-use persist::{Component, Document, ErrorKind, LoadOptions, Persist, Saves, Value, World};
+use persist::{Component, ErrorKind, LoadOptions, Persist, Saves, Value, World};
+use persist_tools::Document;
 use proptest::prelude::*;
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]

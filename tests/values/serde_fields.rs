@@ -268,7 +268,8 @@ fn values_that_nest_too_deep_for_serde_are_refused_on_both_sides() {
 fn a_tool_sees_inside_of_a_field_of_serde() {
     let saves = Saves::new().load_options(LoadOptions::default());
     let level = Level { id: 1, foreign: foreign(), ..Level::default() };
-    let text = persist::Document::from_slice(&saves.to_vec(&level).unwrap()).unwrap().to_string();
+    let text =
+        persist_tools::Document::from_slice(&saves.to_vec(&level).unwrap()).unwrap().to_string();
     assert!(text.contains("\"ratio\"") && text.contains("Named"), "{text}");
 }
 
@@ -643,7 +644,7 @@ fn maps_and_lists_of_unknown_or_wrong_length_come_back() {
         let mut expected = Holder { flat, after: 77 };
         expected.flat.first.iter_mut().for_each(|list| list.1 = None);
         assert_eq!(persist::from_slice::<Holder>(&save).unwrap(), expected, "{guess:?}");
-        persist::Document::from_slice(&save).unwrap();
+        persist_tools::Document::from_slice(&save).unwrap();
     }
 }
 

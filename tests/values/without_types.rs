@@ -9,10 +9,9 @@ use std::rc::{Rc, Weak};
 use crate::trees::tree;
 use persist::reflect::HandleValue;
 use persist::save::SlotInfo;
-use persist::{
-    Document, Error, ErrorKind, Limits, ObjectId, Persist, Record, SaveManager, Saves, Value,
-};
+use persist::{Error, ErrorKind, Limits, ObjectId, Persist, Record, SaveManager, Saves, Value};
 use persist_tests::support::fixture_types::{NAMES, read};
+use persist_tools::Document;
 use proptest::prelude::*;
 
 #[derive(Persist)]
@@ -216,7 +215,7 @@ fn the_dump_shows_every_object() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("world.sav");
     document(&world()).save(&path).unwrap();
-    assert_eq!(persist::save::dump(&path).unwrap(), document(&world()).to_string());
+    assert_eq!(persist_tools::dump(&path).unwrap(), document(&world()).to_string());
 }
 
 #[test]

@@ -3,10 +3,11 @@
 use persist::reflect::HandleValue;
 use persist::world::Activity;
 use persist::{
-    Component, ComponentScope, Document, ErrorKind, Limits, ObjectId, Persist, Record, Result,
-    Saves, Value, World,
+    Component, ComponentScope, ErrorKind, Limits, ObjectId, Persist, Record, Result, Saves, Value,
+    World,
 };
 use persist_tests::support::short_or_long;
+use persist_tools::Document;
 
 use persist_tests::support::forge::{Forged, Item, restamp, try_load};
 

@@ -131,7 +131,7 @@ fn pointers_of_resources_lead_where_they_did_when_one_was_unknown_meanwhile() ->
 fn a_resource_that_stands_twice_in_a_save_is_refused() -> Result<()> {
     let mut world = World::new();
     world.insert_resource(Score(1))?;
-    let mut document = persist::Document::from_slice(&saves()?.to_vec(&world)?)?;
+    let mut document = persist_tools::Document::from_slice(&saves()?.to_vec(&world)?)?;
     let Some(persist::Value::Struct(root)) = document.root_mut() else { panic!("a world") };
     let Some(persist::Value::Seq(resources)) = root.get_mut("resources") else { panic!("a list") };
     resources.push(resources[0].clone());

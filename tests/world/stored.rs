@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex};
 
 use persist::reflect::HandleValue;
 use persist::{
-    Component, Document, ErrorKind, ObjectId, Persist, Record, Result, SaveManager, Saves, Value,
-    World,
+    Component, ErrorKind, ObjectId, Persist, Record, Result, SaveManager, Saves, Value, World,
 };
 use persist_tests::support::Shared;
 use persist_tests::support::forge::Forged;
+use persist_tools::Document;
 
 use super::actor::{log, logged};
 use super::park::Park as _;
@@ -314,7 +314,7 @@ fn a_world_is_dumped_as_text() -> Result<()> {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("a.sav");
     saves().file(&path).save(&vault(&item("gold")))?;
-    let text = persist::save::dump(&path)?;
+    let text = persist_tools::dump(&path)?;
     for word in ["persist.World", "guard", "Bag", "gold", "is_bribed"] {
         assert!(text.contains(word), "{word} in {text}");
     }

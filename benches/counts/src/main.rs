@@ -14,9 +14,8 @@ use std::rc::{Rc, Weak};
 
 use data::{Players, log, mesh, minecraft, mk48};
 use persist::codec::{Buffer, decode, decode_into};
-use persist::{
-    Component, Document, History, Limits, LoadOptions, Persist, SaveManager, Saves, World, field,
-};
+use persist::{Component, History, Limits, LoadOptions, Persist, SaveManager, Saves, World, field};
+use persist_tools::Document;
 
 /// Counted by its name.
 #[inline(never)]
@@ -203,7 +202,7 @@ fn value_save<T: Persist>(value: &T) -> Vec<u8> {
 }
 
 fn verified(save: &[u8]) {
-    count(|| drop(black_box(persist::save::verify(Cursor::new(save), &Limits::DEFAULT).unwrap())));
+    count(|| drop(black_box(persist_tools::verify(Cursor::new(save), &Limits::DEFAULT).unwrap())));
 }
 
 fn as_values(save: &[u8]) {

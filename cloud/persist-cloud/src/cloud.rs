@@ -6,7 +6,8 @@ use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Duration;
 
-use persist::save::{Content, Header, Loadable, verify};
+use persist::save::{Content, Header, Loadable};
+use persist_tools::verify;
 use persist::storage::{SlotStore, SlotVersion, StoredSlot, check_slot_name};
 use persist::{Error, ErrorKind, Limits, Loaded, Result, Saves};
 use tokio::runtime::{Builder, Runtime};

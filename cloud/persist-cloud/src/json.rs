@@ -4,6 +4,7 @@ use std::time::{Duration, UNIX_EPOCH};
 
 use persist::save::Header;
 use persist::{Record, Value};
+use persist_tools::Document;
 use serde_json::{Map, Value as Json};
 
 /// The maximum nesting depth of a value: JSON is built and parsed recursively.
@@ -16,7 +17,7 @@ pub(crate) fn info(header: &Header) -> Option<String> {
     let info = header.info();
     let seconds = |time: Duration| Json::from(time.as_secs_f64());
     let saved_at = info.saved_at.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    let document = info.value_document().ok().flatten();
+    let document = Document::from_info(&info).ok().flatten();
     let fields = [
         ("title", Some(&info.title).filter(|title| !title.is_empty()).cloned().map(Json::from)),
         ("saved_at", saved_at.map(seconds)),

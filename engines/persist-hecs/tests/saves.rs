@@ -459,7 +459,7 @@ fn resources_and_names_are_saved_beside_the_entities() {
     first.mirror_mut().rename(object, "Door").unwrap();
     first.mirror_mut().insert_resource(Score(40)).unwrap();
     first.save(&world, &first.saves().file(&path)).unwrap();
-    assert!(persist::save::dump(&path).unwrap().contains("Door"));
+    assert!(persist_tools::dump(&path).unwrap().contains("Door"));
 
     let mut next = worlds();
     next.saves().register_resource::<Score>().unwrap();

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use persist::save::Compression;
-use persist::{Document, ErrorKind, Value};
+use persist::{ErrorKind, Value};
+use persist_tools::Document;
 use serde::Serialize;
 
 use super::info::write_over;

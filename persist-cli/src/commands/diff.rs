@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use persist::{Document, Value};
+use persist::Value;
+use persist_tools::Document;
 use serde::Serialize;
 
 use crate::compare::{By, Change, Difference, compare, name};

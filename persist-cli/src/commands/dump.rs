@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
 
-use persist::save::{Entry, Header};
-use persist::{Document, ObjectId, Value};
+use persist::save::Header;
+use persist::{ObjectId, Value};
+use persist_tools::{Document, Entry};
 use serde::Serialize;
 
 use crate::exit::{Outcome, Result};

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
-use persist::save::Entry;
-use persist::{Document, Value};
+use persist::Value;
+use persist_tools::{Document, Entry};
 use serde::ser::{Error as _, SerializeSeq};
 use serde::{Serialize, Serializer};
 

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use persist::history::JournalInfo;
 use persist::save::{Compression, Header};
-use persist::{Document, History, Limits, Saves, Session, World};
+use persist::{History, Limits, Saves, Session, World};
+use persist_tools::Document;
 use serde::Serialize;
 
 use crate::escape;
@@ -152,7 +153,7 @@ impl<'i> Info<'i> {
 /// The classes with records, those with the most bytes first.
 fn classes(save: &[u8]) -> Vec<Class> {
     // The save was read before, within the same limits.
-    let usage = persist::save::usage(Cursor::new(save), &Limits::DEFAULT);
+    let usage = persist_tools::usage(Cursor::new(save), &Limits::DEFAULT);
     // Parts in parentheses are no classes.
     let parts = usage.map(|usage| usage.whole.parts).unwrap_or_default().into_iter();
     let parts = parts.filter(|part| part.count > 0 && !part.name.starts_with('('));

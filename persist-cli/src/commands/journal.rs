@@ -5,8 +5,9 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use persist::__private::read_name;
-use persist::history::{JournalListing, Label, ListedEvent, ListedStep, Occurrence};
+use persist::history::Label;
 use persist::{ObjectId, Value};
+use persist_tools::{JournalListing, ListedEvent, ListedStep, Occurrence};
 use serde::Serialize;
 
 use super::info::keep_unsaved_but;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use persist::Document;
+use persist_tools::Document;
 use persist_tools::lock::{Difference, Lock, SaveCheck, Verdict};
 use serde::Serialize;
 

@@ -6,7 +6,8 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::PathBuf;
 
-use persist::{Document, Value};
+use persist::Value;
+use persist_tools::Document;
 use serde::Serialize;
 
 use super::info::write_over;

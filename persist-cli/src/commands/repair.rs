@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use persist::Document;
 use persist::save::{Header, Salvage};
+use persist_tools::Document;
 use serde::Serialize;
 
 use super::info::write_over;

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use persist::save::{ClassSchema, FieldSchema, Form, KindSchema};
+use persist_tools::{ClassSchema, FieldSchema, Form, KindSchema};
 use serde::Serialize;
 use serde_json::Value as Json;
 

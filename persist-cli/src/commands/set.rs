@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::path::PathBuf;
 
-use persist::save::Entry;
-use persist::{Document, Value};
+use persist::Value;
+use persist_tools::{Document, Entry};
 use serde::Serialize;
 
 use super::diff::print_change;

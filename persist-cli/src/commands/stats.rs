@@ -3,7 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use persist::save::{BlockUsage, Compression, Longest, SaveUsage, Usage, usage};
+use persist::save::Compression;
+use persist_tools::{BlockUsage, Longest, SaveUsage, Usage, usage};
 use serde::Serialize;
 
 use crate::escape;

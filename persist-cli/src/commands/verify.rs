@@ -5,8 +5,8 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use indicatif::ProgressBar;
-use persist::save::{Verified, verify};
 use persist::{Error, ErrorKind};
+use persist_tools::{Verified, verify};
 use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::io::Cursor;
 
-use persist::save::{Usage, usage};
-use persist::{Document, Limits};
+use persist::Limits;
+use persist_tools::{Document, Usage, usage};
 use serde::Serialize;
 use serde_json::Value as Json;
 

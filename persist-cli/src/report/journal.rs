@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use persist::ObjectId;
-use persist::history::{JournalListing, ListedEvent, ListedStep};
+use persist_tools::{JournalListing, ListedEvent, ListedStep};
 use serde::Serialize;
 
 use crate::commands::journal::{short, what};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use persist::reflect::Holder;
-use persist::save::{ClassSchema, Form, KindSchema};
+use persist_tools::{ClassSchema, Form, KindSchema};
 
 use crate::components::components;
 

@@ -8,9 +8,9 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
+use persist::Value;
 use persist::reflect::ClassId;
-use persist::save::{ClassSchema, FieldSchema, Form, KindSchema};
-use persist::{Document, Value};
+use persist_tools::{ClassSchema, Document, FieldSchema, Form, KindSchema};
 
 use crate::escape;
 use crate::found::{all, worlds};

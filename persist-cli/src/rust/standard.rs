@@ -4,8 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-use persist::Document;
-use persist::save::{ClassSchema, FieldSchema, Form, KindSchema};
+use persist_tools::{ClassSchema, Document, FieldSchema, Form, KindSchema};
 
 /// A generic type of the standard library.
 pub(super) struct Standard<'c> {

@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use persist::__tools::{KindSchema, Program, Read, list, parts, text, with};
+use persist::__tools::{KindSchema, Program};
 use persist::reflect::{Kind, VariantRecord};
 use persist::{Record, Value};
+
+use crate::classes::{Read, list, parts, text, with};
 
 /// The code of a class in one version.
 #[derive(Clone, Debug, Default, PartialEq)]

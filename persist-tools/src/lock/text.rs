@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use persist::__tools::{
-    ClassNames, ClassReader, Read, cell_of, holder, list, parts, shown, text, with,
-};
 use persist::reflect::Holder;
 use persist::save::Registry;
 use persist::{Error, ErrorKind, Record, Result, Value};
 
 use super::code::ClassCode;
 use super::section::{Section, SectionEntries};
+use crate::classes::{
+    ClassNames, ClassReader, Read, cell_of, holder, list, parts, shown, text, with,
+};
 
 /// The format of locks.
 const FORMAT: u32 = 3;

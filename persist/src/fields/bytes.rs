@@ -9,7 +9,7 @@ use crate::codec::with::With;
 
 /// Immutable bytes. Up to 22 bytes are stored inline, since an allocation would take more memory than they do.
 #[derive(Clone)]
-pub(crate) struct Bytes(BytesRepr);
+pub struct Bytes(BytesRepr);
 
 const FEW: usize = 22;
 

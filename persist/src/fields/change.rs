@@ -25,17 +25,17 @@ use crate::{ErrorKind, Limits, ObjectId, Result, Value};
 /// A change of one field of a value.
 #[derive(crate::Persist, Clone)]
 #[persist(crate = crate, class = "persist.FieldChange")]
-pub(crate) struct FieldChange {
+pub struct FieldChange {
     #[persist(with = AsText, empty = FieldPath::new(""))]
-    pub(crate) path: FieldPath,
-    pub(crate) how: FieldEdit,
+    pub path: FieldPath,
+    pub how: FieldEdit,
 }
 
 /// The kind of a change, with the encoded old and new content. Both are kept, so that undo and redo do not depend on
 /// each other.
 #[derive(crate::Persist, Clone)]
 #[persist(crate = crate, class = "persist.How")]
-pub(crate) enum FieldEdit {
+pub enum FieldEdit {
     /// The field was set to another value.
     Set {
         #[persist(with = AsBytes)]
@@ -61,14 +61,14 @@ pub(crate) enum FieldEdit {
 
 /// The direction in which a change is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
+pub enum Direction {
     Undo,
     Redo,
 }
 
 impl Direction {
     #[cfg(feature = "history")]
-    pub(crate) fn reversed(self) -> Self {
+    pub fn reversed(self) -> Self {
         match self {
             Self::Undo => Self::Redo,
             Self::Redo => Self::Undo,

@@ -34,10 +34,15 @@ pub(crate) mod typed_path;
 #[cfg(feature = "history")]
 pub(crate) use bytes::Bytes;
 #[cfg(feature = "history")]
-pub use change::Merge;
+pub use change::Direction;
+pub use change::FieldChange;
 #[cfg(feature = "history")]
-pub(crate) use change::{ChangeState, Direction, FieldEdit, awaken};
-pub(crate) use change::{FieldChange, Request, Root};
+pub use change::FieldEdit;
+#[cfg(feature = "history")]
+pub use change::Merge;
+pub(crate) use change::{Request, Root};
+#[cfg(feature = "history")]
+pub(crate) use change::{ChangeState, awaken};
 #[cfg(feature = "history")]
 pub(crate) use compare::{compared, content_of};
 #[cfg(feature = "history")]
@@ -62,6 +67,4 @@ pub(crate) use {change::validate, number::NumberFields, prints::hash_of};
 
 // The crate root re-exports it, and documents it there.
 #[doc(hidden)]
-pub use path::FieldPath;
-#[cfg(feature = "tools")]
-pub(crate) use path::PathStep;
+pub use path::{FieldPath, PathStep};

@@ -13,7 +13,7 @@ use crate::codec::with::With;
 ///
 /// A separate text for each of a million objects took more time and memory than the rest of the entry.
 #[derive(PartialEq)]
-pub(crate) struct ObjectName {
+pub struct ObjectName {
     pub(crate) number: u32,
     pub(crate) base: Arc<str>,
 }
@@ -24,7 +24,7 @@ impl ObjectName {
     }
 
     /// Returns the text, as it is stored in journals.
-    pub(crate) fn text(&self) -> Arc<str> {
+    pub fn text(&self) -> Arc<str> {
         if self.number == 0 { Arc::clone(&self.base) } else { self.to_string().into() }
     }
 

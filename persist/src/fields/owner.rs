@@ -7,7 +7,7 @@ use crate::ObjectId;
 /// The owner of the component or resource that a path leads to.
 #[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[persist(crate = crate, class = "persist.Owner")]
-pub(crate) enum Owner {
+pub enum Owner {
     /// A component of this object, of the path's class.
     Object(ObjectId),
     /// The resource of the path's class, or the target itself if it is not a world.
@@ -23,7 +23,7 @@ impl From<Option<ObjectId>> for Owner {
 impl Owner {
     /// Returns the object; `None` for a resource or another target.
     #[inline]
-    pub(crate) fn object(self) -> Option<ObjectId> {
+    pub fn object(self) -> Option<ObjectId> {
         match self {
             Self::Object(object) => Some(object),
             Self::Resource => None,

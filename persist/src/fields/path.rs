@@ -72,7 +72,7 @@ impl Hash for LastUse {
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(crate) enum PathStep {
+pub enum PathStep {
     Field(Cow<'static, str>),
     Index(u64),
     /// The text of the key's value.
@@ -127,7 +127,7 @@ impl FieldPath {
         &self.0.class
     }
 
-    pub(crate) fn steps(&self) -> &[PathStep] {
+    pub fn steps(&self) -> &[PathStep] {
         &self.0.steps
     }
 

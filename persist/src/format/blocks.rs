@@ -98,7 +98,7 @@ pub(super) fn check_count(at: usize, expected: u64, found: u64, what: &str) -> R
 
 /// The trailer of a save.
 #[derive(Clone, Copy)]
-pub(crate) struct Trailer {
+pub struct Trailer {
     pub(super) records: u64,
     pub(super) definitions: u64,
     /// Bytes of the whole save, including the trailer.
@@ -165,7 +165,7 @@ impl Ends {
 /// devices are reconciled. The generation distinguishes two saves of the same content.
 #[cfg(feature = "history")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Digest(pub(crate) [u8; Self::SIZE]);
+pub struct Digest(pub(crate) [u8; Self::SIZE]);
 
 #[cfg(feature = "history")]
 impl Digest {
@@ -173,7 +173,7 @@ impl Digest {
     pub(crate) const SIZE: usize = 16 + 8 + 8;
 
     /// Returns the digest of a whole save.
-    pub(crate) fn from_save(save: &[u8]) -> Result<Self> {
+    pub fn from_save(save: &[u8]) -> Result<Self> {
         let (Header { generation, .. }, start) = Header::parse(save)?;
         let Some((blocks, _)) = save[start..].split_last_chunk::<TRAILER_SIZE>() else {
             return Err(cut_short(save.len()));

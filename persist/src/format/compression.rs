@@ -50,6 +50,32 @@ impl Compression {
     #[cfg(feature = "zstd")]
     const USUAL_LEVEL: i32 = 3;
 
+    /// Returns the name in documents; `None` without compression.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn name(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            #[cfg(feature = "lz4")]
+            Self::Lz4 => Some("lz4"),
+            #[cfg(feature = "zstd")]
+            Self::Zstd(_) => Some("zstd"),
+        }
+    }
+
+    /// Returns the compression of this name.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            #[cfg(feature = "lz4")]
+            "lz4" => Some(Self::Lz4),
+            #[cfg(feature = "zstd")]
+            "zstd" => Some(Self::Zstd(Self::USUAL_LEVEL)),
+            _ => None,
+        }
+    }
+
     /// Returns the compression of blocks with this tag, or the name of the feature that it lacks. Returns `None` for
     /// other tags.
     pub(super) fn from_tag(tag: u8) -> Option<Result<Self, &'static str>> {

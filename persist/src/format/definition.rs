@@ -25,7 +25,7 @@ const SINCE: u8 = 0x80;
 const FIELD_ID: u8 = 0x01;
 
 /// Maximum nesting of kinds in a definition, for writers and readers. It bounds the recursion of the reader.
-pub(crate) const KIND_DEPTH: u32 = 64;
+pub const KIND_DEPTH: u32 = 64;
 
 const OPTION: u8 = 16;
 const LIST: u8 = 17;
@@ -42,7 +42,7 @@ const UNKNOWN: u8 = 27;
 const COMPACT: u8 = 28;
 
 /// The kinds without parts. The tag of such a kind is its index here.
-pub(crate) const SCALARS: [KindSchema; 16] = [
+pub const SCALARS: [KindSchema; 16] = [
     KindSchema::Unit,
     KindSchema::Bool,
     KindSchema::Char,

@@ -31,16 +31,16 @@ pub struct Header {
     /// not made for a file.
     pub generation: u64,
     /// The metadata that the program added.
-    pub(crate) metadata: Option<Metadata>,
+    pub metadata: Option<Metadata>,
     /// The saves that this save continues.
     pub(crate) version: VersionVector,
     /// The bytes of header fields that this version of the library does not know.
-    pub(crate) unknown: Vec<u8>,
+    pub unknown: Vec<u8>,
 }
 
 /// Metadata: a whole save inside the header of another.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Metadata(pub(crate) Arc<[u8]>);
+pub struct Metadata(pub Arc<[u8]>);
 
 impl From<Vec<u8>> for Metadata {
     fn from(bytes: Vec<u8>) -> Self {
@@ -295,14 +295,12 @@ impl Header {
     }
 
     /// Iterates over the counts by device and epoch.
-    #[cfg(feature = "tools")]
-    pub(crate) fn counts(&self) -> impl Iterator<Item = (&str, u64, u64)> {
+    pub fn counts(&self) -> impl Iterator<Item = (&str, u64, u64)> {
         self.version.counts()
     }
 
     /// Sets the counts that [`counts`](Self::counts) returns. Returns `None` if they are invalid.
-    #[cfg(feature = "tools")]
-    pub(crate) fn set_counts(&mut self, counts: Vec<(String, u64, u64)>) -> Option<()> {
+    pub fn set_counts(&mut self, counts: Vec<(String, u64, u64)>) -> Option<()> {
         self.version = VersionVector::from_counts(counts)?;
         Some(())
     }

@@ -4,8 +4,6 @@
 //! schemas, not Rust types. `Writer` fills blocks and `Sealer` compresses and checksums them; `Plain` decompresses a
 //! save and `Scan` finds its records.
 
-#[cfg(feature = "tools")]
-pub(crate) mod as_value;
 mod blocks;
 mod compression;
 mod definition;
@@ -16,29 +14,27 @@ mod records;
 mod salvage;
 mod scan;
 mod sealer;
-#[cfg(feature = "tools")]
 mod stream;
 mod version_vector;
 mod writer;
 
 #[cfg(feature = "history")]
-pub(crate) use blocks::Digest;
+pub use blocks::Digest;
 pub(crate) use blocks::{Checksums, Ends};
 pub use compression::Compression;
-#[cfg(feature = "tools")]
-pub(crate) use definition::{KIND_DEPTH, SCALARS};
+pub use definition::{KIND_DEPTH, SCALARS};
 pub use header::{Header, Lineage};
 pub(crate) use numbers::{ClassNumbers, FirstNumbers};
-pub(crate) use plain::{Plain, unpacked, weight};
-pub(crate) use records::{RecordLocation, Records};
+pub use plain::unpacked;
+pub(crate) use plain::{Plain, weight};
+pub use records::{RecordLocation, Records};
 pub(crate) use salvage::{DamagedSave, nothing_whole};
 #[cfg(any(feature = "history", feature = "world"))]
-pub(crate) use scan::scan;
+pub use scan::scan;
 pub(crate) use scan::{Definition, Scan, check};
 pub use sealer::Sealer;
 pub(crate) use sealer::{with_header, write_again};
-#[cfg(feature = "tools")]
-pub(crate) use stream::{BlockReader, Definitions, StreamBlock};
+pub use stream::{BlockReader, Definitions, StreamBlock};
 pub(crate) use version_vector::{LONGEST_DEVICE, Latest, VersionVector};
 pub(crate) use writer::RecordLinks;
 pub use writer::Writer;

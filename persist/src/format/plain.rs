@@ -8,8 +8,8 @@ use crate::{Error, ErrorKind, Limits, Result};
 
 /// A save without compressed blocks.
 #[derive(Clone, Copy)]
-pub(crate) struct Plain<'s> {
-    pub(crate) bytes: &'s [u8],
+pub struct Plain<'s> {
+    pub bytes: &'s [u8],
     /// The size of the save for limits that are relative to it.
     pub(crate) weight: u64,
     pub(crate) compression: Compression,
@@ -26,7 +26,7 @@ pub(crate) fn weight(plain: u64, stored: u64) -> u64 {
 
 /// Decompresses the blocks of a save if it has compressed ones, and passes the result to `read`. Errors have offsets in
 /// the stored save. In a compressed block, it is the offset of the block.
-pub(crate) fn unpacked<T>(
+pub fn unpacked<T>(
     save: &[u8],
     limits: &Limits,
     read: impl FnOnce(Plain<'_>) -> Result<T>,

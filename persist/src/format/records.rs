@@ -10,13 +10,13 @@ use crate::{Error, Result};
 
 /// The place of a record in the save, and the fields of its head.
 #[derive(Clone, Copy)]
-pub(crate) struct RecordLocation {
-    pub(crate) id: u64,
+pub struct RecordLocation {
+    pub id: u64,
     /// Offset of the payload, which comes after its length.
-    pub(crate) start: usize,
+    pub start: usize,
     /// Index of its class in the save.
-    pub(crate) class: u32,
-    pub(crate) holder: Holder,
+    pub class: u32,
+    pub holder: Holder,
     pub(crate) added: bool,
 }
 
@@ -27,12 +27,12 @@ impl RecordLocation {
     }
 
     /// Returns true if this is no object, but unknown data of the object with its id.
-    pub(crate) fn is_kept(&self) -> bool {
+    pub fn is_kept(&self) -> bool {
         self.holder == Holder::VALUE && !self.added
     }
 
     #[inline]
-    pub(crate) fn payload<'s>(&self, save: &'s [u8]) -> &'s [u8] {
+    pub fn payload<'s>(&self, save: &'s [u8]) -> &'s [u8] {
         // The scan has checked that the length and the payload are inside the save.
         let length = save.get(..self.start).and_then(<[u8]>::last_chunk::<4>);
         let length = length.map_or(0, |length| LittleEndian::read_u32(length)) as usize;
@@ -42,7 +42,7 @@ impl RecordLocation {
 
 /// Records in the order of the file.
 #[derive(Clone, Default)]
-pub(crate) struct Records {
+pub struct Records {
     places: Vec<RecordLocation>,
     /// The largest id of a record.
     last_id: u64,
@@ -65,7 +65,7 @@ impl Records {
         self.places.push(record);
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.places.len()
     }
 
@@ -79,7 +79,7 @@ impl Records {
         self.places[record].holder = holder;
     }
 
-    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = RecordLocation> + use<'_> {
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = RecordLocation> + use<'_> {
         self.places.iter().copied()
     }
 

@@ -18,11 +18,11 @@ use crate::schema::{ClassSchema, KindSchema, inner_first};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// A save whose structure is valid. Its definitions are decoded when they are needed.
-pub(crate) struct Scan<'s> {
+pub struct Scan<'s> {
     pub(crate) header: Header,
     pub(crate) definitions: Vec<Definition<'s>>,
     /// All records, in file order.
-    pub(crate) records: Records,
+    pub records: Records,
     /// Records of classes from this index on are skipped, since their class numbers are unknown.
     ignored: usize,
     /// True if further definitions are skipped.
@@ -40,7 +40,7 @@ pub(crate) struct Definition<'s> {
 }
 
 /// Reads the structure of a save and its definitions.
-pub(crate) fn scan<'s>(save: &'s [u8], limits: &Limits) -> Result<(Scan<'s>, Vec<ClassSchema>)> {
+pub fn scan<'s>(save: &'s [u8], limits: &Limits) -> Result<(Scan<'s>, Vec<ClassSchema>)> {
     let scan = Scan::read(save, limits)?;
     let classes = scan.classes(limits)?;
     Ok((scan, classes))

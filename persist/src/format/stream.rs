@@ -21,7 +21,7 @@ use crate::{Error, Limits, Result};
 const MIN_RECORD: u64 = 8;
 
 /// Reads the blocks of a save, one after another.
-pub(crate) struct BlockReader<R> {
+pub struct BlockReader<R> {
     file: R,
     limits: Limits,
     /// Bytes of the save, and the offsets of its first and its next block.
@@ -38,18 +38,18 @@ pub(crate) struct BlockReader<R> {
 }
 
 /// A block with a correct checksum, decompressed.
-pub(crate) struct StreamBlock<'b> {
+pub struct StreamBlock<'b> {
     /// Its offset in the save, and its stored bytes.
-    pub(crate) at: u64,
-    pub(crate) stored: u64,
+    pub at: u64,
+    pub stored: u64,
     /// `None` for the copy of all definitions.
-    pub(crate) compression: Option<Compression>,
-    pub(crate) content: &'b [u8],
+    pub compression: Option<Compression>,
+    pub content: &'b [u8],
 }
 
 impl<R: Read + Seek> BlockReader<R> {
     /// Opens a file that is one save, and reads its header.
-    pub(crate) fn open(mut file: R, limits: &Limits) -> Result<(Header, Self)> {
+    pub fn open(mut file: R, limits: &Limits) -> Result<(Header, Self)> {
         let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
         limits.check_total(length)?;
         file.rewind().map_err(failed)?;
@@ -74,7 +74,7 @@ impl<R: Read + Seek> BlockReader<R> {
     }
 
     /// Returns to the first block.
-    pub(crate) fn rewind(&mut self) -> Result<()> {
+    pub fn rewind(&mut self) -> Result<()> {
         self.file.seek(SeekFrom::Start(self.first)).map_err(failed)?;
         (self.at, self.codec.contents, self.is_closed) = (self.first, 0, false);
         let head = (self.length - self.first).min(BLOCK_HEAD as u64);
@@ -85,22 +85,22 @@ impl<R: Read + Seek> BlockReader<R> {
     }
 
     /// Returns the bytes of the save.
-    pub(crate) fn length(&self) -> u64 {
+    pub fn length(&self) -> u64 {
         self.length
     }
 
     /// Returns the offset of the first block.
-    pub(crate) fn first(&self) -> u64 {
+    pub fn first(&self) -> u64 {
         self.first
     }
 
     /// Returns the offset of the next block or the trailer.
-    pub(crate) fn at(&self) -> u64 {
+    pub fn at(&self) -> u64 {
         self.at
     }
 
     /// Returns the number of records in the trailer, limited by the size of the save. Nothing is checked yet.
-    pub(crate) fn records_hint(&mut self) -> Result<u64> {
+    pub fn records_hint(&mut self) -> Result<u64> {
         let Some(start) = self.length.checked_sub(TRAILER_SIZE as u64) else { return Ok(0) };
         let mut bytes = [0; TRAILER_SIZE];
         self.file.seek(SeekFrom::Start(start)).map_err(failed)?;
@@ -112,7 +112,7 @@ impl<R: Read + Seek> BlockReader<R> {
     }
 
     /// Reads the next block, or the trailer after the last one.
-    pub(crate) fn next(&mut self) -> Result<Result<StreamBlock<'_>, Trailer>> {
+    pub fn next(&mut self) -> Result<Result<StreamBlock<'_>, Trailer>> {
         if self.head.first() == Some(&BLOCK_TRAILER) {
             return self.trailer().map(Err);
         }
@@ -192,7 +192,7 @@ fn failed(error: io::Error) -> Error {
 
 impl StreamBlock<'_> {
     /// Converts an offset in the content to one in the save. In a compressed block, it is the offset of the block.
-    pub(crate) fn place(&self, offset: u64) -> u64 {
+    pub fn place(&self, offset: u64) -> u64 {
         match self.compression {
             Some(Compression::None) => self.at + BLOCK_HEAD as u64 + offset,
             _ => self.at,
@@ -210,7 +210,7 @@ impl StreamBlock<'_> {
 
 /// The definitions in the blocks that were read so far.
 #[derive(Default)]
-pub(crate) struct Definitions {
+pub struct Definitions {
     /// All definitions with their heads, as the copy before the trailer has them.
     bytes: Vec<u8>,
     /// The offset of each definition, here and in the save, and whether its block is compressed.
@@ -221,18 +221,18 @@ pub(crate) struct Definitions {
 
 impl Definitions {
     /// Returns the number of definitions.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.places.len()
     }
 
     /// Returns the bytes of all definitions.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.bytes.len()
     }
 
     /// Reads the items of a block. It collects the definitions, and passes each record with the definitions before it
     /// to `take`. The copy of the definitions is compared with those that were collected.
-    pub(crate) fn items(
+    pub fn items(
         &mut self,
         block: &StreamBlock<'_>,
         limits: &Limits,
@@ -272,14 +272,14 @@ impl Definitions {
     }
 
     /// Checks the counts of a trailer, which is at offset `at`.
-    pub(crate) fn check(&self, trailer: Trailer, at: u64) -> Result<()> {
+    pub fn check(&self, trailer: Trailer, at: u64) -> Result<()> {
         check_count(0, trailer.records, self.records, "records")
             .and_then(|()| check_count(0, trailer.definitions, self.len() as u64, "definitions"))
             .map_err(|error| error.moved_to(at))
     }
 
     /// Decodes the definitions like [`Scan::classes`].
-    pub(crate) fn classes(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
+    pub fn classes(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
         let mut scan = Scan::new(Header::default(), 0);
         scan.items(&self.bytes, 0..self.bytes.len(), limits)?;
         scan.classes(limits).map_err(|error| match error.offset() {

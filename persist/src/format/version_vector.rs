@@ -63,13 +63,11 @@ impl VersionVector {
     }
 
     /// Iterates over the counts by device and epoch.
-    #[cfg(feature = "tools")]
     pub(super) fn counts(&self) -> impl Iterator<Item = (&str, u64, u64)> {
         self.counts.iter().map(|((device, epoch), count)| (&**device, *epoch, *count))
     }
 
     /// Makes a vector of these counts. Returns `None` if they are invalid.
-    #[cfg(feature = "tools")]
     pub(super) fn from_counts(counts: Vec<(String, u64, u64)>) -> Option<Self> {
         let length = counts.len();
         if length > MAX_ENTRIES {

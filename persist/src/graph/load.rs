@@ -480,7 +480,7 @@ impl<'l> Loader<'l> {
         })
     }
 
-    /// Checks records by the schema of the save, as [`verify`](crate::save::verify) does, and all unknown data that
+    /// Checks records by the schema of the save, as `verify` of `persist-tools` does, and all unknown data that
     /// earlier programs kept. `moved` has the holders of the save where the program has others. Errors about limits are
     /// ignored: the load itself skipped these bytes without reaching one.
     fn check_records(

@@ -21,18 +21,18 @@ use crate::{Error, ErrorKind, FieldPath, Persist, Result};
 /// A target that is not a world has only changes of fields.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.Change")]
-pub(super) struct Change {
-    pub(super) owner: Owner,
+pub struct Change {
+    pub owner: Owner,
     /// The name of the object at that time.
     #[persist(with = "Option<AsText>")]
-    pub(super) name: Option<ObjectName>,
-    pub(super) what: ChangeKind,
+    pub name: Option<ObjectName>,
+    pub what: ChangeKind,
     /// True if the `validate` functions of the component must run at the end of the entry, for the last undo or redo.
     #[persist(skip)]
     is_asked: bool,
 }
 
-pub(super) enum ChangeKind {
+pub enum ChangeKind {
     Field(FieldChange),
     /// Several fields of a component, or none: a change of a field, migrated to the types of a later program.
     Fields(Box<Migrated>),
@@ -152,7 +152,7 @@ impl Change {
         Ok(())
     }
 
-    pub(super) fn fields(&self) -> &[FieldChange] {
+    pub fn fields(&self) -> &[FieldChange] {
         match &self.what {
             ChangeKind::Field(change) => slice::from_ref(change),
             ChangeKind::Fields(migrated) => migrated.fields(),
@@ -339,7 +339,7 @@ impl Change {
         }
     }
 
-    pub(super) fn verb(&self) -> Verb {
+    pub fn verb(&self) -> Verb {
         match &self.what {
             ChangeKind::Field(field) => Verb::of_field(&field.how),
             ChangeKind::Fields(fields) => Verb::of_field(fields.named().1),

@@ -89,7 +89,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    pub(super) fn of_field(how: &FieldEdit) -> Self {
+    pub fn of_field(how: &FieldEdit) -> Self {
         match how {
             FieldEdit::Set { .. } => Self::Set,
             FieldEdit::Insert { .. } => Self::Insert,

@@ -10,7 +10,7 @@ use crate::platform::Timer;
 /// How an edit may become a part of the previous entry.
 #[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq)]
 #[persist(crate = crate, class = "persist.Merging")]
-pub(super) enum Merging {
+pub enum Merging {
     /// The edit is an entry of its own.
     No,
     /// They merge if both have the same label, and set a field in common or are commands that merge.

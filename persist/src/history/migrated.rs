@@ -11,7 +11,7 @@ use crate::fields::{AsText, Bytes, FieldChange, FieldEdit, Merge};
 /// A change of a field that was migrated. On the current types it may be a change of several fields, or of none.
 #[derive(crate::Persist, Clone)]
 #[persist(crate = crate, class = "persist.Migrated")]
-pub(crate) struct Migrated {
+pub struct Migrated {
     /// The path and the kind of the recorded change, without the bytes of elements. Labels and merges use them.
     #[persist(with = AsText, empty = FieldPath::new(""))]
     path: FieldPath,

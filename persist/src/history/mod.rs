@@ -64,8 +64,6 @@
 //! | [`Proof`], [`Poison`] | checks of undos, and failures of rollbacks |
 //! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is flushed |
 //! | [`Recovered`], [`TornWrite`], [`ReplayStop`] | the report of a recovery after a crash |
-//! | [`JournalListing`], [`ListedEvent`], [`Occurrence`] | a reader of journals for tools (feature `tools`) |
-//! | [`ListedStep`], [`Replayed`] | a step in a journal, and a replay without the program (feature `tools`) |
 
 // A map of this module.
 //
@@ -128,7 +126,7 @@
 // - A step is *finalized* when it can no longer be undone, can no longer be redone, or was merged.
 // - *Held* bytes belong to objects, components and resources that steps keep outside the target.
 
-mod change;
+pub(crate) mod change;
 mod edit;
 mod editable;
 mod engine;
@@ -139,9 +137,9 @@ mod failure;
 mod group;
 #[expect(clippy::module_inception, reason = "the module is named after the type in it")]
 mod history;
-mod journal;
+pub(crate) mod journal;
 mod label;
-mod merging;
+pub(crate) mod merging;
 mod migrated;
 mod proof;
 mod ring;
@@ -163,8 +161,6 @@ pub use event::{HistoryEvent, Subscription};
 pub use failure::Poison;
 pub use group::{Histories, HistoryId};
 pub use journal::{Flush, JournalInfo, Recovered, ReplayStop, SessionOptions, TornWrite};
-#[cfg(feature = "tools")]
-pub use journal::{JournalListing, ListedEvent, ListedStep, Occurrence, Replayed};
 pub use label::{Label, Verb};
 pub use merging::{Drag, MergeWindow};
 pub use proof::Proof;

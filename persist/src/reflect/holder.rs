@@ -56,7 +56,7 @@ impl Cell {
 
 impl Holder {
     /// A value without a holder: [`save`](crate::save()) writes one.
-    pub(crate) const VALUE: Self = Self(0);
+    pub const VALUE: Self = Self(0);
 
     /// Creates the holder of this pointer around this cell.
     #[doc(hidden)]
@@ -83,14 +83,14 @@ impl Holder {
 
     /// Returns the holder with this byte.
     #[must_use]
-    pub(crate) fn from_code(code: u8) -> Option<Self> {
+    pub fn from_code(code: u8) -> Option<Self> {
         let holder = Self(code);
         (code == 0 || holder.parts().is_some()).then_some(holder)
     }
 
     /// Returns the byte of this holder in a save.
     #[must_use]
-    pub(crate) fn code(self) -> u8 {
+    pub fn code(self) -> u8 {
         self.0
     }
 

@@ -118,15 +118,11 @@ impl SlotInfo {
             .map_err(wrong)
     }
 
-    /// Reads the program's own value without its Rust type; `None` if there is none.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`Document::from_slice`](super::Document::from_slice).
-    #[cfg(feature = "tools")]
-    pub fn value_document(&self) -> Result<Option<super::Document>> {
-        let value = Some(&self.value).filter(|value| !value.is_empty());
-        value.map(|value| super::Document::from_slice(value)).transpose()
+    /// Returns the program's own value as a save; empty if there is none.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn value_bytes(&self) -> &[u8] {
+        &self.value
     }
 
     /// Creates a header with this info and the current time.

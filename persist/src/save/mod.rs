@@ -42,24 +42,14 @@
 //! | [`Recovery`], [`Salvage`] | what was done about a damaged or refused save |
 //! | [`Lineage`], [`Comparison`], [`Keep`] | which of two devices has the newer save |
 //!
-//! The feature `tools` adds:
-//!
-//! | | |
-//! | --- | --- |
-//! | [`Document`], [`Entry`], [`dump`] | inspecting and editing a save without its Rust types |
-//! | [`verify`], [`Verified`] | checking a whole save, block by block |
-//! | [`usage()`], [`SaveUsage`], [`Usage`], [`Longest`], [`BlockUsage`] | sizes by class, field and block |
-//! | [`ClassSchema`], [`Form`], [`FieldSchema`], [`VariantSchema`], [`KindSchema`] | the classes that a save defines |
+//! The crate `persist-tools` reads, checks and measures saves without the types of their program.
 
 // This module is declared first, so that rustdoc lists its methods of `Saves` first.
 pub(crate) mod saves;
 
-#[cfg(feature = "tools")]
-mod as_value;
 mod background;
 mod calls;
 pub(crate) mod content;
-mod document;
 #[cfg(feature = "history")]
 mod followed;
 mod info;
@@ -69,21 +59,14 @@ pub(crate) mod objects;
 mod output;
 mod reconcile;
 mod report;
-mod salvage;
+pub(crate) mod salvage;
 mod slot;
 mod slots;
 mod source;
-#[cfg(feature = "tools")]
-mod usage;
-#[cfg(feature = "tools")]
-mod verify;
+pub(crate) mod untyped;
 
 pub use background::{BackgroundSave, Progress};
 pub use content::{Content, Loadable};
-#[cfg(feature = "tools")]
-pub(crate) use document::Adoption;
-#[cfg(feature = "tools")]
-pub use document::{Entry, dump};
 pub use info::SlotInfo;
 pub use output::SaveOutcome;
 pub use reconcile::{Comparison, Keep};
@@ -93,26 +76,17 @@ pub use slot::Slot;
 #[cfg(feature = "directories")]
 pub use slots::slots_folder;
 pub use slots::{Health, SlotEntry, Slots};
-#[cfg(feature = "tools")]
-pub use usage::{BlockUsage, Longest, SaveUsage, Usage, usage};
-#[cfg(feature = "tools")]
-pub use verify::{Verified, verify};
 
 // These types are defined in private modules; this is their public path.
 pub use crate::format::{Compression, Header, Lineage};
 pub use crate::graph::{Registry, SharedPointer};
 pub use crate::options::LoadPolicy;
 pub use crate::schema::LoadEvent;
-#[cfg(feature = "tools")]
-pub use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
 pub use crate::storage::recover::Recovery;
 pub use crate::storage::slot_name;
 pub use crate::types::{Remap, UnmappedHandle};
 
 // The crate root re-exports these, and documents them there.
-#[cfg(feature = "tools")]
-#[doc(hidden)]
-pub use document::Document;
 #[doc(hidden)]
 pub use {
     calls::{from_slice, load, save, to_vec},

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::document::Document;
+use super::untyped::UntypedSave;
 use crate::format::{DamagedSave, check, nothing_whole};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
@@ -62,7 +62,7 @@ impl fmt::Display for Salvage {
 }
 
 /// Returns true if a save is damaged. A newer format and an exceeded limit are not damage; the load reports them.
-pub(super) fn is_damaged(save: &[u8], limits: &Limits) -> bool {
+pub fn is_damaged(save: &[u8], limits: &Limits) -> bool {
     check(save, limits).is_err_and(|error| error.is_damage())
 }
 
@@ -76,47 +76,18 @@ pub(super) fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)
     Ok((document.to_vec()?, found))
 }
 
-impl Document {
-    /// Reads the intact objects of a damaged save.
-    ///
-    /// It rescues the same objects as a load under [`LoadPolicy::Salvage`](crate::save::LoadPolicy::Salvage). The
-    /// second value says what was lost; it is `None` if the save is not damaged.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`ErrorKind::Damaged`](crate::ErrorKind::Damaged) if no object is intact, and the same errors as
-    /// [`from_slice`](Self::from_slice) that are not about damage.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// let mut save = persist::to_vec(&7_u32)?;
-    /// save.truncate(save.len() - 1);
-    /// assert!(persist::Document::from_slice(&save).is_err());
-    /// let (document, salvage) = persist::Document::salvage(&save)?;
-    /// assert_eq!(document.root(), Some(&7_u32.into()));
-    /// assert_eq!(salvage.unwrap().objects, 1);
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    #[cfg(feature = "tools")]
-    pub fn salvage(save: &[u8]) -> Result<(Self, Option<Salvage>)> {
-        let limits = &Limits::DEFAULT;
-        if !is_damaged(save, limits) {
-            return Ok((Self::from_slice(save)?, None));
-        }
-        let (document, found) = salvaged(save, limits)?;
-        // All pointers to lost objects are removed, so the result must pass the checks of an intact save.
-        Ok((Self::from_slice(&document.to_vec()?)?, Some(found)))
-    }
-}
-
-fn salvaged(save: &[u8], limits: &Limits) -> Result<(Document, Salvage)> {
+/// Reads the intact objects of a damaged save.
+///
+/// # Errors
+///
+/// Returns an error if no object is intact.
+pub fn salvaged(save: &[u8], limits: &Limits) -> Result<(UntypedSave, Salvage)> {
     let damaged = DamagedSave::read(save, limits)?;
     let mut found =
         Salvage { lost_bytes: damaged.lost_bytes, places: damaged.places, ..Salvage::default() };
     let (scan, classes) = damaged.scan(limits)?;
     let stored = Stored::new(classes.clone());
-    let mut document = Document::from_scan(damaged.plain(), scan, classes, limits, |_| Ok(()))?;
+    let mut document = UntypedSave::from_scan(damaged.plain(), scan, classes, limits, |_| Ok(()))?;
     let objects = document.entries().filter(|entry| !entry.is_kept());
     let mut alive: HashSet<ObjectId> = objects.map(|entry| entry.id()).collect();
     loop {

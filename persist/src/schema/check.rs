@@ -24,7 +24,7 @@ use crate::{Limits, Result};
 /// memory of its trees.
 ///
 /// It owns the schema, or borrows it: what a verification owns is found without a pointer, which is 5 % of its time.
-pub(crate) struct Checker<S> {
+pub struct Checker<S> {
     stored: S,
     limits: Limits,
     budget: Budget,
@@ -141,7 +141,7 @@ struct CheckFrame {
 }
 
 impl<S: Borrow<Stored>> Checker<S> {
-    pub(crate) fn new(stored: S, limits: &Limits) -> Self {
+    pub fn new(stored: S, limits: &Limits) -> Self {
         let nodes = stored.borrow().nodes.len();
         Self {
             nodes: vec![NOT_YET; nodes],
@@ -157,19 +157,17 @@ impl<S: Borrow<Stored>> Checker<S> {
     }
 
     #[inline(always)]
-    pub(crate) fn stored(&self) -> &Stored {
+    pub fn stored(&self) -> &Stored {
         self.stored.borrow()
     }
 
     /// Elements without bytes, in all records so far.
-    #[cfg(feature = "tools")]
-    pub(crate) fn empty_elements(&self) -> usize {
+    pub fn empty_elements(&self) -> usize {
         self.budget.empty
     }
 
     /// Continues to count them from there.
-    #[cfg(feature = "tools")]
-    pub(crate) fn count_empty_elements_from(&mut self, empty: usize) {
+    pub fn count_empty_elements_from(&mut self, empty: usize) {
         self.budget.empty = empty;
     }
 
@@ -179,7 +177,7 @@ impl<S: Borrow<Stored>> Checker<S> {
     /// # Errors
     ///
     /// With the field and the offset in the payload.
-    pub(crate) fn check(
+    pub fn check(
         &mut self,
         class: usize,
         payload: &[u8],

@@ -1,7 +1,3 @@
-#![cfg_attr(
-    not(feature = "tools"),
-    allow(unreachable_pub, reason = "public with the feature `tools`")
-)]
 use std::fmt::{self, Write};
 use std::slice;
 use std::sync::Arc;
@@ -12,31 +8,8 @@ use crate::{ErrorKind, Result};
 
 /// A class as a save defines it: its name, its version, and what its values are made of.
 ///
-/// [`Document::classes`](crate::Document::classes) has those of a save. Classes mention one another by their indices
-/// there.
-///
-/// # Example
-///
-/// ```
-/// # #[cfg(feature = "tools")] {
-/// use persist::save::{Form, KindSchema};
-/// use persist::{Document, Persist};
-///
-/// #[derive(Persist)]
-/// struct Hero { name: String, bag: Vec<u32> }
-///
-/// let save = persist::to_vec(&Hero { name: "Ada".into(), bag: vec![3] })?;
-/// let document = Document::from_slice(&save)?;
-/// let classes = document.classes();
-/// assert_eq!(classes[0].name, "Hero");
-/// let Form::Struct(fields) = &classes[0].form else { panic!() };
-/// assert_eq!(fields[0].kind, KindSchema::Text);
-/// assert_eq!(fields[1].kind.display(classes), "Vec<u32>");
-/// # }
-/// # Ok::<(), persist::Error>(())
-/// ```
+/// `Document::classes` of `persist-tools` has those of a save. Classes mention one another by their indices there.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct ClassSchema {
     /// The number by which programs and other saves know it.
     pub id: ClassId,
@@ -63,7 +36,6 @@ pub enum Form {
 
 /// A field of a class that a save defines.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct FieldSchema {
     /// Its name.
     pub name: String,
@@ -75,7 +47,6 @@ pub struct FieldSchema {
 
 /// A variant of an enum that a save defines.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct VariantSchema {
     /// Its name.
     pub name: String,
@@ -85,9 +56,8 @@ pub struct VariantSchema {
 
 /// The meaning of the bytes of a value in a save: a [`Kind`](crate::reflect::Kind) as data.
 ///
-/// Classes are indices into [`Document::classes`](crate::Document::classes).
+/// Classes are indices into `Document::classes`.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum KindSchema {
     /// No bytes.
     Unit,
@@ -253,7 +223,6 @@ impl KindSchema {
     }
 
     /// This kind with the indices that its classes have in another list.
-    #[cfg(feature = "tools")]
     pub(crate) fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
         self.mapped(&|kind| match kind {
             Self::Class(class) => Self::Class(index(*class)),
@@ -435,7 +404,7 @@ impl ClassSchema {
     }
 
     /// Checks the class of a record that was kept of an object: one field of an object, or of the value, of the save.
-    pub(crate) fn check_unknown(&self, id: u64, is_present: bool) -> Result<()> {
+    pub fn check_unknown(&self, id: u64, is_present: bool) -> Result<()> {
         let is_field = matches!(&self.form, Form::Struct(fields) if fields.len() == 1);
         if is_field && is_present {
             return Ok(());
@@ -455,8 +424,7 @@ impl ClassSchema {
     }
 
     /// This class with the indices that those it mentions have in another list.
-    #[cfg(feature = "tools")]
-    pub(crate) fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
+    pub fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
         let fields = |fields: &[FieldSchema]| {
             let renumbered = |field: &FieldSchema| FieldSchema {
                 kind: field.kind.renumbered(index),

@@ -62,46 +62,38 @@ mod texts;
 mod transcode;
 mod unique;
 mod unknown_member;
-#[cfg(feature = "tools")]
 mod usage;
 mod walk;
 mod watched;
 mod write;
 
-pub(crate) use check::Checker;
+pub use check::Checker;
 pub(crate) use cursor::Cursor;
-pub use describe::rust_type;
-#[cfg_attr(not(feature = "tools"), allow(unreachable_pub, reason = "public with `tools`"))]
-pub use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
+pub use describe::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema, rust_type};
 pub use event::LoadEvent;
 pub(crate) use event::{IN_PLACE_OF_DEFAULT, Occurrences, PlannedRow, REMOVED};
 pub use instances::contested;
 pub(crate) use matching::Matched;
-pub(crate) use order::inner_first;
-pub use pairing::Pairing;
-pub use pairing::find_variant;
-pub use pairing::pair;
+pub use order::inner_first;
+pub use pairing::{Pairing, find_variant, pair};
 pub use plan::Plans;
 pub(crate) use program::ProgramClass;
 pub use program::{FieldPlace, Program, ProgramFields};
-pub(crate) use read::Reader;
-pub use same::is_same_class;
-#[cfg(feature = "tools")]
-pub(crate) use same::same_classes;
+pub use read::Reader;
+pub use same::{is_same_class, same_classes};
 pub(crate) use skipped::converted_length;
 pub use stored::Stored;
 pub(crate) use stored::StoredPointer;
 pub use strict::Strict;
-pub use texts::Texts;
-pub use texts::texts_and_classes_by_place;
+pub use texts::{Texts, texts_and_classes_by_place};
 pub(crate) use transcode::{
     DefaultedField, InlinedObject, SharedValue, SourceRecord, UnknownLocation, UnknownValues,
     transcode,
 };
 pub(crate) use unknown_member::UnknownMember;
-#[cfg(feature = "tools")]
-pub(crate) use usage::{Long, UsageTree};
+pub use usage::{Long, UsageTree};
+pub(crate) use walk::length;
 #[cfg(feature = "world")]
 pub(crate) use walk::paths;
-pub(crate) use walk::{LocalValue, length, locate};
+pub use walk::{LocalValue, locate};
 pub(crate) use write::{WriteTarget, write_value};

@@ -2,7 +2,7 @@ use super::{ClassSchema, Form, KindSchema};
 use crate::sorting::sort;
 
 /// The classes of a save, each after those that every value of it holds.
-pub(crate) fn inner_first(classes: &[ClassSchema]) -> Result<Vec<usize>, usize> {
+pub fn inner_first(classes: &[ClassSchema]) -> Result<Vec<usize>, usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
         New,

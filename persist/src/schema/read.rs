@@ -22,7 +22,7 @@ const FREE_MEMORY: u64 = 64 << 20;
 const TIMES_EXPANSION: u64 = 4;
 
 /// Reads values of one save; keeps what they have in common.
-pub(crate) struct Reader {
+pub struct Reader {
     /// For each class, where one of its values was read.
     names: Vec<Option<Arc<RecordNames>>>,
     /// For each class whose records a migration is not to read as if they were new, what notes that it does.
@@ -36,7 +36,7 @@ pub(crate) struct Reader {
 
 impl Reader {
     /// The allowance for a save, or a record, of this many bytes.
-    pub(crate) fn new(limits: &Limits, bytes: u64) -> Self {
+    pub fn new(limits: &Limits, bytes: u64) -> Self {
         let mut reader = Self {
             names: Vec::new(),
             inspections: Vec::new(),
@@ -54,8 +54,7 @@ impl Reader {
     }
 
     /// Continues with values of other classes.
-    #[cfg(feature = "tools")]
-    pub(crate) fn forget_classes(&mut self) {
+    pub fn forget_classes(&mut self) {
         self.names.clear();
     }
 
@@ -67,7 +66,7 @@ impl Reader {
     }
 
     /// Reads the payload of a record of a stored class.
-    pub(crate) fn payload(
+    pub fn payload(
         &mut self,
         stored: &Stored,
         class: usize,
@@ -78,7 +77,7 @@ impl Reader {
     }
 
     /// Reads a value of a stored kind, by its node; the bytes are those of the value.
-    pub(crate) fn whole(
+    pub fn whole(
         &mut self,
         stored: &Stored,
         node: usize,

@@ -11,7 +11,7 @@ pub fn is_same_class(a: (&[ClassSchema], usize), b: (&[ClassSchema], usize)) -> 
 
 /// True if two classes are the same, with all that their kinds lead to. `is_new` says of each pair whether it is to be
 /// compared, or `None` if it cannot be the same.
-pub(crate) fn same_classes(
+pub fn same_classes(
     (a_list, a): (&[ClassSchema], usize),
     (b_list, b): (&[ClassSchema], usize),
     is_new: &mut dyn FnMut(usize, usize) -> Option<bool>,

@@ -13,7 +13,6 @@ use crate::reflect::Holder;
 use crate::{ErrorKind, ObjectId, Result};
 
 /// Variants with their fields.
-#[cfg(feature = "tools")]
 type NamedFields = Box<[(usize, usize)]>;
 
 /// The classes of a save, and a node for every kind in them.
@@ -29,7 +28,6 @@ pub struct Stored {
     variants: OnceLock<Vec<Box<[usize]>>>,
     /// For each class its variants with their fields, in the order of the names of the fields; of those of one name and
     /// kind the first.
-    #[cfg(feature = "tools")]
     fields: OnceLock<Vec<NamedFields>>,
 }
 
@@ -147,7 +145,6 @@ impl Stored {
             blocks,
             made: OnceLock::new(),
             variants: OnceLock::new(),
-            #[cfg(feature = "tools")]
             fields: OnceLock::new(),
         };
         // A class comes after those that every value of it holds.
@@ -210,7 +207,7 @@ impl Stored {
     }
 
     /// True if there are references in the classes.
-    pub(crate) fn refers(&self) -> bool {
+    pub fn refers(&self) -> bool {
         self.any_kind(|kind| {
             matches!(kind, KindSchema::Reference { .. } | KindSchema::TraitReference { .. })
         })
@@ -218,7 +215,7 @@ impl Stored {
 
     /// Checks that a reference leads to an object of its class and holder; `found` are those of the object, if there is
     /// one.
-    pub(crate) fn check_reference(
+    pub fn check_reference(
         &self,
         (holder, weak, class): StoredPointer,
         id: Option<ObjectId>,
@@ -293,7 +290,7 @@ impl Stored {
         self.made.get().is_some_and(|made| made.contains(&(class, holder)))
     }
 
-    pub(crate) fn classes(&self) -> &[ClassSchema] {
+    pub fn classes(&self) -> &[ClassSchema] {
         &self.classes
     }
 
@@ -318,8 +315,7 @@ impl Stored {
 
     /// The nodes of the fields of a name, in a struct or in the variants of an enum: one for each kind that they have;
     /// none if there are over [`KINDS`].
-    #[cfg(feature = "tools")]
-    pub(crate) fn nodes_named(&self, class: usize, name: &str) -> impl Iterator<Item = usize> {
+    pub fn nodes_named(&self, class: usize, name: &str) -> impl Iterator<Item = usize> {
         let in_order = self.fields.get_or_init(|| {
             let of_class = |class: usize| {
                 let variants = self.blocks[class].len();
@@ -419,7 +415,6 @@ fn lay<'k>(
 }
 
 /// The most kinds that fields of one name may have in the variants of an enum, for a value that could be of each.
-#[cfg(feature = "tools")]
 const KINDS: usize = 16;
 
 /// The longest count, and text, whose length is one byte.

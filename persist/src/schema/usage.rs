@@ -17,45 +17,45 @@ const MAX_LEVELS: usize = 24;
 const LONGEST: usize = 10;
 
 /// The bytes of records by class and field.
-pub(crate) struct UsageTree {
+pub struct UsageTree {
     parts: Vec<Part>,
     /// The part of a node in another part, which is none for a class.
     places: HashMap<(Option<u32>, usize), u32>,
-    pub(crate) texts: Vec<Long>,
-    pub(crate) lists: Vec<Long>,
+    pub texts: Vec<Long>,
+    pub lists: Vec<Long>,
 }
 
 /// A class, or a field in others.
-pub(crate) struct Part {
-    pub(crate) inside: Option<u32>,
-    pub(crate) name: String,
-    pub(crate) node: usize,
-    pub(crate) count: u64,
+pub struct Part {
+    pub inside: Option<u32>,
+    pub name: String,
+    pub node: usize,
+    pub count: u64,
     /// Without the parts in it.
-    pub(crate) bytes: u64,
-    pub(crate) stored: f64,
+    pub bytes: u64,
+    pub stored: f64,
 }
 
 /// A long text, or a list, a set or a map with many elements.
-pub(crate) struct Long {
-    pub(crate) length: u64,
-    pub(crate) object: u64,
-    pub(crate) class: usize,
-    pub(crate) field: String,
+pub struct Long {
+    pub length: u64,
+    pub object: u64,
+    pub class: usize,
+    pub field: String,
 }
 
 impl UsageTree {
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self { parts: Vec::new(), places: HashMap::new(), texts: Vec::new(), lists: Vec::new() }
     }
 
     /// The parts, each after what it is in.
-    pub(crate) fn parts(&self) -> &[Part] {
+    pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
     /// Counts a record. Each of its bytes takes that many in the save.
-    pub(crate) fn add(
+    pub fn add(
         &mut self,
         (class, id): (usize, u64),
         stored: &Stored,

@@ -16,7 +16,7 @@ use crate::value::{levels, too_deep};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// A value that has a meaning within one save only.
-pub(crate) enum LocalValue<'s> {
+pub enum LocalValue<'s> {
     /// The id of an object; of a class, or of any.
     Reference { id: u64, weak: bool, class: Option<usize>, holder: Holder },
     /// A live handle into an arena.
@@ -79,7 +79,7 @@ pub(crate) fn length(
 /// how far in, and in which field.
 ///
 /// `visit` says whether a reference may be there.
-pub(crate) fn locate(
+pub fn locate(
     class: usize,
     stored: &Stored,
     payload: &[u8],

@@ -271,14 +271,14 @@ fn write_scalar(value: &Value, out: &mut dyn Write) -> fmt::Result {
 
 /// The item that a name belongs to, on which it depends whether the name needs backticks.
 #[derive(Clone, Copy, PartialEq)]
-pub(crate) enum NameOf {
+pub enum NameOf {
     Class,
     Variant,
     Field,
 }
 
 /// Writes a name. A name that is not a plain word is put into backticks, as in `` `Slot<Sword>` ``.
-pub(crate) fn write_name(name: &str, of: NameOf, out: &mut dyn Write) -> fmt::Result {
+pub fn write_name(name: &str, of: NameOf, out: &mut dyn Write) -> fmt::Result {
     if is_plain(name, of) {
         return out.write_str(name);
     }

@@ -135,8 +135,7 @@ impl Value {
     }
 
     /// Passes this value and all values inside of it to `visit`, mutably.
-    #[cfg(feature = "tools")]
-    pub(crate) fn each_mut(&mut self, visit: &mut dyn FnMut(&mut Self)) {
+    pub fn each_mut(&mut self, visit: &mut dyn FnMut(&mut Self)) {
         let (mut next, mut open) = (Some(self), Vec::new());
         while let Some(value) = next {
             visit(value);

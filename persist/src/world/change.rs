@@ -10,7 +10,7 @@ use crate::{Error, ErrorKind, ObjectId, Result};
 /// A change of an object, or of a list of components or resources.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.WorldChange")]
-pub(crate) enum WorldChange {
+pub enum WorldChange {
     /// An object was spawned, with descendants. While this is undone, the object is parked in the world; a journal
     /// stores it as a fragment.
     Spawn(Option<Fragment>),

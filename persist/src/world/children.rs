@@ -11,7 +11,7 @@ use crate::ObjectId;
 /// Inserting or removing in the middle of a list moves the rest of it. If many children are moved in a row, the list is
 /// converted to blocks, in which a move costs far less. The next read converts the blocks back to a list, in one pass.
 #[derive(Default)]
-pub(super) struct Children {
+pub struct Children {
     list: OnceCell<Vec<ObjectId>>,
     /// The blocks, if there is no list.
     blocks: Option<Box<Blocks>>,
@@ -31,7 +31,7 @@ impl From<Vec<ObjectId>> for Children {
 }
 
 impl Children {
-    pub(super) fn list(&self) -> &Vec<ObjectId> {
+    pub fn list(&self) -> &Vec<ObjectId> {
         self.passes.set(0);
         self.list.get_or_init(|| self.blocks.as_ref().map_or_else(Vec::new, |blocks| blocks.list()))
     }
@@ -44,7 +44,7 @@ impl Children {
     }
 
     #[cfg(feature = "history")]
-    pub(super) fn position(&self, child: ObjectId) -> Option<usize> {
+    pub fn position(&self, child: ObjectId) -> Option<usize> {
         match (self.list.get(), &self.blocks) {
             (Some(list), _) => list.iter().position(|other| *other == child),
             (None, blocks) => blocks.as_ref()?.position(child),
@@ -52,7 +52,7 @@ impl Children {
     }
 
     /// Inserts a child at an index; an index that is too large means the end.
-    pub(super) fn insert(&mut self, index: usize, child: ObjectId) {
+    pub fn insert(&mut self, index: usize, child: ObjectId) {
         match self.shape() {
             ChildList::List(list) if index >= list.len() => list.push(child),
             ChildList::List(list) => {
@@ -63,7 +63,7 @@ impl Children {
         }
     }
 
-    pub(super) fn remove(&mut self, child: ObjectId) {
+    pub fn remove(&mut self, child: ObjectId) {
         match self.shape() {
             // Removing a parent removes its children from the last to the first.
             ChildList::List(list) if list.last() == Some(&child) => drop(list.pop()),

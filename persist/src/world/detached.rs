@@ -11,15 +11,14 @@ use crate::fields::{ChangeState, Owner, Sendable, awaken, content_of, validate};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// The index of a component among those of its object, and whether it was started.
-#[cfg(feature = "tools")]
-pub(crate) type ComponentPlace = (u64, bool);
+pub type ComponentPlace = (u64, bool);
 
 /// A component or a resource that is attached or detached: a live value while it is detached, and bytes in a journal.
 ///
 /// It may be attached in another world, with other columns.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.Detached")]
-pub(crate) struct Detached {
+pub struct Detached {
     class: String,
     /// The encoded content for a journal, if it is detached or was just attached.
     content: Option<Vec<u8>>,
@@ -90,7 +89,7 @@ impl Detached {
         Self::new(class, None)
     }
 
-    pub(crate) fn class(&self) -> &str {
+    pub fn class(&self) -> &str {
         &self.class
     }
 
@@ -100,14 +99,12 @@ impl Detached {
     }
 
     /// Returns the content, encoded by the program that recorded it.
-    #[cfg(feature = "tools")]
-    pub(crate) fn content(&self) -> Option<&[u8]> {
+    pub fn content(&self) -> Option<&[u8]> {
         self.content.as_deref()
     }
 
     /// Returns the place among all components of the object, including unknown ones; `None` if it was never attached.
-    #[cfg(feature = "tools")]
-    pub(crate) fn place(&self) -> Option<ComponentPlace> {
+    pub fn place(&self) -> Option<ComponentPlace> {
         let ComponentSlot { position, is_started, before_unknown } = &self.slot;
         let position = (*position)?;
         let unknown = before_unknown.iter().filter(|preceding| **preceding <= position).count();

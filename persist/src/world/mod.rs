@@ -32,12 +32,12 @@
 
 mod bundle;
 #[cfg(feature = "history")]
-mod change;
-mod children;
+pub(crate) mod change;
+pub(crate) mod children;
 mod column;
 mod cursor;
 #[cfg(feature = "history")]
-mod detached;
+pub(crate) mod detached;
 mod directory;
 #[cfg(feature = "history")]
 mod edits;
@@ -48,7 +48,7 @@ mod names;
 mod object;
 mod objects;
 #[cfg(feature = "history")]
-mod parked;
+pub(crate) mod parked;
 mod phases;
 mod prefab;
 mod public;
@@ -59,27 +59,19 @@ mod references;
 mod resources;
 mod saving;
 mod stored;
-#[cfg(feature = "tools")]
-mod untyped;
 mod visit;
 #[expect(clippy::module_inception, reason = "the room is named after what is in it")]
-mod world;
+pub(crate) mod world;
 mod zipped;
 
 pub use bundle::Bundle;
 #[cfg(feature = "history")]
 pub(crate) use change::WorldChange;
-#[cfg(feature = "tools")]
-pub(crate) use detached::ComponentPlace;
 #[cfg(feature = "history")]
 pub(crate) use detached::Detached;
 pub use object::Activity;
-#[cfg(feature = "tools")]
-pub(crate) use parked::{Fragment, TreePosition};
 pub use prefab::{ExternalIds, InstantiatedObject, Prefab};
 pub use query::Query;
-#[cfg(feature = "tools")]
-pub(crate) use untyped::{UntypedTree, UntypedWorld};
 
 // The crate root re-exports these, and documents them there.
 #[doc(hidden)]

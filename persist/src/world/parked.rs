@@ -17,18 +17,18 @@ use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 #[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq)]
 #[persist(crate = crate, class = "persist.Place")]
-pub(crate) struct TreePosition {
-    pub(crate) parent: Option<ObjectId>,
-    pub(crate) index: u64,
+pub struct TreePosition {
+    pub parent: Option<ObjectId>,
+    pub index: u64,
 }
 
 /// An object with its descendants, as a save, and its place in the tree.
 #[derive(crate::Persist, Clone, Debug, PartialEq)]
 #[persist(crate = crate, class = "persist.Fragment")]
-pub(crate) struct Fragment {
+pub struct Fragment {
     /// A save of a world that has only these objects; empty for an object without components and descendants.
     save: Vec<u8>,
-    pub(crate) place: TreePosition,
+    pub place: TreePosition,
 }
 
 impl Fragment {
@@ -38,7 +38,7 @@ impl Fragment {
     }
 
     /// Returns the save; `None` for an object without components.
-    pub(crate) fn save(&self) -> Option<&[u8]> {
+    pub fn save(&self) -> Option<&[u8]> {
         (!self.save.is_empty()).then_some(&*self.save)
     }
 }

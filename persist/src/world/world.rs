@@ -523,7 +523,7 @@ const _: fn() = || {
 };
 
 /// The upper bound of ids. A program cannot reach it by spawning; a load accepts ids up to half of it.
-pub(super) const LAST_ID: u64 = 1 << 62;
+pub const LAST_ID: u64 = 1 << 62;
 
 impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -165,7 +165,7 @@ fn records_of_values() {
         persist::from_slice::<(u8, bool)>(&one(bare("(u8, bool)", &[0x15, 2, 3, 1]), &[0, 2])),
     );
     let twice = save(&[bare("u8", &[3]), record(1, ADDED, 4, &[1]), record(1, ADDED, 4, &[2])]);
-    table.add("an id twice, without types", persist::Document::from_slice(&twice));
+    table.add("an id twice, without types", persist_tools::Document::from_slice(&twice));
     table.add("what is kept of nobody", load(&save(&[sword(), record(1, 0, 7, &[5])])));
     insta::assert_snapshot!(table.text());
 }

@@ -493,7 +493,7 @@ fn values_that_are_edited() {
     let gem = shared(Gem { carat: 1 });
     manager.add(&shared(strict::Gems { all: vec![gem] })).unwrap();
     manager.add(&shared(Place { x: 1, y: 2 })).unwrap();
-    let mut document = persist::Document::from_slice(&manager.to_vec().unwrap()).unwrap();
+    let mut document = persist_tools::Document::from_slice(&manager.to_vec().unwrap()).unwrap();
     let mut table = Table::new();
     let mut set = |what: &str, id: Option<u64>| {
         let id = id.and_then(persist::ObjectId::new);
@@ -511,7 +511,7 @@ fn values_that_are_edited() {
     let kind = [&[0x18], &text("Item")[..]].concat();
     let purse = class("Purse", &[("item", &kind)]);
     let save = forge::save(&[purse, named(7), named(8), record(1, ADDED, 1, &[2, 5])]);
-    let mut document = persist::Document::from_slice(&save).unwrap();
+    let mut document = persist_tools::Document::from_slice(&save).unwrap();
     for (what, class) in [("a class that is not there", "Nobody"), ("one of two classes", "Coin")] {
         let first = document.entries_mut().next().unwrap();
         first.value.as_record_mut().unwrap().set("item", Record::new(class));

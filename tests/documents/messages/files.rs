@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use persist::save::{Health, Keep, LoadPolicy, SlotInfo};
 use persist::storage::{SlotFolder, SlotStore, SlotVersion};
-use persist::{Document, Limits, LoadOptions, Loaded, Persist, SaveManager, SaveOptions, Saves};
+use persist::{Limits, LoadOptions, Loaded, Persist, SaveManager, SaveOptions, Saves};
+use persist_tools::Document;
 
 use crate::messages::disk::{Disk, sweep, sweep_all};
 use crate::messages::table::Table;
@@ -429,7 +430,7 @@ fn documents_that_cannot_be_opened() {
     let mut save = std::fs::read(&path).unwrap();
     save[40] ^= 1;
     std::fs::write(&path, save).unwrap();
-    table.add("a bit of a block", persist::save::dump(&path));
+    table.add("a bit of a block", persist_tools::dump(&path));
     insta::assert_snapshot!(table.text());
 }
 

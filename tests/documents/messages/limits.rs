@@ -4,7 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use persist::save::{Compression, SlotInfo};
-use persist::{Document, Limits, Persist, SaveManager, SaveOptions, Saves, Value};
+use persist::{Limits, Persist, SaveManager, SaveOptions, Saves, Value};
+use persist_tools::Document;
 
 use crate::messages::disk::Disk;
 use crate::messages::table::Table;

@@ -30,13 +30,14 @@ const PANICS: [&str; 9] = [
 ];
 
 /// Functions of the library that put a text before their argument.
-const BEFORE: [(&str, &str, &str); 6] = [
+const BEFORE: [(&str, &str, &str); 7] = [
     ("", "io", "cannot "),
     ("", "of_reading", "cannot read "),
     ("", "expected", "expected "),
     ("format/reader.rs", "damaged", "the save is damaged: "),
     ("format/definition.rs", "rule", "a definition is malformed ("),
     ("history/", "wrong", "the journal has "),
+    ("journal/", "wrong", "the journal has "),
 ];
 
 impl Sentence {

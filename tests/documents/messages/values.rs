@@ -226,13 +226,13 @@ fn json_that_is_no_value() {
 #[test]
 fn values_that_are_no_saves() {
     let save =
-        persist::Document::from_slice(&persist::to_vec(&7_u8).unwrap()).unwrap().into_value();
+        persist_tools::Document::from_slice(&persist::to_vec(&7_u8).unwrap()).unwrap().into_value();
     let text = save.to_string();
     let mut table = Table::new();
     let mut add = |what: &str, from: &str, to: &str| {
         assert!(text.contains(from), "{from} in {text}");
         let value: Value = text.replacen(from, to, 1).parse().unwrap();
-        table.add(what, persist::Document::from_value(value).map(drop));
+        table.add(what, persist_tools::Document::from_value(value).map(drop));
     };
     let with = |entry: &str| format!("{{ {entry}, \"save\"");
     add("no map", &text, "7u8");

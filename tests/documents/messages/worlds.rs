@@ -9,9 +9,10 @@ use std::sync::{Arc, Mutex};
 use persist::reflect::HandleValue;
 use persist::world::Prefab;
 use persist::{
-    Component, ComponentScope, Document, History, Loaded, ObjectId, Persist, Record, Result, Saves,
-    Unknown, Value, World,
+    Component, ComponentScope, History, Loaded, ObjectId, Persist, Record, Result, Saves, Unknown,
+    Value, World,
 };
+use persist_tools::Document;
 
 use crate::messages::table::Table;
 

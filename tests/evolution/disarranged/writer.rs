@@ -1,7 +1,8 @@
 //! The writer of disarranged saves: what it does to bytes.
 
-use persist::{Document, Persist};
+use persist::Persist;
 use persist_tests::support::disarranged::{Change, disarrange};
+use persist_tools::Document;
 
 #[derive(Persist)]
 struct Hero {

@@ -138,7 +138,7 @@ fn what_is_left_of_a_variant_that_a_migration_turned_is_no_field_of_the_other() 
     ];
     assert_eq!(load::<turned::Second>(&moved).1, expected);
     let second = pass::<turned::Second>(&moved, |_| {});
-    persist::Document::from_slice(&second).unwrap();
+    persist_tools::Document::from_slice(&second).unwrap();
     let (team, team_rows) = load::<turned::Second>(&second);
     let turned::New::W { hp, rest } = &team.borrow().all[0];
     assert_eq!((*hp, rest.names().collect::<Vec<_>>()), (1, kept.into()));

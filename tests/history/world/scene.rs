@@ -3,9 +3,8 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 
-use persist::{
-    Component, ComponentScope, Document, History, ObjectId, Persist, Result, Saves, Value, World,
-};
+use persist::{Component, ComponentScope, History, ObjectId, Persist, Result, Saves, Value, World};
+use persist_tools::Document;
 
 #[derive(Persist, Clone, Debug, Default, PartialEq)]
 pub(crate) struct Transform {

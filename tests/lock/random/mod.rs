@@ -13,8 +13,9 @@ use std::collections::BTreeMap;
 
 use model::Schema;
 use persist::save::LoadEvent;
-use persist::{Document, SaveManager, Saves, Value};
+use persist::{SaveManager, Saves, Value};
 use persist_tests::support::forge;
+use persist_tools::Document;
 use persist_tools::lock::{Lock, LockReport, Values, Verdict};
 use programs::{Program, programs};
 use rand::seq::SliceRandom;

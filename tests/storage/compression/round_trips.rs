@@ -6,7 +6,8 @@ use std::rc::Rc;
 
 use persist::save::Compression;
 use persist::storage::Memory;
-use persist::{Document, Persist, SaveManager, Saves};
+use persist::{Persist, SaveManager, Saves};
+use persist_tools::Document;
 
 use crate::compression::{
     BOTH, LZ4, ZSTD, blocks, by, inside, lz4, noise, packed, replaced, tags, zstd,

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use persist::save::{Header, Keep, Lineage};
-use persist::{Document, ErrorKind, Saves, Value};
+use persist::{ErrorKind, Saves, Value};
+use persist_tools::Document;
 
 use crate::devices::{Device, LOCAL, two};
 use persist_tests::support::forge::Forged;

@@ -2,7 +2,8 @@
 
 use persist::save::Compression;
 use persist::world::{ExternalIds, Prefab};
-use persist::{Component, Document, ErrorKind, ObjectId, Persist, SaveOptions, Saves, World};
+use persist::{Component, ErrorKind, ObjectId, Persist, SaveOptions, Saves, World};
+use persist_tools::Document;
 
 use super::Target;
 
@@ -65,7 +66,7 @@ fn the_file_is_a_save_like_any_other() {
     saves.file(&path).save(&prefab).unwrap();
     saves.file(&path).save(&prefab).unwrap();
     assert!(path.with_extension("prefab.bak").exists(), "it has a backup");
-    assert!(persist::save::dump(&path).unwrap().contains("House"));
+    assert!(persist_tools::dump(&path).unwrap().contains("House"));
 
     saves.register_component::<OldDoor>().unwrap();
     saves.register_component::<Target>().unwrap();

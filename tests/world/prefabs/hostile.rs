@@ -55,7 +55,7 @@ fn place(save: &[u8]) -> persist::Result<()> {
 
 /// The save with its objects changed as values.
 fn changed(change: impl FnOnce(&mut Vec<Value>)) -> Vec<u8> {
-    let mut document = persist::Document::from_slice(&original()).unwrap();
+    let mut document = persist_tools::Document::from_slice(&original()).unwrap();
     let world = document.root_mut().and_then(Value::as_record_mut).unwrap();
     let Some(Value::Seq(objects)) = world.get_mut("objects") else { panic!("objects") };
     change(objects);

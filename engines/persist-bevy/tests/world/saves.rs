@@ -12,7 +12,8 @@ use bevy_ecs::message::{Message, Messages};
 use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
 use persist_tools::lock::Lock;
-use persist::save::{LoadPolicy, ReportRow, SaveOutcome, SlotInfo, dump};
+use persist::save::{LoadPolicy, ReportRow, SaveOutcome, SlotInfo};
+use persist_tools::dump;
 use persist::storage::{Memory, SlotFolder};
 use persist::{ErrorKind, LoadOptions, Persist, SaveOptions, Saves};
 use persist_bevy::{

@@ -16,7 +16,7 @@ mod versions;
 use std::sync::Arc;
 
 use persist::__tools::{
-    FieldSchema, Form, KindSchema, Plans, Program, ProgramFields, Stored, cell_of,
+    FieldSchema, Form, KindSchema, Plans, Program, ProgramFields, Stored,
     texts_and_classes_by_place,
 };
 use persist::reflect::Holder;
@@ -34,6 +34,7 @@ use super::report::{Difference, NotTested, Verdict};
 use super::sample::{ProgramReads, given};
 use super::section::Section;
 use super::source;
+use crate::classes::cell_of;
 
 /// A version against the program.
 struct VersionComparison<'c> {

@@ -16,7 +16,7 @@ mod smallest;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use persist::__tools::{Env, Sealer, Stored, Strict, Texts, Writer, cell_of};
+use persist::__tools::{Env, Sealer, Stored, Strict, Texts, Writer};
 use persist::codec::Buffer;
 use persist::save::{Compression, Header};
 use persist::{Limits, Result, Value};
@@ -25,6 +25,7 @@ pub(super) use self::given::given;
 use self::maker::{Basic, Choice, Choices, SampleContext, SampleFindings, make};
 use self::smallest::SmallestValues;
 use super::section::{PART, Section};
+use crate::classes::cell_of;
 
 /// The values in a sample; see [`Lock::sample`](super::Lock::sample).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -32,7 +32,7 @@ pub(super) const CRC: usize = 4;
 /// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 #[repr(u8)]
-pub(in crate::history) enum FrameKind {
+pub enum FrameKind {
     /// The classes of the frames that follow.
     Program = 1,
     /// The state of the history when the journal began. Its entries follow.
@@ -168,27 +168,27 @@ pub(super) fn push(
 }
 
 /// A frame whose checksum is right.
-pub(super) struct Frame<'r> {
-    pub(super) offset: u64,
+pub struct Frame<'r> {
+    pub offset: u64,
     pub(super) sequence: u64,
-    pub(super) kind: FrameKind,
-    pub(super) payload: &'r [u8],
+    pub kind: FrameKind,
+    pub payload: &'r [u8],
 }
 
 /// Reads the frames of a journal, one at a time. Only one frame is in memory.
-pub(super) struct FrameReader {
+pub struct FrameReader {
     file: BufReader<Box<dyn StoredFile>>,
     /// A summary of the frames that were read.
-    pub(super) scan: JournalScan,
+    pub scan: JournalScan,
     bytes: Vec<u8>,
 }
 
 /// A summary of a journal, without a replay.
 #[derive(Default)]
-pub(super) struct JournalScan {
-    pub(super) follows: Option<Digest>,
+pub struct JournalScan {
+    pub follows: Option<Digest>,
     /// Bytes of the file.
-    pub(super) size: u64,
+    pub size: u64,
     /// The offset after the last good frame.
     pub(super) end: u64,
     /// The number of good frames, and the sequence number of the last.
@@ -218,16 +218,16 @@ pub(super) struct OpenTransaction {
 
 impl JournalScan {
     /// The number of nested transactions that are open at the end.
-    pub(super) fn depth(&self) -> usize {
+    pub fn depth(&self) -> usize {
         self.open.map_or(0, |open| open.depth)
     }
 
-    pub(super) fn torn(&self) -> Option<TornWrite> {
+    pub fn torn(&self) -> Option<TornWrite> {
         self.is_torn.then(|| TornWrite { offset: self.end, bytes: self.size - self.end })
     }
 
     /// The place and the reason, if damage prevents reading further.
-    pub(super) fn stopped(&self) -> Option<ReplayStop> {
+    pub fn stopped(&self) -> Option<ReplayStop> {
         self.damage.as_ref().map(|error| ReplayStop::new(self.end, error))
     }
 
@@ -254,7 +254,7 @@ impl JournalScan {
 
 impl FrameReader {
     /// Opens a journal and reads its header.
-    pub(super) fn open(storage: &dyn Storage, path: &Path) -> Result<Self> {
+    pub fn open(storage: &dyn Storage, path: &Path) -> Result<Self> {
         let mut file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
         let failed = |error| Error::io("read", path, error);
         let size = file.seek(io::SeekFrom::End(0)).map_err(failed)?;
@@ -268,7 +268,7 @@ impl FrameReader {
     }
 
     /// Reads the next frame with a higher number than the last. Returns `None` at the end, and the scan says why.
-    pub(super) fn next(&mut self) -> io::Result<Option<Frame<'_>>> {
+    pub fn next(&mut self) -> io::Result<Option<Frame<'_>>> {
         let mut offset = self.scan.end;
         loop {
             let left = self.scan.size.saturating_sub(offset);
@@ -392,7 +392,7 @@ fn gap(offset: u64, last: u64, found: u64) -> Error {
 }
 
 /// Reads a whole journal for its summary.
-pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<JournalScan> {
+pub fn scan(storage: &dyn Storage, path: &Path) -> Result<JournalScan> {
     let mut reader = FrameReader::open(storage, path)?;
     while reader.next().map_err(|error| Error::io("read", path, error))?.is_some() {}
     Ok(reader.scan)

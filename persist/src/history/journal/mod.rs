@@ -13,10 +13,7 @@
 //!       |                                                                  |
 //!       +--- same calls ---- replay <---- FrameReader <--------------------+
 //!                            replay,      frame, files                     |
-//!                            evolution                                     |
-//!                                                                          |
-//!    Document <-- values -- stored_replay <-- listing <--------------------+
-//!                           (no types of the program)
+//!                            evolution
 //! ```
 //!
 //! - `frame` has the bytes: a header with the digest of the save, then frames with a checksum and a number each.
@@ -26,8 +23,8 @@
 //! - `open` opens a session. `files` finds the journal that follows the save, and locks it. `replay` applies its
 //!   frames, `evolution` migrates the steps of an older program, and `recovered` has the report.
 //! - `spill` and `spill_files` move entries out of memory into files of their own. They are not part of the journal.
-//! - `listing`, `stored_replay` and `stored_change` (feature `tools`) read and apply a journal without the program's
-//!   types.
+//!
+//! The crate `persist-tools` lists and replays a journal without the program's types.
 //!
 //! # The life of a record
 //!
@@ -61,10 +58,8 @@
 mod commands;
 mod evolution;
 mod files;
-mod frame;
+pub(crate) mod frame;
 mod identity;
-#[cfg(feature = "tools")]
-mod listing;
 mod open;
 mod recorder;
 mod recovered;
@@ -72,11 +67,7 @@ mod replay;
 mod session;
 pub(super) mod spill;
 mod spill_files;
-mod stored;
-#[cfg(feature = "tools")]
-mod stored_change;
-#[cfg(feature = "tools")]
-mod stored_replay;
+pub(crate) mod stored;
 mod writer;
 
 use std::time::Duration;
@@ -85,16 +76,12 @@ use crate::platform::Timer;
 
 pub(super) use commands::CommandClasses;
 pub(super) use frame::FrameKind;
-#[cfg(feature = "tools")]
-pub use listing::{JournalListing, ListedEvent, ListedStep, Occurrence};
 pub use open::SessionOptions;
 pub(super) use recorder::Journal;
 pub use recovered::{JournalInfo, Recovered, ReplayStop, TornWrite};
 pub use session::Session;
 pub(super) use spill_files::Spill;
 pub(super) use stored::{StoredCommand, StoredStep, payload};
-#[cfg(feature = "tools")]
-pub use stored_replay::Replayed;
 
 /// When journal entries are flushed to disk.
 ///

@@ -62,7 +62,7 @@ pub struct ReplayStop {
 }
 
 impl ReplayStop {
-    pub(super) fn new(offset: u64, error: &Error) -> Self {
+    pub fn new(offset: u64, error: &Error) -> Self {
         Self { offset, kind: error.kind(), cause: error.to_string() }
     }
 }

@@ -10,18 +10,18 @@ use crate::{Error, ErrorKind, Persist, Result};
 /// The schemas of the classes in the frames that follow. Each list is encoded as a save without records.
 #[derive(crate::Persist, Clone, PartialEq, Eq)]
 #[persist(crate = crate)]
-pub(super) struct StoredProgram {
-    pub(super) commands: Vec<u8>,
+pub struct StoredProgram {
+    pub commands: Vec<u8>,
     /// The classes of the components and resources of a world. The classes of any other target are among the commands.
-    pub(super) world: Vec<u8>,
+    pub world: Vec<u8>,
 }
 
 /// The state of a history when its journal began, without its entries.
 #[derive(crate::Persist, Default)]
 #[persist(crate = crate)]
-pub(super) struct StoredStacks {
+pub struct StoredStacks {
     pub(super) entries: u64,
-    pub(super) position: u64,
+    pub position: u64,
     pub(super) base: u64,
     pub(super) last_state: u64,
     pub(super) saved: Option<u64>,
@@ -31,10 +31,10 @@ pub(super) struct StoredStacks {
 /// An entry of a history when its journal began. Its steps have the state that they have when applied or undone.
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
-pub(super) struct StoredEntry {
-    pub(super) label: Label,
+pub struct StoredEntry {
+    pub label: Label,
     pub(super) state: u64,
-    pub(super) steps: Vec<StoredStep>,
+    pub steps: Vec<StoredStep>,
 }
 
 /// The content of a component or a resource.
@@ -49,35 +49,35 @@ pub(super) struct StoredContent {
 /// The steps of an edit.
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
-pub(super) struct StoredDone {
-    pub(super) label: Label,
-    pub(super) merging: Merging,
+pub struct StoredDone {
+    pub label: Label,
+    pub merging: Merging,
     /// The ids that the world used before and after the edit, unless they follow from the journal.
-    pub(super) ids: Option<StoredIds>,
-    pub(super) steps: Vec<StoredStep>,
+    pub ids: Option<StoredIds>,
+    pub steps: Vec<StoredStep>,
 }
 
 /// The last id of a world before and after an edit.
 #[derive(crate::Persist, Clone, Copy, PartialEq, Eq)]
 #[persist(crate = crate)]
-pub(super) struct StoredIds {
+pub struct StoredIds {
     pub(super) before: u64,
     // The field has this name in all journals so far.
     #[persist(rename = "behind")]
-    pub(super) after: u64,
+    pub after: u64,
 }
 
 /// The numbers of entries that were evicted.
 #[derive(crate::Persist, Default)]
 #[persist(crate = crate)]
-pub(super) struct StoredEvicted {
-    pub(super) oldest: u64,
-    pub(super) undone: u64,
+pub struct StoredEvicted {
+    pub oldest: u64,
+    pub undone: u64,
 }
 
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
-pub(in crate::history) enum StoredStep {
+pub enum StoredStep {
     // Boxed, since commands in commands are decoded recursively.
     Command(Box<StoredCommand>),
     Change(Box<Change>),
@@ -108,27 +108,27 @@ impl StoredStep {
 
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
-pub(in crate::history) struct StoredCommand {
-    pub(in crate::history) class: u32,
-    pub(in crate::history) is_direct: bool,
+pub struct StoredCommand {
+    pub class: u32,
+    pub is_direct: bool,
     /// The encoded command before `apply`, if it changed its target directly just now, and is different afterwards.
     pub(in crate::history) before: Option<Vec<u8>>,
     /// The last id that the world had used before `apply`. Attempts that failed earlier in the edit may have used some.
     // Without it, a replay gave other ids to the objects that a direct command spawns, and lost all later edits of
     // them.
     pub(in crate::history) last_id: Option<u64>,
-    pub(in crate::history) bytes: Vec<u8>,
-    pub(in crate::history) further: Vec<StoredStep>,
+    pub bytes: Vec<u8>,
+    pub further: Vec<StoredStep>,
 }
 
 /// Converts an index or a count, which may not fit on this machine.
-pub(super) fn place(number: u64) -> Result<usize> {
+pub fn place(number: u64) -> Result<usize> {
     // Journals have 64 bits, since a journal may come from another machine.
     usize::try_from(number).map_err(|_| wrong("an index that is too large"))
 }
 
 #[cold]
-pub(in crate::history) fn wrong(what: &str) -> Error {
+pub fn wrong(what: &str) -> Error {
     Error::new(ErrorKind::Damaged, format!("the journal has {what}; it is damaged or malicious"))
 }
 
@@ -138,6 +138,6 @@ pub(in crate::history) fn payload<V: Persist>(value: &V) -> Result<Vec<u8>> {
     Ok(buffer.into_bytes())
 }
 
-pub(super) fn read<V: Persist>(payload: &[u8]) -> Result<V> {
+pub fn read<V: Persist>(payload: &[u8]) -> Result<V> {
     decode(payload)
 }

@@ -6,13 +6,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use persist::__tools::{Direction, Merging, place, wrong};
+use persist::history::Verb;
+use persist::{Error, ErrorKind, ObjectId, Result, Value};
+
+use super::change::{ReplayTarget, ReplayedChange, flatten};
 use super::listing::{JournalListing, ListedEvent, ListedStep, Occurrence};
-use super::stored::{place, wrong};
-use super::stored_change::{ReplayTarget, ReplayedChange, flatten};
-use crate::fields::Direction;
-use crate::history::Verb;
-use crate::history::merging::Merging;
-use crate::{Document, Error, ErrorKind, ObjectId, Result, Value};
+use crate::Document;
 
 /// The result of [`JournalListing::replay`].
 #[derive(Debug)]
@@ -44,8 +44,9 @@ impl JournalListing {
     /// # Example
     ///
     /// ```
-    /// use persist::history::{History, JournalListing, Session};
-    /// use persist::{Document, Saves, World};
+    /// use persist::history::{History, Session};
+    /// use persist::{Saves, World};
+    /// use persist_tools::{Document, JournalListing};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let (save, journal) = (folder.path().join("level.sav"), folder.path().join("level.journal"));

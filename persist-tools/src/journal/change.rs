@@ -8,15 +8,17 @@ use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
 
+use persist::__tools::{
+    ClassSchema, ComponentPlace, Direction, PathStep, Reader as Values, Stored, TreePosition,
+    place, scan, wrong,
+};
+use persist::history::Verb;
+use persist::{Error, ErrorKind, FieldPath, Limits, ObjectId, Result, Value};
+
 use super::listing::ListedStep;
-use super::stored::{place, wrong};
-use crate::fields::{Direction, PathStep};
-use crate::format::scan;
-use crate::history::Verb;
-use crate::save::Adoption;
-use crate::schema::{ClassSchema, Reader as Values, Stored};
-use crate::world::{ComponentPlace, TreePosition, UntypedTree, UntypedWorld};
-use crate::{Document, Error, ErrorKind, FieldPath, Limits, ObjectId, Result, Value};
+use super::untyped::{UntypedTree, UntypedWorld};
+use crate::Document;
+use crate::document::Adoption;
 
 /// The save that a replay changes.
 pub(super) struct ReplayTarget<'s> {

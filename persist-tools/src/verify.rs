@@ -2,10 +2,12 @@
 
 use std::io::{Read, Seek};
 
-use crate::format::{BlockReader, Compression, Definitions, Header, RecordLocation, StreamBlock};
-use crate::reflect::Holder;
-use crate::schema::{Checker, LocalValue, Stored};
-use crate::{Error, ErrorKind, Limits, ObjectId, Result};
+use persist::__tools::{
+    BlockReader, Checker, Definitions, LocalValue, RecordLocation, Stored, StreamBlock,
+};
+use persist::reflect::Holder;
+use persist::save::{Compression, Header};
+use persist::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// The counts of an intact save; [`verify`] returns it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -35,7 +37,7 @@ pub struct Verified {
 
 /// Checks a whole save: every checksum, every value by its class, and every reference.
 ///
-/// The checks are those of [`Document::within`](crate::Document::within), but the save is read block by block and is
+/// The checks are those of [`Document::within`](persist::Document::within), but the save is read block by block and is
 /// never held in memory as a whole. The memory in use is the largest block, 16 bytes for each object, and the class
 /// definitions. The library writes blocks of 64 KiB, or of one record if that is larger.
 ///
@@ -49,7 +51,7 @@ pub struct Verified {
 /// # Errors
 ///
 /// Returns the first fault that is found, with object, class and field if it is in a value. The kinds are the same as
-/// for [`Document::within`](crate::Document::within), and [`ErrorKind::Io`] if the save cannot be read.
+/// for [`Document::within`](persist::Document::within), and [`ErrorKind::Io`] if the save cannot be read.
 ///
 /// # Example
 ///
@@ -59,11 +61,11 @@ pub struct Verified {
 /// use persist::{ErrorKind, Limits};
 ///
 /// let mut save = persist::to_vec(&vec![String::from("Ada")])?;
-/// let found = persist::save::verify(Cursor::new(&save), &Limits::DEFAULT)?;
+/// let found = persist_tools::verify(Cursor::new(&save), &Limits::DEFAULT)?;
 /// assert_eq!((found.objects, found.bytes), (1, save.len() as u64));
 ///
 /// save[20] ^= 1;
-/// let error = persist::save::verify(Cursor::new(&save), &Limits::DEFAULT).unwrap_err();
+/// let error = persist_tools::verify(Cursor::new(&save), &Limits::DEFAULT).unwrap_err();
 /// assert_eq!(error.kind(), ErrorKind::Damaged);
 /// # Ok::<(), persist::Error>(())
 /// ```
@@ -450,7 +452,7 @@ const _: () = assert!(size_of::<([u32; 2], KnownObject)>() == 12);
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::reflect::{Cell, Pointer};
+    use persist::__tools::{Cell, Pointer};
 
     const RC: Holder = Holder::new(Pointer::Rc, Cell::RefCell);
     const ARC: Holder = Holder::new(Pointer::Arc, Cell::OnceLock);

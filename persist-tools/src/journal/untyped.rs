@@ -1,20 +1,16 @@
 //! [`UntypedWorld`]: the world of a save as values, whose objects and components are changed without the program's
 //! types.
 //!
-//! The names of fields are those of [`StoredWorld`](super::stored::StoredWorld). An operation that returns `None` has
+//! The names of fields are those of `StoredWorld` in `persist`. An operation that returns `None` has
 //! changed nothing. After each operation, a program can still load the world.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem;
 
-use super::children::Children;
-use super::detached::ComponentPlace;
-use super::object::Activity;
-use super::parked::TreePosition;
-use super::world::LAST_ID;
-use crate::schema::ClassSchema;
-use crate::value::HandleValue;
-use crate::{ObjectId, Record, Value};
+use persist::__tools::{Children, ClassSchema, ComponentPlace, LAST_ID, TreePosition};
+use persist::reflect::HandleValue;
+use persist::world::Activity;
+use persist::{ObjectId, Record, Value};
 
 /// A world of a save, taken out of its value.
 pub(crate) struct UntypedWorld {

@@ -3,10 +3,12 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::{KIND_DEPTH, SCALARS};
-use crate::reflect::{Cell, ClassId, Holder, Integer};
-use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema, inner_first};
-use crate::value::{Record, Value};
+use persist::__tools::{
+    Cell, ClassSchema, FieldSchema, Form, Integer, KIND_DEPTH, KindSchema, SCALARS, VariantSchema,
+    inner_first,
+};
+use persist::reflect::{ClassId, Holder};
+use persist::{Record, Value};
 
 /// The class name of values that describe kinds.
 const KIND: &str = "kind";

@@ -2,13 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use persist::__tools::{ClassSchema, Entry, Stored};
+use persist::reflect::Holder;
+use persist::save::{Compression, Header};
+use persist::{ErrorKind, Limits, ObjectId, Result, Value};
+
 use super::Document;
-use super::document::Entry;
-use crate::format::as_value::{ClassNames, ClassReader, Read, cell_of, holder, list, shown, text};
-use crate::format::{Compression, Header};
-use crate::reflect::Holder;
-use crate::schema::{ClassSchema, Stored};
-use crate::{ErrorKind, Limits, ObjectId, Result, Value};
+use crate::classes::{ClassNames, ClassReader, Read, cell_of, holder, list, shown, text};
 
 /// The newest version of the format of these values.
 const FORM: u32 = 1;
@@ -33,7 +33,8 @@ impl Document {
     /// # Example
     ///
     /// ```
-    /// use persist::{Document, Value};
+    /// use persist::Value;
+    /// use persist_tools::Document;
     ///
     /// let save = persist::to_vec(&(3_u8, String::from("Ada")))?;
     /// let text = Document::from_slice(&save)?.into_value().to_string();
@@ -63,7 +64,7 @@ impl Document {
         let (names, mentions) = (ClassNames::new(classes), mentions(classes));
         let mut save = vec![("save", Value::from(FORM))];
         save.extend(header_parts(self.header(), is_outer));
-        let compression = compression_name(self.compression());
+        let compression = self.compression().name();
         save.extend(compression.map(|name| ("compression", name.into())));
         let class = |class: &ClassSchema| Value::from(names.definition(class)).to_string().into();
         save.push(("classes", Value::Seq(classes.iter().map(class).collect())));
@@ -166,24 +167,8 @@ fn header_parts(header: &Header, is_outer: bool) -> impl Iterator<Item = (&'stat
     .filter_map(|(key, value)| Some((key, value?)))
 }
 
-fn compression_name(compression: Compression) -> Option<&'static str> {
-    match compression {
-        Compression::None => None,
-        #[cfg(feature = "lz4")]
-        Compression::Lz4 => Some("lz4"),
-        #[cfg(feature = "zstd")]
-        Compression::Zstd(_) => Some("zstd"),
-    }
-}
-
 fn compression(name: &str) -> Read<Compression> {
-    match name {
-        #[cfg(feature = "lz4")]
-        "lz4" => Ok(Compression::Lz4),
-        #[cfg(feature = "zstd")]
-        "zstd" => Ok(Compression::Zstd(3)),
-        _ => Err(format!("there is no compression {name:.60?}")),
-    }
+    Compression::from_name(name).ok_or_else(|| format!("there is no compression {name:.60?}"))
 }
 
 /// Returns the name by which objects refer to each class. It is the id if several classes have the same name, or if the
@@ -263,12 +248,10 @@ fn read(
         value.map(|value| text(Some(value), name).map(str::to_owned)).transpose()
     };
     let generation = generation.map(|it| number(Some(it), "generation")).transpose()?;
-    let mut header = Header {
-        application: owned(application, "application")?,
-        application_version: owned(version, "version")?,
-        generation: generation.unwrap_or_default(),
-        ..Header::default()
-    };
+    let mut header = Header::default();
+    header.application = owned(application, "application")?;
+    header.application_version = owned(version, "version")?;
+    header.generation = generation.unwrap_or_default();
     if let Some(devices) = devices {
         let counts =
             list(Some(devices), "devices")?.iter().map(device).collect::<Read<Vec<_>>>()?;

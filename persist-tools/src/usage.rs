@@ -2,9 +2,9 @@
 
 use std::io::{Read, Seek};
 
-use crate::format::{BlockReader, Compression, Definitions, Header};
-use crate::schema::{Long, Stored, UsageTree};
-use crate::{Limits, Result};
+use persist::__tools::{BlockReader, Definitions, Long, Stored, UsageTree};
+use persist::save::{Compression, Header};
+use persist::{Limits, Result};
 
 /// The sizes of a save by class, field and block; [`usage`] returns it.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,11 +73,11 @@ pub struct BlockUsage {
 /// Measures how many bytes of a save each class and field takes, before and after compression.
 ///
 /// The save is read twice, block by block, and is never held in memory as a whole. References and duplicate keys are
-/// not checked; [`verify`](super::verify) checks them.
+/// not checked; [`verify`](crate::verify()) checks them.
 ///
 /// # Errors
 ///
-/// Returns the same errors as [`verify`](super::verify), except errors about references and duplicate keys.
+/// Returns the same errors as [`verify`](crate::verify()), except errors about references and duplicate keys.
 ///
 /// # Example
 ///
@@ -90,7 +90,7 @@ pub struct BlockUsage {
 /// struct Hero { level: u32, name: String }
 ///
 /// let save = persist::to_vec(&Hero { level: 3, name: "Ada".into() })?;
-/// let found = persist::save::usage(Cursor::new(&save), &Limits::DEFAULT)?;
+/// let found = persist_tools::usage(Cursor::new(&save), &Limits::DEFAULT)?;
 /// assert_eq!(found.whole.bytes, save.len() as u64);
 /// let hero = &found.whole.parts.iter().find(|part| part.name == "Hero").unwrap();
 /// let fields: Vec<_> = hero.parts.iter().map(|field| (&*field.name, field.bytes)).collect();

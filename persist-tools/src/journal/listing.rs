@@ -5,29 +5,23 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::frame::{Frame, FrameKind, FrameReader, JournalScan};
-use super::recovered::{ReplayStop, TornWrite};
-use super::stored::{
-    StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram, StoredStacks, StoredStep,
-    read, wrong,
+use persist::__tools::{
+    Change, ChangeKind, ClassSchema, ComponentPlace, Digest, FILES, FieldChange, FieldEdit, Form,
+    Fragment, Frame, FrameKind, FrameReader, JournalScan, KindSchema, Merging, PathStep,
+    Reader as Values, Stored, StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram,
+    StoredStacks, StoredStep, WorldChange, read, scan, wrong,
 };
-use crate::fields::{FieldChange, FieldEdit, PathStep};
-use crate::format::{Digest, scan};
-use crate::history::change::{Change, ChangeKind};
-use crate::history::merging::Merging;
-use crate::history::{Label, Verb};
-use crate::schema::{ClassSchema, Form, KindSchema, Reader as Values, Stored};
-use crate::storage::FILES;
-use crate::world::{ComponentPlace, Fragment, WorldChange};
-use crate::{Error, FieldPath, Limits, ObjectId, Result, Value};
+use persist::history::{Label, ReplayStop, TornWrite, Verb};
+use persist::{Error, FieldPath, Limits, ObjectId, Result, Value};
 
 /// The events of a journal, for tools that do not have the types of the program that wrote it.
 ///
 /// # Example
 ///
 /// ```
-/// use persist::history::{History, JournalListing, ListedStep, Session};
+/// use persist::history::{History, Session};
 /// use persist::{Persist, Saves, Value};
+/// use persist_tools::{JournalListing, ListedStep};
 ///
 /// #[derive(Default, Persist)]
 /// struct Level { name: String, speed: u32 }
@@ -167,7 +161,7 @@ impl JournalListing {
     ///
     /// # Errors
     ///
-    /// Returns [`ErrorKind::Io`](crate::ErrorKind::Io) if the file cannot be read, and the errors of a file that is not
+    /// Returns [`ErrorKind::Io`](persist::ErrorKind::Io) if the file cannot be read, and the errors of a file that is not
     /// a journal. Damage after the header is not an error: see [`torn`](Self::torn) and [`stopped`](Self::stopped).
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
