@@ -195,7 +195,7 @@ impl<'l> Loader<'l> {
         Ok(())
     }
 
-    /// Fill pass for an object of an unknown class, which some kept data refers to.
+    /// Fills the entry of an object of an unknown class that is kept.
     fn keep_object(&mut self, index: usize) -> Result<()> {
         let record = self.table.objects.records.get(index);
         let start = self.table.references.len();
@@ -275,6 +275,7 @@ impl<'l> Loader<'l> {
     }
 
     /// Requests that all objects of unknown classes are kept, unless the save is of one value or the options drop them.
+    /// Objects that became values and those of removed classes are not kept.
     pub(super) fn keep_unknown(&mut self) -> Result<()> {
         let is_value = self.table.objects.records.has_value();
         let to_keep = !is_value && !self.table.plans.options().drop_unknown;

@@ -1,3 +1,5 @@
+//! [`Plans`]: how the records of each stored class become those of the program's class, planned on first use.
+
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
@@ -44,7 +46,7 @@ pub struct Plans<'p> {
     pub(super) empty: NoLinks,
     /// Reads what is migrated; counts the work on what is migrated and kept.
     pub(super) reader: Option<Reader>,
-    /// The stored classes that migrations are not to read as if they were new; `None` until the first migration.
+    /// The stored classes with conversions that come after a step of another class; `None` until the first migration.
     pub(super) watched: Option<WatchedClasses>,
     /// Bytes of the payloads that were rewritten, as stored.
     pub(super) rewritten: u64,

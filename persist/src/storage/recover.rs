@@ -274,7 +274,7 @@ fn keep_unloaded(
     Some(name)
 }
 
-/// Adds the newest intact backup to the error of a missing save. The save is not restored, since the player may have
+/// Adds the newest backup with an intact header and trailer to the error of a missing save. The save is not restored, since the player may have
 /// deleted it.
 fn missing(storage: &dyn Storage, path: &Path, error: Error) -> Error {
     let backups = backups_by_age(storage, path).unwrap_or_default();
