@@ -42,7 +42,7 @@ impl WatchedClasses {
         }
     }
 
-    /// Returns the classes without a place in the program of which a step has read records without asking for their
+    /// Returns the classes that the program does not have, and whose records a step has read without asking for their
     /// version.
     ///
     /// # Errors

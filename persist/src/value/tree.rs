@@ -386,7 +386,7 @@ impl Record {
     ///
     /// A [`migrate`](derive@crate::Persist) function that reads the fields of a record inside of its own asks for that
     /// record's version, if the record's class has several: the record is still as it was stored. A load fails if the
-    /// function reads such a record without asking.
+    /// function reads or changes a record whose own conversions are due, and does not ask.
     ///
     /// ```
     /// use persist::{Record, Value};
