@@ -38,6 +38,7 @@
 //   (iteration), `phases` (the life cycle), `references`, `bundle`.
 // - Save: `saving` and `stored` with `head` (encode), `load` (decode), `prefab`.
 // - Histories: `edits` and `change` (edits as data), `detached`, `parked` and `recorded` (what an undo brings back).
+// - Tools: `untyped` (the world of a save, without its types).
 
 mod bundle;
 #[cfg(feature = "history")]
