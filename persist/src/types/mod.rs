@@ -8,7 +8,7 @@
 //! | `number`, `text`, `time`, `range`, `net`, `std_enum` | numbers, strings and small types of the standard library |
 //! | `option`, `tuple`, `array`, `sequence`, `set`, `map` | containers; `set` has the order of hashed keys, for maps too |
 //! | `lift` | the same containers with adapters for their parts (`with`) |
-//! | `cell`, `atomic`, `wrapper`, `pointer`, `pointee` | cells and thin wrappers, `Rc` and `Arc`, and what may stand behind them |
+//! | `cell`, `atomic`, `wrapper`, `pointer`, `pointee` | cells and thin wrappers, `Rc` and `Arc`, and types that they may point at |
 //! | `handle`, `object_id`, `remap` | keys of arenas, ids of objects of worlds, and new ids for both |
 //! | `save_as` | structs of references that are saved as owned ones |
 //! | `foreign` | types of other crates, by feature |
