@@ -11,7 +11,6 @@ use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::message::{Message, Messages};
 use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
-use persist_tools::lock::Lock;
 use persist::save::{LoadPolicy, ReportRow, SaveOutcome, SlotInfo, dump};
 use persist::storage::{Memory, SlotFolder};
 use persist::{ErrorKind, LoadOptions, Persist, SaveOptions, Saves};
@@ -19,6 +18,7 @@ use persist_bevy::{
     EntityKeys, LoadFailed, LoadFinished, LoadRequested, PersistApp, PersistPlugin, PersistWorld,
     SaveFailed, SaveFinished, SaveProgress, SaveRequested, Saved, WorldSaves, entity,
 };
+use persist_tools::lock::Lock;
 
 use crate::{
     Health, LikedBy, Likes, Mana, Party, Score, app, app_in, healths, of_health, reloaded, slot,
