@@ -16,7 +16,6 @@ use std::rc::Rc;
 
 use forge::{ADDED, Forged, Item, class, counted, id_of, one_of, record, text};
 use persist::history::JournalListing;
-use persist_tools::lock::Lock;
 use persist::save::{Registry, usage, verify};
 use persist::storage::{Memory, Storage as _};
 use persist::world::{ExternalIds, Prefab};
@@ -24,6 +23,7 @@ use persist::{
     Document, History, Limits, ObjectId, Persist, Record, SaveManager, Saves, Session, Unknown,
     Value, World,
 };
+use persist_tools::lock::Lock;
 
 /// Counted by its name.
 #[inline(never)]
