@@ -83,7 +83,7 @@ impl<'l> Loader<'l> {
         index: Option<usize>,
         object: u64,
     ) -> Result<()> {
-        if to_keep.is_empty() || !self.table.plans.aside {
+        if to_keep.is_empty() || !self.table.plans.keeps_unknown {
             return Ok(());
         }
         let mut pieces: Vec<UnknownPiece> = Vec::new();
@@ -140,7 +140,7 @@ impl<'l> Loader<'l> {
     /// Returns true for an object that has become a value of another object, and notes it. Such an object is decoded
     /// later, and only if some reference still points to it.
     #[inline]
-    pub(super) fn waits(&mut self, index: usize) -> bool {
+    pub(super) fn defers_inlined(&mut self, index: usize) -> bool {
         if !self.table.plans.has_inlined() {
             return false;
         }

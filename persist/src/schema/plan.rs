@@ -25,7 +25,7 @@ pub struct Plans<'p> {
     pub(super) program: &'p Program,
     pub(super) options: LoadOptions,
     /// True if what is kept of an object can be given back with it.
-    pub(crate) aside: bool,
+    pub(crate) keeps_unknown: bool,
     pub(super) matched: Arc<Matched>,
     /// From stored classes to those of the program.
     pub(super) plans: Vec<ClassPlan>,
@@ -90,7 +90,7 @@ impl<'p> Plans<'p> {
             stored: matched.stored.clone(),
             program,
             options,
-            aside: true,
+            keeps_unknown: true,
             matched,
             plans: Vec::new(),
             places: HashMap::new(),
