@@ -19,9 +19,9 @@
 //! - Save: `save` (the work list), `links` (numbers, ids and checks of references), `tables` with `identity` (addresses
 //!   to numbers) and `object_list`, `targets` (lists what an object refers to).
 //! - Load: `load` drives the passes, and `table` is the state that decoders see. `loading` has the objects by record,
-//!   `references` the references to connect, `connect` points them at their objects. `rewrite` converts records, decides
-//!   which unknown objects are kept and checks the load policy. `unknown` keeps unknown data, and `handles` renumbers
-//!   handles. `fault` finds the field of an error. `outcome` is the result.
+//!   `references` the references to connect, `connect` points them at their objects. `rewrite` converts records,
+//!   decides which unknown objects are kept and checks the load policy. `unknown` keeps unknown data, and `handles`
+//!   renumbers handles. `fault` finds the field of an error. `outcome` is the result.
 //! - Both: `components` (cycles and an order for building, by Tarjan's algorithm).
 //!
 //! # A save

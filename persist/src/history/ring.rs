@@ -7,7 +7,8 @@ use crate::fields::Direction;
 /// Entries in the order in which they were created. The entries before the position are applied.
 ///
 /// It is a circular buffer that grows: `History::trim` evicts entries beyond the capacity. It stores the number of
-/// applied entries, not the index of the current one, so that an empty list and one whose entries are all undone differ.
+/// applied entries, not the index of the current one, so that an empty list and one whose entries are all undone
+/// differ.
 pub(super) struct Ring<E> {
     entries: VecDeque<E>,
     /// The number of applied entries, from the first on.

@@ -1,17 +1,17 @@
 //! Conversions that come after a step of `migrate`, and values that the step must not read before them.
 //!
-//! A step gets its record as it was stored. If a value in the record has a conversion of its own that is due, the step
-//! may have been written for the value before that conversion, or for the value after it. A save that passed through
-//! every version gives it one, and a save that skipped a version gives it the other. So a load refuses a step that reads
-//! such a value without saying which one it expects:
+//! A step gets its record as it was stored. A value in the record may have a conversion of its own that is due. The
+//! step may have been written for the value before that conversion, or for the value after it. A save that passed
+//! through every version gives it one, and a save that skipped a version gives it the other. So a load refuses a step
+//! that reads such a value without saying which one it expects:
 //!
 //! - A field with a `convert`, or a bare value that a newtype with one takes: the `convert` names the last version that
 //!   stored it so ([`WaitingConvert`]).
 //! - The fields of a record of another class, whose migrations or converts are due: the step asks for the version of
 //!   that record ([`WatchedClasses`](super::watched)). A step that moves such a record whole reads nothing.
 //!
-//! If the program no longer has a class, only the lock knows whether a skipped version converted it. Loads of the lock's
-//! samples report each such class whose records a step reads without asking for their version.
+//! If the program no longer has a class, only the lock knows whether a skipped version converted it. Loads of the
+//! lock's samples report each such class whose records a step reads without asking for their version.
 
 use std::sync::Arc;
 

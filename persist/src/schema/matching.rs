@@ -1,4 +1,5 @@
-//! Finds the program's class for each stored class: by number, name, alias, place, or as an instance of a generic class.
+//! Finds the program's class for each stored class: by number, name, alias, place, or as an instance of a generic
+//! class.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
@@ -158,8 +159,8 @@ impl Matched {
         first.get(&target).copied()
     }
 
-    /// Returns, for each stored instance of a generic class that the program does not have, the program's instances that
-    /// its objects may become.
+    /// Returns, for each stored instance of a generic class that the program does not have, the program's instances
+    /// that its objects may become.
     pub(super) fn candidates(&self) -> &Candidates {
         &self.candidates
     }

@@ -18,7 +18,7 @@ pub(super) struct WatchedClass {
     inspection: Arc<Inspection>,
 }
 
-/// What is due for the records of a class.
+/// The conversions that are due for the records of a class.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     /// The steps and converts up to this version; the records say which one they have.

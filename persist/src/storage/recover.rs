@@ -274,8 +274,8 @@ fn keep_unloaded(
     Some(name)
 }
 
-/// Adds the newest backup with an intact header and trailer to the error of a missing save. The save is not restored, since the player may have
-/// deleted it.
+/// Adds the newest backup with an intact header and trailer to the error of a missing save. The save is not restored,
+/// since the player may have deleted it.
 fn missing(storage: &dyn Storage, path: &Path, error: Error) -> Error {
     let backups = backups_by_age(storage, path).unwrap_or_default();
     let is_good = |(backup, _): &&(PathBuf, u64)| {

@@ -32,8 +32,8 @@
 
 // A map of the files that are not public.
 //
-// - Data: `world` (the types), `object` and `children` (the tree), `names`, `column` and `directory` (values by object),
-//   `resources`.
+// - Data: `world` (the types), `object` and `children` (the tree), `names`, `column` and `directory` (values by
+//   object), `resources`.
 // - Use: `public` and `objects` (operations), `fields` (by path), `query` with `cursor`, `zipped` and `visit`
 //   (iteration), `phases` (the life cycle), `references`, `bundle`.
 // - Save: `saving` and `stored` with `head` (encode), `load` (decode), `prefab`.

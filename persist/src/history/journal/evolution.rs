@@ -529,7 +529,8 @@ impl<'p> Classes<'p> {
         *self.skipped.entry(row).or_insert(0) += count;
     }
 
-    /// Counts the fields that were dropped because steps, or the values that they change, have no room for unknown data.
+    /// Counts the fields that were dropped because steps, or the values that they change, have no room for unknown
+    /// data.
     fn note_dropped(&mut self) {
         let Some(found) = &mut self.found else { return };
         let known = found.known.take();
