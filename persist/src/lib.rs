@@ -57,7 +57,7 @@
 //! # let ada = Rc::new(RefCell::new(Hero { name: "Ada".into() }));
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let (path, slots) = (folder.path().join("heroes.sav"), Saves::new().slots(folder.path()));
-//! // Objects, as in the article: the manager is a list of objects, one call writes one file.
+//! // Objects: the manager is a list of objects, one call writes one file.
 //! let mut manager = SaveManager::new();                     // or saves.manager(); holds `Rc`s, so it stays on its thread
 //! manager.add(&ada)?;
 //! manager.save(&path)?;
@@ -157,7 +157,8 @@
 //! | [`reflect`] | the tables of a type: classes, field records, kinds |
 //!
 //! The folder `docs` of the repository has a guide, a reference of attributes, conversions, errors and the format, and
-//! pages on design, reliability and measured performance.
+//! pages on design, reliability and measured performance. To change the library, begin with `docs/internals/design.md`:
+//! it names the private modules (`schema`, `graph`, `format`, `fields`, `types`), whose `mod.rs` are maps.
 //!
 //! # Features
 //!

@@ -15,11 +15,13 @@ use std::path::Path;
 use std::rc::Rc;
 
 use forge::{ADDED, Forged, Item, class, counted, id_of, one_of, record, text};
-use persist_tools::lock::Lock;
 use persist::save::Registry;
 use persist::storage::{Memory, Storage as _};
 use persist::world::{ExternalIds, Prefab};
-use persist::{History, Limits, ObjectId, Persist, Record, SaveManager, Saves, Session, Unknown, Value, World};
+use persist::{
+    History, Limits, ObjectId, Persist, Record, SaveManager, Saves, Session, Unknown, Value, World,
+};
+use persist_tools::lock::Lock;
 use persist_tools::{Document, JournalListing, usage, verify};
 
 /// Counted by its name.

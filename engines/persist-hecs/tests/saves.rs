@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use hecs::Entity;
 use persist::history::Edit;
-use persist_tools::lock::Lock;
 use persist::save::{LoadPolicy, ReportRow, Slot, SlotInfo};
 use persist::storage::{Memory, SlotFolder};
 use persist::{ErrorKind, History, LoadOptions, ObjectId, Persist, Saves, Session};
 use persist_hecs::{WorldSaves, entity};
+use persist_tools::lock::Lock;
 
 #[derive(Persist, Clone, Debug, PartialEq)]
 #[persist(component)]

@@ -1,3 +1,5 @@
+//! The test of a lock: [`assert_lock!`](crate::assert_lock).
+
 use std::path::Path;
 
 use persist::save::Registry;

@@ -87,6 +87,15 @@
 //! # Ok::<(), persist::Error>(())
 //! ```
 
+// A map of the files.
+//
+// - The folder: `folder`, `section` (a version), `text` (its text), `code` (the attributes of a version), `saved` (a
+//   save against the versions).
+// - The comparison: `compare/` finds the changes of a version, `newtypes` the code inside of newtypes, `source` the
+//   lines to paste, `report` the result.
+// - The samples: `sample/` makes a save of a version from its schema, `load` loads it.
+// - `check` is the test.
+
 pub(crate) mod check;
 mod code;
 mod compare;

@@ -1,3 +1,5 @@
+//! [`LockReport`]: the changes, their verdicts, and the attributes to paste.
+
 use std::fmt;
 
 use persist::ErrorKind;

@@ -1,3 +1,5 @@
+//! A locked version: its classes, traits, objects and code.
+
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use persist::__tools::{Cell, ClassSchema, KindSchema, Pointer};

@@ -436,8 +436,8 @@ impl<'a> Encoder<'a> {
         large.set(large.get().saturating_add(bytes));
     }
 
-    /// Counts and writes elements, and checks that they take at least `min` bytes each. A load would refuse their number
-    /// otherwise.
+    /// Counts and writes elements, and checks that they take at least `min` bytes each. A load would refuse their
+    /// number otherwise.
     #[inline(always)]
     pub(super) fn filled<T>(
         &mut self,

@@ -43,6 +43,7 @@
 //! | `class`, `field`, `type_set`, `parts` | fields at run time; the types that a registration collects |
 //! | `with`, `convert`, `skip` | adapters, older types of a field, elements that cannot be loaded |
 //! | `object`, `pointer`, `content`, `trait_object`, `lock` | shared objects, boxes, trait objects, cells |
+//! | `class_holder` | values that hold classes which their type does not name, as worlds do |
 //! | `links`, `visitor` | the interface to a save and a load; the walk that connects pointers and runs hooks |
 //! | `unknown`, `unknown_codec` | data that the program lacks, and its bytes |
 //!

@@ -160,8 +160,8 @@ pub trait Adapter<T: 'static>: Sized + 'static {
     // field, and rustc shows one error. Each is a level of nesting, since the stored type may hold the type itself.
 
     /// True if a value of another type is stored than the field. No visit looks into it, because it may hold the type
-    /// itself. Errors name its elements, which the bytes alone do not show. Otherwise, a visit reaches the value, and it
-    /// adds no level of nesting.
+    /// itself. Errors name its elements, which the bytes alone do not show. Otherwise, a visit reaches the value, and
+    /// it adds no level of nesting.
     const IS_ADAPTER: bool = true;
 
     /// Describes the field, for a layout.

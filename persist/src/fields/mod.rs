@@ -2,6 +2,15 @@
 //!
 //! A [`FieldChange`] is the record of an edit: an undo reverts it and a journal stores it. It can be applied to any
 //! value whose class is registered: a component or a resource of a world, or a document.
+//!
+//! | files | part |
+//! | --- | --- |
+//! | `path`, `paths`, `typed_path` | paths, their caches, and paths that the compiler checks |
+//! | `part`, `links`, `empty` | the innermost part on a path; its encode and decode; empty parts |
+//! | `change`, `bytes` | a change with the bytes before and after it |
+//! | `compare`, `diff` | the changes between two contents |
+//! | `number` | numbers, changed in place |
+//! | `owner`, `object_name`, `shared_name`, `prints`, `edited_world`, `sendable` | what worlds and histories share |
 
 mod bytes;
 mod change;

@@ -1,3 +1,5 @@
+//! Compression of blocks.
+
 use std::io;
 
 use super::{BLOCK_LZ4, BLOCK_ZSTD};

@@ -1,3 +1,5 @@
+//! [`Header`]: the header of a save, as bytes and as data.
+
 use byteorder::{ByteOrder, LittleEndian};
 
 use std::cmp::Ordering;

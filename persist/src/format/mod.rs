@@ -3,6 +3,14 @@
 //! `docs/reference/format.md` is the normative description, and names the constants here. This module handles bytes and
 //! schemas, not Rust types. `Writer` fills blocks and `Sealer` compresses and checksums them; `Plain` decompresses a
 //! save and `Scan` finds its records.
+//!
+//! | files | part |
+//! | --- | --- |
+//! | `header`, `version_vector` | the header, and the saves that a save continues |
+//! | `definition`, `numbers` | class definitions, and the numbers of classes in a save |
+//! | `writer`, `sealer`, `compression` | a save is written: records, blocks, compressed blocks |
+//! | `blocks`, `plain`, `scan`, `records` | a save is read: block ends, decompressed content, structure, places of records |
+//! | `stream`, `salvage` | a save is read block by block; the whole blocks of a damaged one |
 
 mod blocks;
 mod compression;

@@ -1,3 +1,5 @@
+//! The numbers by which the records of a save refer to its classes.
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex};

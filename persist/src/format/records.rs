@@ -1,3 +1,5 @@
+//! The places of the records in a save.
+
 use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};

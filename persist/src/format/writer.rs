@@ -1,3 +1,5 @@
+//! [`Writer`]: writes definitions and records into blocks.
+
 use std::mem;
 
 use byteorder::{ByteOrder, LittleEndian};

@@ -1,3 +1,5 @@
+//! Gives new ids to the handles of a load.
+
 use std::any::TypeId;
 
 use super::outcome::Tally;

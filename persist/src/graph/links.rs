@@ -1,3 +1,5 @@
+//! Numbers and ids of objects in a save, and the checks of references to them.
+
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::sync::Arc;

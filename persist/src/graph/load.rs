@@ -112,7 +112,7 @@ impl<'l> Loader<'l> {
 
     /// Keeps no unknown data, for callers that could not write it back.
     pub(crate) fn without_unknown(mut self: Box<Self>) -> Box<Self> {
-        self.table.plans.aside = false;
+        self.table.plans.keeps_unknown = false;
         self
     }
 
@@ -239,7 +239,7 @@ impl<'l> Loader<'l> {
                 self.connect_filled()?;
             }
             self.table.references.begin_record()?;
-            if !self.waits(next) {
+            if !self.defers_inlined(next) {
                 self.fill_object(next)?;
             }
             next += 1;

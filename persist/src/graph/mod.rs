@@ -19,7 +19,8 @@
 //! - Save: `save` (the work list), `links` (numbers, ids and checks of references), `tables` with `identity` (addresses
 //!   to numbers) and `object_list`, `targets` (lists what an object refers to).
 //! - Load: `load` drives the passes, and `table` is the state that decoders see. `loading` has the objects by record,
-//!   `references` the references to connect. `rewrite` converts records, `unknown` keeps unknown data, and `handles`
+//!   `references` the references to connect, `connect` points them at their objects. `rewrite` converts records,
+//!   decides which unknown objects are kept and checks the load policy. `unknown` keeps unknown data, and `handles`
 //!   renumbers handles. `fault` finds the field of an error. `outcome` is the result.
 //! - Both: `components` (cycles and an order for building, by Tarjan's algorithm).
 //!
@@ -42,8 +43,8 @@
 //! 2. *Create*: make every object empty. An object with a cell is shared at once. One without a cell is a *draft*.
 //! 3. *Fill*: decode each record, rewritten first if its form is not the program's. Each reference is checked, listed
 //!    in `References`, and points to a *stand-in* of its target's type. Deferred records follow: objects of unknown
-//!    classes that something refers to, and objects that have become values. Then unused objects are freed, and the
-//!    load policy is checked.
+//!    classes, and objects that have become values. In a save of objects all unknown objects are kept, in a save of a
+//!    value those that something refers to. Then unused objects are freed, and the load policy is checked.
 //! 4. *Build*: share each draft after the targets that it holds outside of cells.
 //! 5. *Connect*: visit the objects again, and point their references at the targets, in the order of decoding.
 //! 6. *Hooks*: `validate` for all objects, then `after_load`.

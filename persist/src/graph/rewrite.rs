@@ -83,7 +83,7 @@ impl<'l> Loader<'l> {
         index: Option<usize>,
         object: u64,
     ) -> Result<()> {
-        if to_keep.is_empty() || !self.table.plans.aside {
+        if to_keep.is_empty() || !self.table.plans.keeps_unknown {
             return Ok(());
         }
         let mut pieces: Vec<UnknownPiece> = Vec::new();
@@ -140,7 +140,7 @@ impl<'l> Loader<'l> {
     /// Returns true for an object that has become a value of another object, and notes it. Such an object is decoded
     /// later, and only if some reference still points to it.
     #[inline]
-    pub(super) fn waits(&mut self, index: usize) -> bool {
+    pub(super) fn defers_inlined(&mut self, index: usize) -> bool {
         if !self.table.plans.has_inlined() {
             return false;
         }
@@ -195,7 +195,7 @@ impl<'l> Loader<'l> {
         Ok(())
     }
 
-    /// Fill pass for an object of an unknown class, which some kept data refers to.
+    /// Fills the entry of an object of an unknown class that is kept.
     fn keep_object(&mut self, index: usize) -> Result<()> {
         let record = self.table.objects.records.get(index);
         let start = self.table.references.len();
@@ -275,6 +275,7 @@ impl<'l> Loader<'l> {
     }
 
     /// Requests that all objects of unknown classes are kept, unless the save is of one value or the options drop them.
+    /// Objects that became values and those of removed classes are not kept.
     pub(super) fn keep_unknown(&mut self) -> Result<()> {
         let is_value = self.table.objects.records.has_value();
         let to_keep = !is_value && !self.table.plans.options().drop_unknown;

@@ -1,3 +1,5 @@
+//! Saves a graph: the work list of objects, each encoded into a record.
+
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::time::Duration;

@@ -68,10 +68,10 @@ pub(super) struct Table<'l> {
 pub(super) enum Strategy {
     /// A plain save of few records: each reference points to its target as soon as it is decoded.
     AtOnce,
-    /// A plain save of many records: the references of each chunk of records are connected after it. Looking at a random
-    /// target is a cache miss, and one short loop over the targets of a chunk makes the misses overlap. Connecting a
-    /// once cell runs the hooks of its content, which need all objects: so a class with hooks excludes chunks, and so
-    /// does a save of one value.
+    /// A plain save of many records: the references of each chunk of records are connected after it. Looking at a
+    /// random target is a cache miss, and one short loop over the targets of a chunk makes the misses overlap.
+    /// Connecting a once cell runs the hooks of its content, which need all objects: so a class with hooks excludes
+    /// chunks, and so does a save of one value.
     InChunks,
     /// A plain save of many records with hooks or one value: references are connected when all records are decoded.
     AfterAll,

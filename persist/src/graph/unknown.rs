@@ -184,7 +184,7 @@ impl Table<'_> {
         Ok(Linked::Unregistered { class: u64::from(class) + 1, error })
     }
 
-    /// Keeps an object of an unknown class, which some kept data refers to.
+    /// Keeps an object of an unknown class.
     pub(super) fn keep_object(&mut self, index: usize, payload: &[u8]) -> Result<()> {
         let record = self.objects.records.get(index);
         self.begin(&record);

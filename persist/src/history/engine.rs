@@ -6,7 +6,8 @@
 //! 2. The journal, if there is one, records the steps.
 //! 3. Entries that could be redone are cut.
 //! 4. The steps are merged into the current entry, or appended as a new one.
-//! 5. The oldest entries are evicted if the history is over its limits.
+//! 5. `History::trim` evicts entries if the history is over its limits: the oldest, or undone ones if only those are
+//!    left.
 //! 6. Listeners are notified.
 //!
 //! If step 1 or 2 fails, the steps are rolled back, and target and history are as before. After step 2 nothing may

@@ -604,7 +604,7 @@ impl<T: 'static> History<T> {
         (0..self.ring.len()).for_each(|index| self.count_held(index, target));
     }
 
-    /// Evicts entries that are over the limit of entries, and, if an entry was added, over that of bytes.
+    /// Evicts entries that are over the limit of entries, and, if an entry was added or grew, over that of bytes.
     #[inline]
     pub(super) fn trim(&mut self) {
         // In a transaction nothing is evicted, since it may be rolled back. In a replay, the journal has the evictions
@@ -620,6 +620,8 @@ impl<T: 'static> History<T> {
     #[inline(never)]
     fn make_room(&mut self) {
         while self.is_over() {
+            // The oldest applied entry goes first. The current entry stays as long as an undone one can go instead, the
+            // last one first.
             let is_only = self.ring.position() <= 1;
             let is_spare = !is_only || self.ring.next().is_none();
             let end = if is_spare && self.ring.position() > 0 {

@@ -85,12 +85,14 @@
 //                           v
 //                 target: a World, or any value
 //
-// - `history` has the state numbers, the saved point and the limits. `ring` is a list that knows no target.
+// - `history` has the state numbers, the saved point, the limits and the eviction (`trim`, `make_room`, `drop_one`).
+//   `ring` is a list that knows no target.
 // - `edit` has the `Edit` that a closure receives, and commands; `world` has the edits of worlds, `editable` those of
 //   other types. All of them produce steps.
 // - `change` has changes of fields, and takes those of objects from the room `world`. `target` says whether a target is
 //   a world. Without the feature `world`, `no_world` has types without values in its place.
-// - `engine` enters steps into the list, `entry` merges them, `undo` runs them back and ends each call.
+// - `engine` enters steps into the list, `entry` and `merging` merge them, `undo` runs them back and ends each call.
+// - `migrated` converts recorded changes of fields to the types of a later program.
 // - `failure` and `proof` handle errors, panics and wrong undos; `label`, `event` and `group` serve menus.
 //
 // # An edit

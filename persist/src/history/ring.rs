@@ -1,4 +1,4 @@
-//! A bounded list with a current position.
+//! A list of entries with a current position.
 
 use std::collections::VecDeque;
 
@@ -6,8 +6,9 @@ use crate::fields::Direction;
 
 /// Entries in the order in which they were created. The entries before the position are applied.
 ///
-/// It is a circular buffer: a full one makes room by dropping the oldest entry. It stores the number of applied
-/// entries, not the index of the current one, so that an empty list and one whose entries are all undone differ.
+/// It is a circular buffer that grows: `History::trim` evicts entries beyond the capacity. It stores the number of
+/// applied entries, not the index of the current one, so that an empty list and one whose entries are all undone
+/// differ.
 pub(super) struct Ring<E> {
     entries: VecDeque<E>,
     /// The number of applied entries, from the first on.

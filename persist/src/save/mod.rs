@@ -44,6 +44,14 @@
 //!
 //! The crate `persist-tools` reads, checks and measures saves without the types of their program.
 
+// A map of the files that are not public.
+//
+// - A call goes from `saves`, `calls`, `slot` or `manager` to `content` (what is saved or loaded) and `output` or
+//   `source` (where to, where from). `storage::commit` writes the file, `storage::recover` chooses a backup.
+// - `objects` has the objects of a manager, `loaded` and `report` the result of a load, `salvage` the objects of a
+//   damaged save. `followed` has the saves under a journal, `background` the worker, `reconcile` copies of two devices.
+// - `info` and `slots` read headers alone. `document`, `as_value`, `usage` and `verify` read saves without types.
+
 // This module is declared first, so that rustdoc lists its methods of `Saves` first.
 pub(crate) mod saves;
 

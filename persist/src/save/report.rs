@@ -1,3 +1,5 @@
+//! [`LoadReport`]: what a load changed, lost and kept.
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;

@@ -416,7 +416,8 @@ impl SlotEntry {
         }))
     }
 
-    /// Finds the newest whole backup: a load of a damaged save uses it, and its header stands in for an unreadable one.
+    /// Finds the newest backup with an intact header and trailer. A load of a damaged save tries it first, and reads it
+    /// whole. Its header takes the place of an unreadable one.
     fn find_backup(&mut self, storage: &dyn Storage, limits: &Limits, is_damaged: bool) {
         let ends = self.backups.iter().filter_map(|path| {
             let ends = Ends::read(&mut *storage.open(path).ok()?, limits).ok()?;

@@ -371,8 +371,8 @@ impl<'b> ListPart<'_, 'b> {
         Ok(cursor.start)
     }
 
-    /// How many elements two lists of one kind have alike at their beginnings, and the others up to where they are alike
-    /// again; `None` if elements have no bytes.
+    /// How many elements two lists of one kind have alike at their beginnings, and the others up to where they are
+    /// alike again; `None` if elements have no bytes.
     #[cfg(feature = "history")]
     pub(crate) fn differing(
         &self,

@@ -1,17 +1,17 @@
 //! Conversions that come after a step of `migrate`, and values that the step must not read before them.
 //!
-//! A step sees its record as it was stored. If a value in it has a conversion of its own that is due, then the step may
-//! have been written for the value before that conversion, or after it: a program that went through each version in
-//! turn, and one that skipped a version, would give the step two values. So a step that reads such a value without
-//! saying which one it expects is refused:
+//! A step gets its record as it was stored. A value in the record may have a conversion of its own that is due. The
+//! step may have been written for the value before that conversion, or for the value after it. A save that passed
+//! through every version gives it one, and a save that skipped a version gives it the other. So a load refuses a step
+//! that reads such a value without saying which one it expects:
 //!
 //! - A field with a `convert`, or a bare value that a newtype with one takes: the `convert` names the last version that
 //!   stored it so ([`WaitingConvert`]).
 //! - The fields of a record of another class, whose migrations or converts are due: the step asks for the version of
 //!   that record ([`WatchedClasses`](super::watched)). A step that moves such a record whole reads nothing.
 //!
-//! Of a class that the program no longer has, only the lock knows whether a version in between had a conversion. The
-//! loads of its samples report each such class of which a step reads records without asking.
+//! If the program no longer has a class, only the lock knows whether a skipped version converted it. Loads of the
+//! lock's samples report each such class whose records a step reads without asking for their version.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use crate::reflect::OldKind;
 use crate::value::{Field, Origin, Record, Value};
 use crate::{Error, ErrorKind};
 
-/// Bare values and newtypes in one another, in a value that a `convert` inside of them takes.
+/// The maximum depth of the search for a newtype with a `convert`.
 const MAX_LEVELS: u32 = 16;
 
 /// A field as it was read, which a `convert` takes when the migrations have run.
@@ -86,7 +86,7 @@ pub(super) fn waiting_converts(
     found.collect()
 }
 
-/// Returns the `convert` of a newtype that takes a bare value, or a part of it, and the newtype's class.
+/// Returns the class of the newtype whose `convert` takes a bare value or a part of it, and that `convert`.
 fn convert_inside(
     plans: &Plans<'_>,
     value: &Value,
@@ -135,7 +135,7 @@ impl WaitingConvert {
         record.fields.iter().find(|field| field.place == Some(self.place))
     }
 
-    /// True if the `convert` comes after the step from this version, as it says.
+    /// True if the `convert` names a later version than that of the step, and so runs after it.
     fn is_after(&self, version: u32) -> bool {
         self.newtype.is_none() && self.old.version.is_some_and(|last| last > version)
     }
@@ -179,7 +179,8 @@ impl WaitingConvert {
     }
 }
 
-/// Returns the stored classes whose records a migration is not to read as if they were new. They are found once.
+/// Returns the stored classes with conversions that are due. A step says for which version it reads their records. They
+/// are found once for each load.
 pub(super) fn watched(plans: &mut Plans<'_>, env: &Env<'_>) -> WatchedClasses {
     if let Some(watched) = &plans.watched {
         return watched.clone();

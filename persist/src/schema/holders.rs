@@ -62,7 +62,7 @@ impl PointerPairs {
         }
     }
 
-    /// The holder that objects of a stored class have now, which is this class of the program.
+    /// Returns the holder in which the program has the objects of a stored class that becomes `target`.
     pub(super) fn of_class(
         &self,
         class: usize,
@@ -71,7 +71,7 @@ impl PointerPairs {
         program: &Program,
     ) -> Holder {
         let Some(target) = target else {
-            // Behind a pointer to trait objects it follows that.
+            // Objects of unknown classes take the holder of the trait pointers to them.
             let is_named = self.named_of_traits.contains(&stored);
             return if is_named { self.of_trait(stored) } else { stored };
         };

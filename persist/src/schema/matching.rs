@@ -1,3 +1,6 @@
+//! Finds the program's class for each stored class: by number, name, alias, place, or as an instance of a generic
+//! class.
+
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
@@ -156,8 +159,8 @@ impl Matched {
         first.get(&target).copied()
     }
 
-    /// The stored instances of generic classes whose objects become another instance, or could become one of several:
-    /// those of the program.
+    /// Returns, for each stored instance of a generic class that the program does not have, the program's instances
+    /// that its objects may become.
     pub(super) fn candidates(&self) -> &Candidates {
         &self.candidates
     }
@@ -179,7 +182,7 @@ impl Matched {
         Arc::make_mut(&mut self.resolved)[class] = Some(target);
     }
 
-    /// Finds what names do not tell.
+    /// Matches the classes that names alone do not match.
     fn resolve_all(&mut self, program: &Program, root: Option<(usize, usize)>) {
         if let Some((class, value)) = root
             && self.resolved[class].is_none()
@@ -253,7 +256,7 @@ impl Matched {
         }
     }
 
-    /// Enters an instance whose objects are the program's: they become the one that it has of the same.
+    /// Matches a stored instance of a generic class with the program's only instance of that class.
     fn enter(&mut self, class: usize, candidates: &mut Candidates) {
         let Some(found) = candidates.remove(&class) else { return };
         // With several instances, a guess would be silent: the load refuses the object instead.
@@ -428,7 +431,7 @@ pub(super) fn is_converted(version: u32, class: &Class) -> bool {
     converts.any(|old| old.version.is_some_and(|last| version <= last))
 }
 
-/// Returns the element if all are equal.
+/// Returns the element if there is exactly one.
 fn only(mut found: impl Iterator<Item = usize>) -> Option<usize> {
     let first = found.next()?;
     found.next().is_none().then_some(first)

@@ -13,7 +13,8 @@
 //! | 3. pair fields | `pairing` | the stored field that becomes each field of the program |
 //! | 4. plan | `plan`, `fields`, `meaning`, `conversion` | a `Plan` for each class, a `Conversion` for each pair of kinds |
 //! | 5. rewrite | `transcode`, `migrate`, `due`, `watched`, `skipped` | each record in the program's form, unknown data apart, rows for the report |
-//! | without a program | `walk`, `check`, `read`, `write`, `cursor`, `usage` | a stored value walked, checked, read or written as data |
+//! | without a program | `walk`, `check`, `read`, `write`, `strict`, `cursor`, `usage` | a stored value walked, checked, read or written as data |
+//! | shared | `ops`, `event`, `number`, `empty`, `order`, `same`, `unique`, `unknown_member`, `texts` | operations of plans, rows, widths, empty values, orders and comparisons of classes, unknown fields, names in texts |
 //!
 //! ```text
 //! save ──> Stored ──┐                                   record's bytes ──> Transcoder ──> payload of the program
@@ -31,7 +32,7 @@
 //! - A *member* is a stored field of one record, or a value that a migration made for it; a *piece* is a run of members
 //!   that are copied together.
 //! - *Unknown* data is stored content that the program has no place for. *Synthesized* values are defaults that
-//!   an older program wrote for fields that it did not find (law 18).
+//!   an older program wrote for fields that it did not find (law 18 of `docs/reference/laws.md`).
 //! - A *row* is a line of the load report. It is entered when a plan is made, and counted when the plan runs.
 
 mod check;

@@ -1,3 +1,5 @@
+//! Orders classes so that each follows those that its values contain.
+
 use super::{ClassSchema, Form, KindSchema};
 use crate::sorting::sort;
 

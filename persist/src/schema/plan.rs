@@ -1,3 +1,5 @@
+//! [`Plans`]: how the records of each stored class become those of the program's class, planned on first use.
+
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
@@ -23,7 +25,7 @@ pub struct Plans<'p> {
     pub(super) program: &'p Program,
     pub(super) options: LoadOptions,
     /// True if what is kept of an object can be given back with it.
-    pub(crate) aside: bool,
+    pub(crate) keeps_unknown: bool,
     pub(super) matched: Arc<Matched>,
     /// From stored classes to those of the program.
     pub(super) plans: Vec<ClassPlan>,
@@ -44,7 +46,7 @@ pub struct Plans<'p> {
     pub(super) empty: NoLinks,
     /// Reads what is migrated; counts the work on what is migrated and kept.
     pub(super) reader: Option<Reader>,
-    /// The stored classes that migrations are not to read as if they were new; `None` until the first migration.
+    /// The stored classes with conversions that come after a step of another class; `None` until the first migration.
     pub(super) watched: Option<WatchedClasses>,
     /// Bytes of the payloads that were rewritten, as stored.
     pub(super) rewritten: u64,
@@ -88,7 +90,7 @@ impl<'p> Plans<'p> {
             stored: matched.stored.clone(),
             program,
             options,
-            aside: true,
+            keeps_unknown: true,
             matched,
             plans: Vec::new(),
             places: HashMap::new(),

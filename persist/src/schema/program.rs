@@ -1,3 +1,5 @@
+//! [`Program`]: the classes of the program, described in the form of stored ones.
+
 use std::any::Any;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};

@@ -25,7 +25,7 @@ const TIMES_EXPANSION: u64 = 4;
 pub struct Reader {
     /// For each class, where one of its values was read.
     names: Vec<Option<Arc<RecordNames>>>,
-    /// For each class whose records a migration is not to read as if they were new, what notes that it does.
+    /// For each class with conversions that are due, what notes that a migration reads its records.
     inspections: Vec<Option<Arc<Inspection>>>,
     /// Counts elements without bytes, over the whole save.
     budget: Budget,

@@ -1,3 +1,5 @@
+//! Compares the definitions of two classes with everything that they contain.
+
 use std::collections::HashSet;
 
 use super::{ClassSchema, FieldSchema, Form, KindSchema};

@@ -6,7 +6,7 @@ use super::{ClassSchema, FieldSchema, Form, Stored, VariantSchema};
 use crate::reflect::ClassId;
 
 /// The bit of an index that says that the class is of a value that a program synthesized.
-const MADE_UP_BIT: usize = 1 << (usize::BITS - 1);
+const SYNTHESIZED_BIT: usize = 1 << (usize::BITS - 1);
 
 /// A part of a class that is kept as a class of its own.
 pub(crate) enum UnknownMember<'s> {
@@ -63,12 +63,12 @@ impl Stored {
 
     /// The index of a field as the class of the value that a program synthesized for it.
     pub(crate) fn synthesized_field(&self, node: usize) -> usize {
-        MADE_UP_BIT | self.unknown_field(node)
+        SYNTHESIZED_BIT | self.unknown_field(node)
     }
 
     /// True for the index of such a class. The fields are those of the program, not of the save.
     pub(crate) fn is_synthesized(index: usize) -> bool {
-        index & MADE_UP_BIT != 0
+        index & SYNTHESIZED_BIT != 0
     }
 
     /// The index of a variant as a class of its own, an enum with this variant alone.
@@ -80,7 +80,7 @@ impl Stored {
     /// Returns the unknown part that a class index stands for, or `None` for a class of the save.
     pub(crate) fn unknown_member(&self, index: usize) -> Option<UnknownMember<'_>> {
         let is_synthesized = Self::is_synthesized(index);
-        let index = (index & !MADE_UP_BIT).checked_sub(self.classes.len())?;
+        let index = (index & !SYNTHESIZED_BIT).checked_sub(self.classes.len())?;
         if let Some(variant) = index.checked_sub(self.nodes.len()) {
             let (class, variant) = (variant >> 16, variant & 0xffff);
             let schema = self.classes.get(class)?;

@@ -18,7 +18,7 @@ pub(super) struct WatchedClass {
     inspection: Arc<Inspection>,
 }
 
-/// What is due for the records of a class.
+/// The conversions that are due for the records of a class.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
     /// The steps and converts up to this version; the records say which one they have.
@@ -42,7 +42,7 @@ impl WatchedClasses {
         }
     }
 
-    /// Returns the classes without a place in the program of which a step has read records without asking for their
+    /// Returns the classes that the program does not have, and whose records a step has read without asking for their
     /// version.
     ///
     /// # Errors

@@ -1,3 +1,5 @@
+//! [`Files`]: the files of the operating system.
+
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf, is_separator};

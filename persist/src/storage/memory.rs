@@ -1,3 +1,5 @@
+//! [`Memory`]: files in memory, for tests.
+
 use std::collections::HashMap;
 use std::io::{self, Cursor, Write};
 use std::path::{Path, PathBuf};

@@ -22,6 +22,15 @@
 //! | [`SlotStore`], [`SlotVersion`], [`StoredSlot`] | slots by name, each replaced only by a writer that has seen it |
 //! | [`SlotFolder`], [`check_slot_name`] | the slots of a folder as such a store, and which names slots have |
 
+// A map of the files that are not public.
+//
+// - A save: `names` (the files beside a save), `past` (the headers of earlier saves), `commit` (the guard that writes,
+//   rotates backups and renames).
+// - A load: `read` (files within limits; backups, newest first), `recover` (`load_for` tries the save, then each
+//   backup, until one is read whole, and preserves what cannot be read).
+// - `patient` repeats calls that failed for a moment. `stamp` shows whether a file was replaced.
+// - Slots: `slot_name`, `slots` (the files of a folder), `slot_store` and `slot_folder` (slots by name).
+
 pub(crate) mod commit;
 mod files;
 mod memory;

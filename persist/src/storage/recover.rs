@@ -151,7 +151,7 @@ fn load_for(
         Err(Error::new(ErrorKind::Io, message))
     };
     let mut also = String::new();
-    let backups = match stand_ins(request, &resolved) {
+    let backups = match replacements(request, &resolved) {
         Ok(backups) => backups,
         Err(error) => return unreadable(&error),
     };
@@ -235,7 +235,7 @@ fn with_preserved(error: Error, preserved: Option<&Path>) -> Error {
 }
 
 /// Returns the backups of a save and other files that can replace it, with their generations, the newest first.
-fn stand_ins(request: ReadRequest<'_>, path: &Path) -> Result<Vec<(PathBuf, u64)>> {
+fn replacements(request: ReadRequest<'_>, path: &Path) -> Result<Vec<(PathBuf, u64)>> {
     let mut found = backups_by_age(request.storage, path)?;
     for other in request.others {
         let generation = generation_of(request.storage, other)?;
@@ -274,8 +274,8 @@ fn keep_unloaded(
     Some(name)
 }
 
-/// Adds the newest intact backup to the error of a missing save. The save is not restored, since the player may have
-/// deleted it.
+/// Adds the newest backup with an intact header and trailer to the error of a missing save. The save is not restored,
+/// since the player may have deleted it.
 fn missing(storage: &dyn Storage, path: &Path, error: Error) -> Error {
     let backups = backups_by_age(storage, path).unwrap_or_default();
     let is_good = |(backup, _): &&(PathBuf, u64)| {
@@ -414,7 +414,7 @@ pub(crate) fn salvage_candidates<'s>(
     let ReadRequest { storage, limits, .. } = request;
     let path = storage.resolve(path).unwrap_or_else(|_| path.to_owned());
     // Backups that cannot be read would not help, so errors are ignored.
-    let backups = stand_ins(request, &path).unwrap_or_default().into_iter();
+    let backups = replacements(request, &path).unwrap_or_default().into_iter();
     std::iter::once(path)
         .chain(backups.map(|(backup, _)| backup))
         .filter_map(move |file| read_save(storage, &file, limits).ok().map(|save| (file, save)))

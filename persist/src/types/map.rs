@@ -1,4 +1,5 @@
-//! Maps: a count, then key and value of each entry.
+//! Maps: a count, then key and value of each entry. A hashed map is written in the order of its encoded keys, which
+//! `set` sorts.
 
 use std::any::Any;
 use std::borrow::Borrow;

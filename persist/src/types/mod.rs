@@ -2,6 +2,16 @@
 //! crates.
 //!
 //! Types that are stored alike share a kind: a `VecDeque` can be loaded as a `Vec`, and a `Cell<u8>` as a `u8`.
+//!
+//! | files | part |
+//! | --- | --- |
+//! | `number`, `text`, `time`, `range`, `net`, `std_enum` | numbers, strings and small types of the standard library |
+//! | `option`, `tuple`, `array`, `sequence`, `set`, `map` | containers; `set` has the order of hashed keys, for maps too |
+//! | `lift` | the same containers with adapters for their parts (`with`) |
+//! | `cell`, `atomic`, `wrapper`, `pointer`, `pointee` | cells and thin wrappers, `Rc` and `Arc`, and types that they may point at |
+//! | `handle`, `object_id`, `remap` | keys of arenas, ids of objects of worlds, and new ids for both |
+//! | `save_as` | structs of references that are saved as owned ones |
+//! | `foreign` | types of other crates, by feature |
 
 mod array;
 mod atomic;

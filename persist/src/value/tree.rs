@@ -383,9 +383,9 @@ impl Record {
 
     /// Returns the version of the class that the record's fields are of; 0 for a record that was created without one.
     ///
-    /// A [`migrate`](derive@crate::Persist) function that reads the fields of a record inside of its own asks for that
-    /// record's version, if the record's class has several: the record is still as it was stored. A load fails if the
-    /// function reads such a record without asking.
+    /// A [`migrate`](derive@crate::Persist) function gets the records inside of its own as they were stored. If the
+    /// class of such a record has several versions, the function asks for the record's version. A load fails if the
+    /// function reads or changes a record whose own conversions are due, and does not ask.
     ///
     /// ```
     /// use persist::{Record, Value};

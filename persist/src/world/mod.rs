@@ -30,6 +30,16 @@
 //! | [`FieldPath`](crate::FieldPath) | a field by its name: `Transform:position.x` |
 //! | [`Prefab`], [`ExternalIds`], [`InstantiatedObject`] | an object with its descendants, copied and placed any number of times |
 
+// A map of the files that are not public.
+//
+// - Data: `world` (the types), `object` and `children` (the tree), `names`, `column` and `directory` (values by
+//   object), `resources`.
+// - Use: `public` and `objects` (operations), `fields` (by path), `query` with `cursor`, `zipped` and `visit`
+//   (iteration), `phases` (the life cycle), `references`, `bundle`.
+// - Save: `saving` and `stored` with `head` (encode), `load` (decode), `prefab`.
+// - Histories: `edits` and `change` (edits as data), `detached`, `parked` and `recorded` (what an undo brings back).
+// - Tools: `untyped` (the world of a save, without its types).
+
 mod bundle;
 #[cfg(feature = "history")]
 pub(crate) mod change;

@@ -20,6 +20,7 @@ use persist_bevy::{
     EntityKeys, LoadFailed, LoadFinished, LoadRequested, PersistApp, PersistPlugin, PersistWorld,
     SaveFailed, SaveFinished, SaveProgress, SaveRequested, Saved, WorldSaves, entity,
 };
+use persist_tools::lock::Lock;
 
 use crate::{
     Health, LikedBy, Likes, Mana, Party, Score, app, app_in, healths, of_health, reloaded, slot,

@@ -266,7 +266,8 @@ impl<'h> FieldHistory<'h> {
         Question { why, attribute: Some(convert(&parts)), above: self.above(), code: None }
     }
 
-    /// Returns a question with the step of a `migrate` that looks at the field, and so says that the meaning is the same.
+    /// Returns a question with the step of a `migrate` that looks at the field, and so says that the meaning is the
+    /// same.
     fn ask_by_migrate(&self, why: String) -> Question {
         let (name, version) = (&self.pair.old[self.source].name, self.class_version());
         let target = self.pair.new.class;
@@ -414,8 +415,8 @@ impl<'h> FieldHistory<'h> {
     }
 }
 
-/// Returns what a later version ran on records of a class that the program does not have: the version, the attribute and
-/// the function, unless that runs still.
+/// Returns what a later version ran on records of a class that the program does not have: the version, the attribute
+/// and the function, unless that runs still.
 pub(super) fn later_on_dropped<'h>(
     section: &Section,
     (versions, version): (&'h Versions, usize),

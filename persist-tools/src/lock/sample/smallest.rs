@@ -1,3 +1,5 @@
+//! The smallest value of each class, by which samples end.
+
 use std::collections::HashSet;
 
 use persist::__tools::{FieldSchema, Form, KindSchema};

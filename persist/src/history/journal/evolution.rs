@@ -396,7 +396,7 @@ impl<'p> Classes<'p> {
         self.note_dropped();
         let count = classes.len();
         let mut plans = Box::new(Plans::new(classes, self.registry.program(), self.options, None));
-        plans.aside = false;
+        plans.keeps_unknown = false;
         let numbers: Vec<_> = (0..count).map(|class| plans.resolve(class)).collect();
         let is_shifted =
             numbers.iter().enumerate().any(|(i, found)| found.is_some_and(|found| found != i));
@@ -451,7 +451,7 @@ impl<'p> Classes<'p> {
         let found = self.found.as_mut().ok_or_else(|| wrong("no classes"))?;
         let plans = found.known.get_or_insert_with(|| {
             let mut plans = Plans::new(found.plans.stored.to_vec(), program, options, None);
-            plans.aside = false;
+            plans.keeps_unknown = false;
             Box::new(plans)
         });
         rewritten(plans, class, bytes, &env)
@@ -529,7 +529,8 @@ impl<'p> Classes<'p> {
         *self.skipped.entry(row).or_insert(0) += count;
     }
 
-    /// Counts the fields that were dropped because steps, or the values that they change, have no room for unknown data.
+    /// Counts the fields that were dropped because steps, or the values that they change, have no room for unknown
+    /// data.
     fn note_dropped(&mut self) {
         let Some(found) = &mut self.found else { return };
         let known = found.known.take();

@@ -1,4 +1,4 @@
-//! What histories have for worlds alone: their edits, and the names of their changes.
+//! The part of histories that is for worlds alone: edits of worlds, and the names of their changes.
 //!
 //! Without the feature `world`, `no_world` takes the place of this module.
 

@@ -1,3 +1,5 @@
+//! [`ByteChain`]: bytes that stay where they are while others are appended.
+
 use std::cell::OnceCell;
 
 /// Bytes that are made while others that were made before are read: a list that grows at its end.

@@ -2,6 +2,14 @@
 //!
 //! Bytes to bytes: nothing generic is compiled twice, the typed decoder reads one
 //! form only. With an explicit stack, as deep values are.
+//!
+//! | files | part |
+//! | --- | --- |
+//! | `record` | the fields of a record whose plan is known |
+//! | `named` | records that are migrated, or hold unknown fields: their members by name |
+//! | `distinct`, `skipping` | containers whose parts may become equal, or may be skipped |
+//! | `synthesized` | values for fields that a save does not have |
+//! | `chain`, `extras` | the bytes under way, and the results beside the payload |
 
 mod chain;
 mod distinct;

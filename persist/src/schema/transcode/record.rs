@@ -187,7 +187,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// True while the fields of the object itself are read.
     fn is_object(&self) -> bool {
         // A value inside the object has no id, so a save could not give its unknown fields back to it.
-        !self.bare && self.records == 1 && self.inlined.len() == 1 && self.plans.aside
+        !self.bare && self.records == 1 && self.inlined.len() == 1 && self.plans.keeps_unknown
     }
 
     /// Advances to the next field of a record that must be rewritten, and returns
