@@ -339,14 +339,16 @@ pub mod __private {
 #[doc(hidden)]
 pub mod __tools {
     pub use crate::env::{Env, Trial};
-    #[cfg(feature = "history")]
-    pub use crate::fields::{Direction, FieldChange, FieldEdit, PathStep};
+    #[cfg(any(feature = "history", feature = "world"))]
+    pub use crate::fields::{Direction, FieldChange, FieldEdit, Owner, PathStep};
     #[cfg(feature = "history")]
     pub use crate::format::Digest;
     pub use crate::format::{
         BlockReader, Definitions, KIND_DEPTH, RecordLocation, Records, SCALARS, Sealer,
         StreamBlock, Writer, scan, unpacked,
     };
+    #[cfg(feature = "history")]
+    pub use crate::history::change::{Change, ChangeKind};
     #[cfg(feature = "history")]
     pub use crate::history::journal::frame::{Frame, FrameKind, FrameReader, JournalScan};
     #[cfg(feature = "history")]
@@ -373,8 +375,6 @@ pub mod __tools {
     pub use crate::storage::read::{read_file, read_save};
     pub use crate::types::{BITS_OF_NO_KEY, WorldObjects};
     pub use crate::value::{NameOf, write_name};
-    #[cfg(feature = "history")]
-    pub use crate::history::change::{Change, ChangeKind};
     #[cfg(all(feature = "history", feature = "world"))]
     pub use crate::world::change::WorldChange;
     #[cfg(feature = "world")]
