@@ -121,7 +121,10 @@ impl<'v> ClassReader<'v> {
     /// # Errors
     ///
     /// Returns a description of the mistake in the value.
-    pub(crate) fn classes(&mut self, entries: impl Iterator<Item = &'v Value>) -> Read<Vec<ClassSchema>> {
+    pub(crate) fn classes(
+        &mut self,
+        entries: impl Iterator<Item = &'v Value>,
+    ) -> Read<Vec<ClassSchema>> {
         let (mut heads, mut ids) = (Vec::new(), HashSet::new());
         for entry in entries {
             let names = ["name", "id", "version", "since", "fields", "variants", "value"];
