@@ -21,6 +21,11 @@ impl Outcome {
     pub(crate) fn found(is_found: bool) -> Self {
         if is_found { Self::Found } else { Self::Done }
     }
+
+    /// The outcome of two parts of a command: the worse one.
+    pub(crate) fn and(self, other: Self) -> Self {
+        if self == Self::Done { other } else { self }
+    }
 }
 
 impl From<Outcome> for ExitCode {

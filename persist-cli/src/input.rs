@@ -10,10 +10,19 @@ use persist::Limits;
 use persist_tools::Document;
 use serde_json::Value as Json;
 
-use crate::exit::{Failure, Result};
+use crate::exit::{Failure, Outcome, Result};
+use crate::output::note;
 
 /// Reading a file of more bytes shows its progress.
 const LONG: u64 = 50 << 20;
+
+/// How a command reads a damaged save.
+#[derive(clap::Args)]
+pub(crate) struct Damage {
+    /// Read what is whole of a damaged save; exit code 1 if it is damaged.
+    #[arg(long)]
+    salvage: bool,
+}
 
 /// The bytes of a save, and where they are from.
 pub(crate) struct Input {
@@ -37,6 +46,31 @@ impl Input {
         let bytes = bytes.map_err(|error| unreadable(path, &error))?;
         refuse_journal(&name, &bytes)?;
         Ok(Self { name, path: (!is_stdin).then(|| path.to_owned()), bytes })
+    }
+
+    /// Reads the save in it, or the whole objects of a damaged one if that is asked for: then the outcome is
+    /// [`Outcome::Found`].
+    pub(crate) fn open(&self, damage: &Damage) -> Result<(Document, Outcome)> {
+        if damage.salvage {
+            let salvaged = Document::salvage(&self.bytes).map_err(|error| self.failure(error))?;
+            if let (document, Some(salvage)) = salvaged {
+                note(format_args!("{}: {salvage}", self.name));
+                return Ok((document, Outcome::Found));
+            }
+        }
+        Ok((self.document()?, Outcome::Done))
+    }
+
+    /// Puts the whole objects of a damaged save in its place, if that is asked for, as [`open`](Self::open) reads them.
+    pub(crate) fn salvaged(mut self, damage: &Damage) -> Result<(Self, Outcome)> {
+        if !damage.salvage {
+            return Ok((self, Outcome::Done));
+        }
+        let (document, read) = self.open(damage)?;
+        if read == Outcome::Found {
+            self.bytes = document.to_vec()?;
+        }
+        Ok((self, read))
     }
 
     /// Reads the save in it.

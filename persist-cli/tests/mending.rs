@@ -28,6 +28,41 @@ fn repair_saves_what_is_whole_and_says_what_is_lost() {
 }
 
 #[test]
+fn a_lost_header_is_a_loss() {
+    let folder = quest();
+    folder.damage("quest.sav", "headless.sav", 17);
+    let commands = [
+        "info headless.sav",
+        "repair headless.sav -o mended.sav",
+        "repair headless.sav -o again.sav --json",
+        "info mended.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn a_damaged_save_is_read_as_far_as_it_goes() {
+    let folder = quest();
+    let commands = [
+        "schema bad.sav",
+        "get bad.sav 'Hero[0].name'",
+        "get bad.sav 'Hero[0].name' --salvage",
+        "get quest.sav 'Hero[0].name' --salvage",
+        "schema bad.sav --salvage --json",
+        "dump bad.sav '#3' --salvage",
+        "diff quest.sav bad.sav --stat --salvage",
+        "convert bad.sav --to plain -o whole.sav --salvage",
+        "verify whole.sav",
+        "graph bad.sav --from '#3' --salvage",
+        "report bad.sav -o page.html --salvage",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+    // What is no save at all is as before.
+    folder.write("text.sav", b"mine");
+    insta::assert_snapshot!(folder.transcript(["dump text.sav --salvage"]));
+}
+
+#[test]
 fn repair_writes_over_nothing_unless_it_is_told_to() {
     let folder = quest();
     folder.write("there.sav", b"mine");

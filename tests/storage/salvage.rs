@@ -261,6 +261,9 @@ fn a_damaged_header_costs_no_object() {
         save[at] ^= 0x20;
         let loaded = salvaging().from_slice(&save).unwrap();
         assert_eq!(check(&loaded), (u64::from(ROOMS), u64::from(ROOMS) * 2), "byte {at}");
+        let salvage = loaded.report().salvage().unwrap();
+        assert!(salvage.lost_header, "byte {at}");
+        assert!(salvage.to_string().contains("the header is lost"), "{salvage}");
         loaded.dismantle();
     }
     unlink(&rooms);

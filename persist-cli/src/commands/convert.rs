@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::info::write_over;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::Input;
+use crate::input::{Damage, Input};
 use crate::mapped::{Mapped, read};
 use crate::output::Out;
 
@@ -35,6 +35,8 @@ pub(crate) struct Args {
     /// Replace NEW if it exists.
     #[arg(long, requires = "output")]
     force: bool,
+    #[command(flatten)]
+    damage: Damage,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -67,7 +69,7 @@ impl Form {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let input = Input::read(&args.file)?;
-    let mut save = document(&input, args.from)?;
+    let (mut save, read) = document(&input, args)?;
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let form = match (args.to.or(output.and_then(Form::of)), output) {
         (Some(form), _) => form,
@@ -123,7 +125,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         }
         None => out.write_all(&bytes)?,
     }
-    Ok(Outcome::Done)
+    Ok(read)
 }
 
 #[derive(Serialize)]
@@ -138,10 +140,10 @@ fn is_named_as_save(path: &Path) -> bool {
 }
 
 /// Reads a save, or the text of one.
-fn document(input: &Input, from: Option<Form>) -> Result<Document> {
+fn document(input: &Input, args: &Args) -> Result<(Document, Outcome)> {
     let by_name = input.path.as_deref().and_then(Form::of);
     let is_save = input.bytes.starts_with(b"\x89PST");
-    let form = from.or(by_name.filter(|_| !is_save));
+    let form = args.from.or(by_name.filter(|_| !is_save));
     // Some editors of Windows begin a text with a mark.
     let bytes = input.bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&input.bytes);
     let is_text = bytes.trim_ascii_start().starts_with(b"{");
@@ -154,15 +156,17 @@ fn document(input: &Input, from: Option<Form>) -> Result<Document> {
             text()?.parse().map_err(|error: persist::Error| bad(error.to_string()))?
         }
         None if is_text && !is_save => any(text()?).map_err(bad)?,
-        _ => return input.document(),
+        _ => return input.open(&args.damage),
     };
-    Document::from_value(value).map_err(|error| match (error.kind(), error.object()) {
-        // The library would restore a backup.
-        (ErrorKind::DuplicateId, Some(id)) => {
-            bad(format!("two objects have the id {id}; give one of them another"))
-        }
-        _ => input.failure(error),
-    })
+    let document =
+        Document::from_value(value).map_err(|error| match (error.kind(), error.object()) {
+            // The library would restore a backup.
+            (ErrorKind::DuplicateId, Some(id)) => {
+                bad(format!("two objects have the id {id}; give one of them another"))
+            }
+            _ => input.failure(error),
+        })?;
+    Ok((document, Outcome::Done))
 }
 
 /// Reads a text whose form is not given: JSON, RON or the text of a value.

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::compare::{By, Change, Difference, compare, name};
 use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::Input;
+use crate::input::{Damage, Input};
 use crate::mapped::Mapped;
 use crate::output::{BAD, GOOD, HEADING, NAME, Out, WARNING};
 use crate::shown::short;
@@ -32,6 +32,8 @@ pub(crate) struct Args {
     /// Take the arguments of git for a diff driver, and exit with 0.
     #[arg(long)]
     git: bool,
+    #[command(flatten)]
+    damage: Damage,
 }
 
 const GIT: &str = "\
@@ -50,7 +52,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         (true, _) => return Err(Failure::new("git gives seven arguments to a diff driver")),
         (false, _) => return Err(Failure::new("give two saves, the old one and the new one")),
     };
-    let (old, new) = (read(old)?, read(new)?);
+    let ((old, old_read), (new, new_read)) = (read(old, args)?, read(new, args)?);
     let nothing = Document::from_slice(&persist::SaveManager::new().allow_empty().to_vec()?)?;
     let differences =
         compare(old.as_ref().unwrap_or(&nothing), new.as_ref().unwrap_or(&nothing), args.by);
@@ -67,16 +69,17 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         }
         print_sum(&differences, out)?;
     }
-    Ok(Outcome::found(is_different && !args.git))
+    Ok(Outcome::found(is_different && !args.git).and(old_read).and(new_read))
 }
 
 /// Reads the save of a file. Returns `None` for the empty device that git passes where there is no file.
-fn read(path: &Path) -> Result<Option<Document>> {
+fn read(path: &Path, args: &Args) -> Result<(Option<Document>, Outcome)> {
     let input = Input::read(path)?;
     if input.bytes.is_empty() && (path == Path::new("/dev/null") || path == Path::new("nul")) {
-        return Ok(None);
+        return Ok((None, Outcome::Done));
     }
-    input.document().map(Some)
+    let (document, read) = input.open(&args.damage)?;
+    Ok((Some(document), read))
 }
 
 fn print(difference: &Difference<'_>, out: &mut Out) -> Result<()> {

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::exit::{Outcome, Result};
 use crate::found::{Found, all};
-use crate::input::Input;
+use crate::input::{Damage, Input};
 use crate::mapped::Mapped;
 use crate::output::{DIM, NAME, Out, note};
 use crate::path::Path;
@@ -35,6 +35,8 @@ pub(crate) struct Args {
     /// Show worlds as the tables that are stored.
     #[arg(long)]
     raw: bool,
+    #[command(flatten)]
+    damage: Damage,
 }
 
 pub(super) const EXAMPLES: &str = "\
@@ -53,7 +55,7 @@ Paths:
 Names that are no words stand in backticks: `Slot<u8>`[0].";
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let save = Input::read(&args.file)?.document()?;
+    let (save, read) = Input::read(&args.file)?.open(&args.damage)?;
     let mut found = match &args.path {
         Some(text) => {
             let path = Path::parse(text, &save)?;
@@ -74,7 +76,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         let entries: Vec<&Entry> = save.entries().collect();
         let matches = found.iter().map(|found| Match::of(found, entries[found.entry], args.raw));
         out.json(&Dump { header, matches: matches.collect() })?;
-        return Ok(Outcome::found(!is_found));
+        return Ok(Outcome::found(!is_found).and(read));
     }
     let how = How { is_raw: args.raw, depth: args.depth };
     let entries: Vec<&Entry> = save.entries().collect();
@@ -85,7 +87,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         title(&found, entries[found.entry], out)?;
         print(found, how, out)?;
     }
-    Ok(Outcome::found(!is_found))
+    Ok(Outcome::found(!is_found).and(read))
 }
 
 /// Prints the path and class of the value that follows.

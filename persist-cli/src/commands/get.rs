@@ -12,7 +12,7 @@ use serde::{Serialize, Serializer};
 use super::dump::{EXAMPLES, Match};
 use crate::exit::{Outcome, Result};
 use crate::found::Found;
-use crate::input::Input;
+use crate::input::{Damage, Input};
 use crate::output::{NAME, Out, note};
 use crate::path::Path;
 
@@ -27,10 +27,12 @@ pub(crate) struct Args {
     /// Print texts without quotes and escapes.
     #[arg(short, long)]
     raw: bool,
+    #[command(flatten)]
+    damage: Damage,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let save = Input::read(&args.file)?.document()?;
+    let (save, read) = Input::read(&args.file)?.open(&args.damage)?;
     let path = Path::parse(&args.path, &save)?;
     let matches = Matches { path: &path, save: &save, is_found: Cell::new(false) };
     if out.is_json() {
@@ -42,7 +44,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     if !is_found {
         note(path.missing(&args.path, &save));
     }
-    Ok(Outcome::found(!is_found))
+    Ok(Outcome::found(!is_found).and(read))
 }
 
 /// The values that a path leads to. They may be too many to hold all in memory.

@@ -10,7 +10,7 @@ use super::set::find;
 use crate::escape;
 use crate::exit::{Outcome, Result};
 use crate::found::Found;
-use crate::input::Input;
+use crate::input::{Damage, Input};
 use crate::objects::{Objects, Reference};
 use crate::output::{DIM, HEADING, NAME, Out, WARNING};
 
@@ -34,11 +34,13 @@ pub(crate) struct Args {
     /// Print a graph in the language DOT, for Graphviz.
     #[arg(long, conflicts_with = "json")]
     dot: bool,
+    #[command(flatten)]
+    damage: Damage,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let input = Input::read(&args.file)?;
-    let save = input.document()?;
+    let (save, read) = input.open(&args.damage)?;
     let objects = Objects::of(&save);
     let start = match &args.from {
         Some(path) => {
@@ -56,7 +58,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     } else {
         view.text(out)?;
     }
-    Ok(Outcome::Done)
+    Ok(read)
 }
 
 /// The part of a graph that is shown.

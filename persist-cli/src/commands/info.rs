@@ -5,7 +5,7 @@ use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
 use persist::history::JournalInfo;
-use persist::save::{Compression, Header};
+use persist::save::{Compression, Header, Salvage};
 use persist::{History, Limits, Saves, Session, World};
 use persist_tools::Document;
 use serde::Serialize;
@@ -97,6 +97,7 @@ struct Class {
 struct Rescue {
     objects: u64,
     lost: Option<u64>,
+    lost_header: bool,
 }
 
 /// An earlier save, or a damaged or refused one that was kept.
@@ -171,7 +172,7 @@ fn name_of(compression: Compression) -> &'static str {
 
 fn salvage(save: &[u8]) -> Option<Rescue> {
     let (_, salvage) = Document::salvage(save).ok()?;
-    salvage.map(|salvage| Rescue { objects: salvage.objects, lost: salvage.lost })
+    salvage.map(|Salvage { objects, lost, lost_header, .. }| Rescue { objects, lost, lost_header })
 }
 
 /// The backups of a save, and the damaged and refused saves that were kept.
@@ -309,9 +310,10 @@ fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
     if let Some(damage) = &info.damage {
         writeln!(out, "  {}", out.styled(BAD, damage))?;
         match &info.salvage {
-            Some(Rescue { objects, lost }) => {
+            Some(Rescue { objects, lost, lost_header }) => {
                 let all = lost.map_or_else(String::new, |lost| format!(" of {}", objects + lost));
-                writeln!(out, "  `persist repair` would save {objects}{all} objects")?;
+                let header = if *lost_header { ", without the header" } else { "" };
+                writeln!(out, "  `persist repair` would save {objects}{all} objects{header}")?;
             }
             None => writeln!(out, "  nothing of it can be saved")?,
         }

@@ -76,7 +76,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         out.note_done(format!("the repaired save is written to {written}"));
     }
     let backup = input.path.as_deref().and_then(whole_backup);
-    let outcome = Outcome::found(salvage.lost != Some(0));
+    let outcome = Outcome::found(salvage.lost != Some(0) || salvage.lost_header);
     if out.is_json() {
         let shown = Shown {
             damaged: true,
@@ -90,6 +90,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             cut: salvage.cut,
             lost_bytes: salvage.lost_bytes,
             places: salvage.places,
+            lost_header: salvage.lost_header,
             backup: backup.map(|(path, _)| path.display().to_string()),
         };
         out.json(&shown)?;
@@ -153,6 +154,10 @@ fn print(salvage: &Salvage, document: &Document, out: &mut Out) -> Result<()> {
         let count = salvage.cut;
         writeln!(out, "references to lost objects that were taken out: {count}")?;
     }
+    if salvage.lost_header {
+        let warning = "the header is lost: the application, the generation and the metadata";
+        writeln!(out, "{}", out.styled(WARNING, warning))?;
+    }
     if has_lost_roots(document) {
         let warning =
             "all objects that the program added itself are lost; it may find nothing in the save";
@@ -200,5 +205,6 @@ struct Shown {
     cut: u64,
     lost_bytes: u64,
     places: usize,
+    lost_header: bool,
     backup: Option<String>,
 }

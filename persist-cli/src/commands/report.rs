@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::compare::By;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::Input;
+use crate::input::{Damage, Input};
 use crate::output::{Out, is_same_file, note, write_file};
 use crate::report::{Report, Timeline, page};
 
@@ -37,6 +37,9 @@ pub(crate) struct Args {
     /// A journal, to show as a timeline.
     #[arg(long)]
     journal: Option<PathBuf>,
+
+    #[command(flatten)]
+    damage: Damage,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
@@ -53,14 +56,16 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     if output.is_none() && !out.is_json() && io::stdout().is_terminal() {
         return Err(Failure::new("a page is nothing for a terminal; give `-o PAGE`"));
     }
-    let save = Input::read(&args.file)?;
-    let other = args.diff.as_deref().map(Input::read).transpose()?;
+    let (save, read) = Input::read(&args.file)?.salvaged(&args.damage)?;
+    let other = args.diff.as_deref().map(|path| Input::read(path)?.salvaged(&args.damage));
+    let (other, other_read) = other.transpose()?.unzip();
+    let read = read.and(other_read.unwrap_or(Outcome::Done));
     let journal = args.journal.as_deref();
     let journal = journal.map(|path| Timeline::read(path, &save.bytes)).transpose()?;
     let report = Report::of(&save, other.as_ref().map(|other| (other, args.by)), journal)?;
     if out.is_json() {
         out.json_line(&report)?;
-        return Ok(Outcome::Done);
+        return Ok(read);
     }
     let page = page(report)?;
     match output {
@@ -70,5 +75,5 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         }
         None => out.write_all(page.as_bytes())?,
     }
-    Ok(Outcome::Done)
+    Ok(read)
 }

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::escape;
 use crate::exit::{Outcome, Result};
-use crate::input::Input;
+use crate::input::{Damage, Input};
 use crate::output::{DIM, HEADING, NAME, Out};
 use crate::{json_schema, rust};
 
@@ -26,10 +26,12 @@ pub(crate) struct Args {
     /// Print a JSON Schema of the values as `--json` and `convert` write them.
     #[arg(long)]
     json_schema: bool,
+    #[command(flatten)]
+    damage: Damage,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let document = Input::read(&args.file)?.document()?;
+    let (document, read) = Input::read(&args.file)?.open(&args.damage)?;
     let classes = document.classes();
     if args.rust {
         write!(out, "{}", rust::types(&document))?;
@@ -46,7 +48,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             print(class, classes, out)?;
         }
     }
-    Ok(Outcome::Done)
+    Ok(read)
 }
 
 fn print(class: &ClassSchema, classes: &[ClassSchema], out: &mut Out) -> Result<()> {

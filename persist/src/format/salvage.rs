@@ -81,6 +81,11 @@ impl<'s> DamagedSave<'s> {
         self.trailer.map(|trailer| trailer.records)
     }
 
+    /// Returns true if the header is damaged: with it go the application, the generation and the metadata.
+    pub(crate) fn is_header_lost(&self) -> bool {
+        self.header.is_none()
+    }
+
     pub(crate) fn plain(&self) -> Plain<'_> {
         let (bytes, stored) = (&*self.unpacker.plain, self.save.len());
         let weight = weight(bytes.len().max(stored) as u64, stored as u64);

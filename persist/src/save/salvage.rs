@@ -36,6 +36,11 @@ pub struct Salvage {
     pub incomplete: u64,
     /// The number of pointers to lost objects that were removed from options, lists, sets and maps.
     pub cut: u64,
+    /// True if the header is lost, and with it the name and version of the application, the generation and the
+    /// metadata.
+    ///
+    /// A load takes the defaults of a [`Header`](crate::save::Header) for them.
+    pub lost_header: bool,
 }
 
 impl fmt::Display for Salvage {
@@ -53,6 +58,11 @@ impl fmt::Display for Salvage {
             Some(1) => f.write_str(" and 1 is lost")?,
             Some(lost) => write!(f, " and {lost} are lost")?,
             None => f.write_str(", and it is not known how many are lost")?,
+        }
+        if self.lost_header {
+            f.write_str(
+                "; the header is lost, with the application, the generation and the metadata",
+            )?;
         }
         match &self.kept {
             Some(kept) => write!(f, "; the damaged file is kept as {}", kept.display()),
@@ -83,8 +93,12 @@ pub(super) fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)
 /// Returns an error if no object is intact.
 pub fn salvaged(save: &[u8], limits: &Limits) -> Result<(UntypedSave, Salvage)> {
     let damaged = DamagedSave::read(save, limits)?;
-    let mut found =
-        Salvage { lost_bytes: damaged.lost_bytes, places: damaged.places, ..Salvage::default() };
+    let mut found = Salvage {
+        lost_bytes: damaged.lost_bytes,
+        places: damaged.places,
+        lost_header: damaged.is_header_lost(),
+        ..Salvage::default()
+    };
     let (scan, classes) = damaged.scan(limits)?;
     let stored = Stored::new(classes.clone());
     let mut document = UntypedSave::from_scan(damaged.plain(), scan, classes, limits, |_| Ok(()))?;
