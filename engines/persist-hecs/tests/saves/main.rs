@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "it is a test")]
 
+mod laws;
+
 use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
