@@ -52,7 +52,7 @@ pub(crate) fn check(save: &[u8], limits: &Limits) -> Result<Header> {
 }
 
 /// Minimum bytes of a record: class, holder, id, length and separator.
-const MIN_RECORD: usize = 8;
+pub(super) const MIN_RECORD: usize = 8;
 
 impl<'s> Scan<'s> {
     pub(crate) fn read(save: &'s [u8], limits: &Limits) -> Result<Self> {

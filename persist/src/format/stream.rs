@@ -7,7 +7,7 @@ use super::compression::Codec;
 use super::header::{cut_short, damaged, newer};
 use super::plain::{decompress, switched_off};
 use super::records::Item;
-use super::scan::{Scan, too_many};
+use super::scan::{MIN_RECORD, Scan, too_many};
 use super::{
     BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header,
     TRAILER_SIZE,
@@ -16,9 +16,6 @@ use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
 use crate::schema::ClassSchema;
 use crate::{Error, Limits, Result};
-
-/// Minimum bytes of a record: class, holder, id, length and separator.
-const MIN_RECORD: u64 = 8;
 
 /// Reads the blocks of a save, one after another.
 pub struct BlockReader<R> {
@@ -107,7 +104,8 @@ impl<R: Read + Seek> BlockReader<R> {
         self.file.read_exact(&mut bytes).map_err(failed)?;
         self.rewind()?;
         let records = Trailer::read(&bytes).map_or(0, |trailer| trailer.records);
-        let max_records = self.limits.most_expanded(self.length).max(self.length) / MIN_RECORD;
+        let max_bytes = self.limits.most_expanded(self.length).max(self.length);
+        let max_records = max_bytes / MIN_RECORD as u64;
         Ok(records.min(max_records).min(self.limits.objects))
     }
 
