@@ -348,6 +348,8 @@ pub mod __tools {
         StreamBlock, Writer, scan, unpacked,
     };
     #[cfg(feature = "history")]
+    pub use crate::history::change::{Change, ChangeKind};
+    #[cfg(feature = "history")]
     pub use crate::history::journal::frame::{Frame, FrameKind, FrameReader, JournalScan};
     #[cfg(feature = "history")]
     pub use crate::history::journal::stored::{
@@ -373,8 +375,6 @@ pub mod __tools {
     pub use crate::storage::read::{read_file, read_save};
     pub use crate::types::{BITS_OF_NO_KEY, WorldObjects};
     pub use crate::value::{NameOf, write_name};
-    #[cfg(feature = "history")]
-    pub use crate::history::change::{Change, ChangeKind};
     #[cfg(all(feature = "history", feature = "world"))]
     pub use crate::world::change::WorldChange;
     #[cfg(feature = "world")]

@@ -49,9 +49,9 @@ pub use change::FieldChange;
 pub use change::FieldEdit;
 #[cfg(feature = "history")]
 pub use change::Merge;
-pub(crate) use change::{Request, Root};
 #[cfg(feature = "history")]
 pub(crate) use change::{ChangeState, awaken};
+pub(crate) use change::{Request, Root};
 #[cfg(feature = "history")]
 pub(crate) use compare::{compared, content_of};
 #[cfg(feature = "history")]

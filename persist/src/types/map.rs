@@ -1,5 +1,5 @@
 //! Maps: a count, then key and value of each entry. A hashed map is written in the order of its encoded keys, which
-//! `set` sorts.
+//! `sorted_entries` sorts.
 
 use std::any::Any;
 use std::borrow::Borrow;
@@ -9,7 +9,8 @@ use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::sequence::{decode_parts, visit_each, visit_each_shared};
-use super::set::{Encoded, decode_key, in_order, pending};
+use super::set::{decode_key, pending};
+use super::sorted_entries::{SortedEntries, in_order};
 use super::{compact_items, counted_items};
 use crate::Result;
 use crate::codec::compact::Compact;
@@ -141,7 +142,7 @@ pub(super) fn visit_hashed<'m, K: Persist, V: Persist>(
     if V::__LEAF {
         return Ok(());
     }
-    visit_each(Encoded::new::<Usual>(entries, visitor.env())?.into_values(), visitor)
+    visit_each(SortedEntries::new::<Usual>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Visits the values in the order of their encoded keys, through shared pointers.
@@ -152,7 +153,7 @@ pub(super) fn visit_hashed_shared<'m, K: Persist, V: Persist>(
     if V::__LEAF {
         return Ok(());
     }
-    visit_each_shared(Encoded::new::<Usual>(entries, visitor.env())?.into_values(), visitor)
+    visit_each_shared(SortedEntries::new::<Usual>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Writes the entries of a hashed map, after its head.
@@ -161,7 +162,7 @@ pub(super) fn encode_hashed<'m, A: Adapter<K>, B: Adapter<V>, K: 'static, V: 'st
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     let count = entries.len();
-    let encoded = Encoded::new::<A>(entries, &out.env_inside::<(K, V)>())
+    let encoded = SortedEntries::new::<A>(entries, &out.env_inside::<(K, V)>())
         .map_err(|error| out.refuse(error))?;
     out.elements::<(K, V)>(count, A::MIN + B::MIN, false, |out| {
         encoded.write::<A>(out, |value, out| B::encode(*value, out))
@@ -342,7 +343,7 @@ macro_rules! map_access {
             }
 
             fn value(&self) -> &'static FieldAccess {
-                const { &FieldAccess::of::<V>() }
+                const { &FieldAccess::new::<V>() }
             }
         })+
     };
