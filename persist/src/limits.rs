@@ -44,9 +44,9 @@ pub struct Limits {
     /// Largest number of bytes of memory that a load may use for each byte of the save. Default 256; 64 MiB are always
     /// allowed.
     ///
-    /// This limit covers the empty objects of a save, with their boxes and direct pointers, and elements that are large
-    /// for their stored bytes, and the blocks of a compressed save. For objects and elements, a byte of a compressed
-    /// save counts as its decompressed bytes, but as at most 16.
+    /// This limit covers the empty objects of a save, with their boxes and direct pointers. It also covers elements that
+    /// are large for their stored bytes, and the blocks of a compressed save. For objects and elements, a byte of a
+    /// compressed save counts as its decompressed bytes, but as at most 16.
     ///
     /// The same limit applies to the records of an older save after the defaults of new fields are filled in. Four
     /// times as much is allowed for migrated records and unknown fields, where a field takes several hundred bytes.

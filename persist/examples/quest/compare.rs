@@ -17,7 +17,7 @@ use crate::world::{
 /// The first difference, where it is and what it is.
 pub type Outcome = Result<(), String>;
 
-/// What was compared.
+/// The counts of a comparison.
 #[derive(Default)]
 pub struct Compared {
     pub objects: usize,

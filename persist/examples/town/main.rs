@@ -93,7 +93,7 @@ fn save(path: &str, days: u64) -> Done {
     Ok(())
 }
 
-/// What the other process does.
+/// Continues a saved town, in the other process.
 fn go_on(from: &str, ticks: u64, to: &str) -> Done {
     let saves = saves()?;
     let mut world = saves.file(from).load::<World>()?;

@@ -1,4 +1,4 @@
-//! Who lives in the town.
+//! The people of the town.
 
 use persist::{Component, ComponentScope, ObjectId, Persist};
 
@@ -31,7 +31,7 @@ impl Component for Resident {
     }
 }
 
-/// Goes where it is told to, a step at a time.
+/// Walks to its target, one step at a time.
 #[derive(Persist, Default)]
 pub struct Walker {
     pub towards: Option<ObjectId>,

@@ -198,8 +198,8 @@ impl<'h> FieldHistory<'h> {
         })
     }
 
-    /// Returns a `convert` of the version for values that only a `migrate` can have made, and that the program does
-    /// not have: the version, the kind that it took, and the function.
+    /// Returns a `convert` of the version that the program does not have, for values that only a `migrate` can have
+    /// made. The result is the version, the kind that the `convert` took, and its function.
     ///
     /// No version stored that kind in the field, so that no other question is about it.
     fn lost_of_made(&self, runs: &dyn Fn(&str) -> bool) -> Option<(&'h str, String, &'h str)> {
