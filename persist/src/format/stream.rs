@@ -104,7 +104,7 @@ impl<R: Read + Seek> BlockReader<R> {
         self.file.read_exact(&mut bytes).map_err(failed)?;
         self.rewind()?;
         let records = Trailer::read(&bytes).map_or(0, |trailer| trailer.records);
-        let max_bytes = self.limits.most_expanded(self.length).max(self.length);
+        let max_bytes = self.limits.max_expanded(self.length).max(self.length);
         let max_records = max_bytes / MIN_RECORD as u64;
         Ok(records.min(max_records).min(self.limits.objects))
     }

@@ -155,7 +155,7 @@ impl<'l> Table<'l> {
             once_contents: HashMap::new(),
             empty_elements: 0,
             held: 0,
-            max_held: env.limits.most_expanded(save_bytes),
+            max_held: env.limits.max_expanded(save_bytes),
             save_bytes,
         }
     }
