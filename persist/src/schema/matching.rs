@@ -9,7 +9,7 @@ use super::instances::{Candidates, NamedClasses};
 use super::pairing::{StoredNames, pair};
 use super::program::Sides;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, ProgramClass, Stored};
-use crate::reflect::{Class, ClassId, FieldRecord, Holder};
+use crate::reflect::{Class, FieldRecord, Holder};
 
 /// The program's class for each class of a save. All saves of one schema share it.
 pub(crate) struct Matched {
