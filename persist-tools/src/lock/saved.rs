@@ -68,7 +68,8 @@ impl Lock {
     ///
     /// ```
     /// # use persist_tools::lock::Lock;
-    /// # use persist::{Document, Persist, Saves};
+    /// # use persist::{Persist, Saves};
+    /// # use persist_tools::Document;
     /// # #[derive(Persist)] struct Hero { name: String }
     /// let saves = Saves::new();
     /// saves.register::<Hero>()?;

@@ -20,7 +20,6 @@ use persist_bevy::{
 };
 use persist_tools::dump;
 use persist_tools::lock::Lock;
-use persist_tools::lock::Lock;
 
 use crate::{
     Health, LikedBy, Likes, Mana, Party, Score, app, app_in, healths, of_health, reloaded, slot,
