@@ -119,15 +119,12 @@ impl ClassNumbers {
             // it by its name.
             let mut id = stored.id;
             if !is_free(&id) {
-                let last = self.last_numbers.get(&stored.name).copied().unwrap_or(0);
-                let mut others = (last + 1..=ClassId::MAX_NUMBER)
-                    .map(|number| (number, ClassId::numbered(&stored.name, number)));
-                match others.find(|(_, id)| is_free(id)) {
-                    Some((number, free)) => {
-                        id = free;
-                        self.last_numbers.insert(stored.name.clone(), number);
-                    }
-                    None => drop(self.failed.get_or_insert_with(|| too_many(&stored.name))),
+                let last = self.last_numbers.entry(stored.name.clone()).or_default();
+                let mut numbered = (*last + 1..)
+                    .map_while(|number| Some((number, ClassId::numbered(&stored.name, number)?)));
+                match numbered.find(|(_, id)| is_free(id)) {
+                    Some(found) => (*last, id) = found,
+                    None => drop(self.failed.get_or_insert_with(|| too_many(&stored.name, *last))),
                 }
             }
             self.last += 1;
@@ -241,11 +238,10 @@ impl Clone for FirstNumbers {
 }
 
 #[cold]
-fn too_many(name: &str) -> Error {
+fn too_many(name: &str, count: u32) -> Error {
     error!(
         ErrorKind::TooLarge,
-        "the save would hold the unknown data of more than {} classes named {name}; save fewer loaded values together, or load them with `LoadOptions::drop_unknown`",
-        ClassId::MAX_NUMBER
+        "the save would hold the unknown data of more than {count} classes named {name}; save fewer loaded values together, or load them with `LoadOptions::drop_unknown`"
     )
 }
 

@@ -7,10 +7,10 @@ use super::compression::Codec;
 use super::header::{cut_short, damaged, newer};
 use super::plain::{decompress, switched_off};
 use super::records::Item;
-use super::scan::{MIN_RECORD, Scan, too_many};
+use super::scan::{Scan, too_many};
 use super::{
     BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header,
-    TRAILER_SIZE,
+    MIN_RECORD, TRAILER_SIZE,
 };
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;

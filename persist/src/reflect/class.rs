@@ -141,15 +141,14 @@ impl ClassId {
         Self((self.0 ^ byte as u64).wrapping_mul(0x0000_0100_0000_01b3))
     }
 
-    /// The largest number in an id. A save that holds the unknown data of many others may need thousands. A load tries
-    /// all of them for a class that has the name of one of the program's, but another id.
-    pub(crate) const MAX_NUMBER: u32 = 10_u32.pow(Self::MAX_DIGITS) - 1;
+    /// The most digits of a number in an id. A save that holds the unknown data of many others may need thousands of
+    /// numbers. A load tries all of them for a class that has the name of one of the program's, but another id.
     const MAX_DIGITS: u32 = 5;
 
-    /// Returns the id of a class whose own id another class has in a save. The number is 1 to
-    /// [`MAX_NUMBER`](Self::MAX_NUMBER).
-    pub(crate) fn numbered(name: &str, number: u32) -> Self {
-        Self::from_name(&format!("{name}#{number}"))
+    /// Returns the id of a class whose own id another class has in a save, or `None` if the number is too large.
+    pub(crate) fn numbered(name: &str, number: u32) -> Option<Self> {
+        let is_small = number < 10_u32.pow(Self::MAX_DIGITS);
+        is_small.then(|| Self::from_name(&format!("{name}#{number}")))
     }
 
     /// Returns true if this is the id of that name with one of the numbers.
@@ -882,13 +881,13 @@ mod tests {
 
     #[test]
     fn the_numbers_that_a_save_uses_are_recognised_and_no_others() {
-        for number in [1, 9, 10, 1_000, 1_001, 54_321, ClassId::MAX_NUMBER] {
-            assert!(ClassId::numbered("Ore", number).is_numbered("Ore"), "{number}");
+        for number in [1, 9, 10, 1_000, 1_001, 54_321, 99_999] {
+            let id = ClassId::numbered("Ore", number).expect("a number of a save");
+            assert!(id.is_numbered("Ore"), "{number}");
         }
-        let above = ClassId::numbered("Ore", ClassId::MAX_NUMBER + 1);
-        let others = ["Ore", "Ore#", "Ore#x", "Or#1", "Ore#1#1"].map(ClassId::from_name);
-        for other in others.into_iter().chain([above]) {
-            assert!(!other.is_numbered("Ore"), "{other}");
+        assert_eq!(ClassId::numbered("Ore", 100_000), None);
+        for other in ["Ore", "Ore#", "Ore#x", "Or#1", "Ore#1#1", "Ore#100000"] {
+            assert!(!ClassId::from_name(other).is_numbered("Ore"), "{other}");
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use std::any::Any;
 use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
@@ -10,7 +11,7 @@ use std::ops::Range;
 
 use super::sequence::{decode_parts, visit_each, visit_each_shared};
 use super::set::{decode_key, pending};
-use super::sorted_entries::{SortedEntries, in_order};
+use super::sorted_entries::SortedEntries;
 use super::{compact_items, counted_items};
 use crate::Result;
 use crate::codec::compact::Compact;
@@ -22,7 +23,7 @@ use crate::codec::{
 };
 use crate::codec::{FieldAccess, MapAccess, decode};
 use crate::reflect::{Kind, TypeCode};
-use crate::sorting::sort_by;
+use crate::sorting::{order, sort_by};
 
 pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
     K::__reach(types);
@@ -36,6 +37,13 @@ pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
 fn reorder(links: &mut dyn LoadLinks, start: usize, ranges: &[Range<usize>], order: &[usize]) {
     let ranges: Vec<_> = order.iter().map(|entry| ranges[*entry].clone()).collect();
     links.reorder(start, &ranges);
+}
+
+/// Returns the order of `count` entries; `None` if two of them are equal. Compiled once, for entries of all types.
+fn in_order(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Option<Vec<usize>> {
+    let order = order(count, compare);
+    let is_duplicate = |pair: &[usize]| compare(pair[0], pair[1]).is_eq();
+    (!order.windows(2).any(is_duplicate)).then_some(order)
 }
 
 /// Reorders references by the encoded keys of their entries. For each entry, `places` holds the range of its key and of

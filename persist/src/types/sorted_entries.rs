@@ -1,12 +1,9 @@
 //! Sorts the keys of hashed maps and the elements of hashed sets by their encoded bytes. Equal maps and sets then have
 //! equal bytes, whatever their hashers.
 
-use std::cmp::Ordering;
-
 use crate::codec::with::Adapter;
 use crate::codec::{Buffer, Encoder, KeyLinks, Stop};
 use crate::env::Env;
-use crate::sorting::order;
 use crate::{ErrorKind, Result};
 
 /// The entries of a map, or the elements of a set with `()` as their values, in the order of their encoded keys.
@@ -120,14 +117,4 @@ impl<'k, K: 'static, V> SortedEntries<'k, K, V> {
     pub(super) fn into_values(mut self) -> impl Iterator<Item = V> {
         self.order.into_iter().filter_map(move |entry| self.values[entry].take())
     }
-}
-
-/// Returns the order of `count` entries; `None` if two of them are equal. Compiled once, for entries of all types.
-pub(super) fn in_order(
-    count: usize,
-    compare: &dyn Fn(usize, usize) -> Ordering,
-) -> Option<Vec<usize>> {
-    let order = order(count, compare);
-    let is_duplicate = |pair: &[usize]| compare(pair[0], pair[1]).is_eq();
-    (!order.windows(2).any(is_duplicate)).then_some(order)
 }
