@@ -28,7 +28,7 @@ fn repair_saves_what_is_whole_and_says_what_is_lost() {
 }
 
 #[test]
-fn repair_writes_over_nothing_unless_it_is_told_to() {
+fn repair_overwrites_files_only_on_request() {
     let folder = quest();
     folder.write("there.sav", b"mine");
     let original = folder.read("bad.sav");
