@@ -102,7 +102,7 @@ pub mod second {
     use super::*;
 
     #[derive(Persist)]
-    #[persist(version = 3, migrate(1 = rename_weight, 2 = drop_gone))]
+    #[persist(version = 3, migrate(1 = rename_weight, 2 = drop_removed))]
     pub struct Gem {
         heavy: u32,
         #[persist(default = String::from("ruby"))]
@@ -113,7 +113,7 @@ pub mod second {
         record.rename("carat", "heavy");
     }
 
-    fn drop_gone(record: &mut Record, _from: u32) -> Result<(), String> {
+    fn drop_removed(record: &mut Record, _from: u32) -> Result<(), String> {
         match record.take("gone") {
             Some(Value::Seq(_)) => Err("a gem with a list".into()),
             _ => Ok(()),

@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn the_path_of_every_object_leads_to_it_alone_and_a_set_edits_no_other() {
+    fn the_path_of_an_object_leads_to_no_other_and_a_set_edits_no_other() {
         let mut state = 1_u64;
         let mut random = |below: usize| {
             state = state

@@ -284,7 +284,7 @@ fn edit_leaves_a_save_that_changed_meanwhile() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn a_change_that_cannot_be_printed_is_made_and_said() {
+fn a_change_that_cannot_be_printed_is_applied_and_reported() {
     let folder = graph();
     insta::assert_snapshot!(folder.transcript([
         "set graph.sav Hero[0].level 8 > /dev/full",
@@ -311,7 +311,7 @@ fn numbers_that_a_float_cannot_hold_are_refused() {
 
 #[test]
 #[cfg(unix)]
-fn what_was_typed_is_kept_if_it_cannot_be_used() {
+fn typed_text_that_cannot_be_used_is_saved_to_a_file() {
     let editors = [("printf '\\377' >", &b"\xff"[..]), ("sh -c 'echo 7 > \"$0\"; exit 3'", b"7\n")];
     let mut all = String::new();
     let mut folder = graph();

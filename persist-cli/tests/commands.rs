@@ -8,7 +8,7 @@ fn help_lists_the_commands() {
 }
 
 #[test]
-fn files_that_are_not_there_are_errors() {
+fn missing_files_are_errors() {
     let folder = Folder::new();
     insta::assert_snapshot!(folder.transcript([
         "info none.sav",

@@ -157,7 +157,7 @@ fn a_merged_save_has_the_info_of_the_side_that_was_saved_later() {
 }
 
 #[test]
-fn merge_goes_into_worlds() {
+fn merge_descends_into_worlds() {
     let folder = Folder::new();
     for side in ["base.sav", "ours.sav", "theirs.sav"] {
         folder.write(side, &game::town().expect("a town"));

@@ -28,7 +28,7 @@ fn saves() -> Vec<(String, Vec<u8>)> {
         (String::from("town"), game::town().expect("a town")),
         (String::from("game"), game::game().expect("a game")),
         (String::from("quest"), folder.read("quest.sav")),
-        (String::from("kept"), game::kept().expect("a save of a mod")),
+        (String::from("kept"), game::loaded_without_mod().expect("a save of a mod")),
     ];
     saves.extend(FIXTURES.iter().map(|name| (String::from(*name), fixture_bytes(name))));
     saves
@@ -124,7 +124,7 @@ fn a_mark_at_the_beginning_of_a_text_is_no_part_of_it() {
 }
 
 #[test]
-fn ids_that_stand_twice_are_named() {
+fn duplicate_ids_are_named() {
     let folder = Folder::with(&["v1/compact.sav"]);
     folder.run("convert compact.sav -o once.txt");
     let text = String::from_utf8(folder.read("once.txt")).expect("a text");

@@ -219,7 +219,7 @@ fn world() -> persist::Result<World> {
 }
 
 /// A save that went through a game without the mod that wrote it. The game has kept the unknown data.
-pub(crate) fn kept() -> persist::Result<Vec<u8>> {
+pub(crate) fn loaded_without_mod() -> persist::Result<Vec<u8>> {
     mod modded {
         #[derive(persist::Persist)]
         #[persist(class = "quest.Hero")]

@@ -41,7 +41,7 @@ fn verify_checks_every_part_of_a_save() {
 }
 
 #[test]
-fn verify_goes_through_folders() {
+fn verify_checks_the_saves_in_folders() {
     let folder = Folder::new();
     let saves = folder.path("saves");
     std::fs::create_dir_all(saves.join("old/none")).expect("folders");

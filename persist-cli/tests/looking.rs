@@ -223,9 +223,9 @@ fn what_dump_shows_parses_back() {
 }
 
 #[test]
-fn what_a_game_without_its_mod_kept_is_shown() {
+fn unknown_data_of_a_missing_mod_is_shown() {
     let folder = Folder::new();
-    folder.write("kept.sav", &game::kept().expect("a save"));
+    folder.write("kept.sav", &game::loaded_without_mod().expect("a save"));
     let commands = [
         "info kept.sav",
         "dump kept.sav",

@@ -63,7 +63,7 @@ fn a_damaged_save_is_read_as_far_as_it_goes() {
 }
 
 #[test]
-fn repair_writes_over_nothing_unless_it_is_told_to() {
+fn repair_overwrites_files_only_on_request() {
     let folder = quest();
     folder.write("there.sav", b"mine");
     let original = folder.read("bad.sav");

@@ -36,7 +36,7 @@ fn folders_are_searched_for_capitals_and_links() {
 }
 
 #[test]
-fn a_path_to_nothing_says_what_is_there() {
+fn a_path_to_nothing_lists_the_parts_that_exist() {
     let folder = Folder::with(&["v1/graph.sav", "v1/players.sav"]);
     let commands = [
         "get graph.sav #1.armour",
@@ -49,7 +49,7 @@ fn a_path_to_nothing_says_what_is_there() {
 }
 
 #[test]
-fn journals_and_saves_are_told_apart() {
+fn journals_and_saves_are_distinguished() {
     let folder = Folder::with(&["journals/edits.sav", "journals/edits.journal"]);
     let commands = [
         "info edits.journal edits.sav",

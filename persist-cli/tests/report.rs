@@ -93,7 +93,7 @@ fn pretty(json: &str) -> String {
 }
 
 #[test]
-fn a_report_writes_over_no_file_unless_it_is_told_to() {
+fn a_report_overwrites_files_only_on_request() {
     let folder = Folder::with(&["v1/graph.sav", "journals/edits.journal"]);
     folder.write("page.html", b"mine");
     folder.write("other.sav", &folder.read("graph.sav"));

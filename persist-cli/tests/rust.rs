@@ -77,7 +77,7 @@ fn the_types_of_every_save_compile() {
     let folder = Folder::new();
     folder.write("town.sav", &game::town().expect("a town"));
     folder.write("game.sav", &game::game().expect("a game"));
-    folder.write("kept.sav", &game::kept().expect("a save"));
+    folder.write("kept.sav", &game::loaded_without_mod().expect("a save"));
     folder.write("classes.txt", text(include_str!("classes.txt")).as_bytes());
     assert_eq!(folder.run("convert classes.txt -o classes.sav"), "");
     let mut names = ["town", "game", "kept", "classes"].map(|name| format!("{name}.sav")).to_vec();

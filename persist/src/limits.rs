@@ -44,9 +44,9 @@ pub struct Limits {
     /// Largest number of bytes of memory that a load may use for each byte of the save. Default 256; 64 MiB are always
     /// allowed.
     ///
-    /// This limit covers the empty objects of a save, with their boxes and direct pointers, and elements that are large
-    /// for their stored bytes, and the blocks of a compressed save. For objects and elements, a byte of a compressed
-    /// save counts as its decompressed bytes, but as at most 16.
+    /// This limit covers the empty objects of a save, with their boxes and direct pointers. It also covers elements that
+    /// are large for their stored bytes, and the blocks of a compressed save. For objects and elements, a byte of a
+    /// compressed save counts as its decompressed bytes, but as at most 16.
     ///
     /// The same limit applies to the records of an older save after the defaults of new fields are filled in. Four
     /// times as much is allowed for migrated records and unknown fields, where a field takes several hundred bytes.
@@ -156,7 +156,7 @@ impl Limits {
         Self { depth: u32::MAX, lock_wait: Duration::ZERO, ..Self::DEFAULT };
 
     /// Returns the largest amount of memory that a save of `save` bytes may request.
-    pub(crate) fn most_expanded(&self, save: u64) -> u64 {
+    pub(crate) fn max_expanded(&self, save: u64) -> u64 {
         save.saturating_mul(self.expansion).max(64 << 20)
     }
 
@@ -206,7 +206,7 @@ impl Limits {
 
     /// Checks the decompressed size of the compressed blocks of a save of `save` bytes.
     pub(crate) fn check_ratio(&self, save: u64, contents: u64) -> Result<()> {
-        let max = self.most_expanded(save);
+        let max = self.max_expanded(save);
         check(contents, max, || {
             format!(
                 "the compressed blocks of the save hold more than {max} bytes, the limit for a save of {save} bytes; raise `Limits::expansion`"
@@ -216,7 +216,7 @@ impl Limits {
 
     /// Checks the memory of the empty objects of a save of `save` bytes.
     pub(crate) fn check_expansion(&self, save: u64, objects: u64) -> Result<()> {
-        let max = self.most_expanded(save);
+        let max = self.max_expanded(save);
         check(objects, max, || {
             format!(
                 "the objects of the save take {objects} bytes even when they are empty, over the limit of {max} for a save of {save} bytes; raise `Limits::expansion`"
@@ -227,7 +227,7 @@ impl Limits {
     /// Checks the size of the records of an older save in the program's form, with the defaults of new fields filled
     /// in.
     pub(crate) fn check_rewritten(&self, stored: u64, rewritten: u64) -> Result<()> {
-        let max = self.most_expanded(stored);
+        let max = self.max_expanded(stored);
         check(rewritten, max, || {
             format!(
                 "the records of the save take over {max} bytes with the defaults of new fields, the limit for {stored} bytes of them as they are stored; raise `Limits::expansion`"

@@ -4,6 +4,7 @@ mod arguments_by_place;
 mod bad_fields_are_named;
 mod buffered_writer;
 mod bugs_of_others;
+mod classes_of_one_name;
 mod default_with_a_pointer;
 mod factory_of_a_value;
 mod first_save_by_another_path;

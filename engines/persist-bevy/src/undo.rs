@@ -102,8 +102,10 @@ impl EditSession {
     /// # Errors
     ///
     /// Returns the same errors as [`SessionOptions::open`](persist::history::SessionOptions::open) and
-    /// [`load`](crate::PersistWorld::load). Edits of a component that is not registered, such as a component of a mod
-    /// that is off, are skipped, and a copy of the journal is kept: see [`Recovered::skipped`] and [`Recovered::kept`].
+    /// [`load`](crate::PersistWorld::load).
+    ///
+    /// Edits of a component that is not registered, such as a component of a mod that is off, are skipped. A copy of
+    /// the journal is kept then. See [`Recovered::skipped`] and [`Recovered::kept`].
     pub fn open(
         world: &mut World,
         save: impl AsRef<Path>,

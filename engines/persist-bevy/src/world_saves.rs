@@ -178,10 +178,11 @@ impl WorldSaves {
 
     /// Lists what the last save has lost, as a load of it will report.
     ///
-    /// There is a row for each class with references to entities that are not saved, or no longer, and one for each
-    /// component of saved entities that is neither registered nor [ignored](crate::PersistApp::ignore_component). Call
-    /// it in tests and editors, where you can still fix the game: mark these entities with [`Saved`](crate::Saved), or
-    /// remove the references. It inspects all saved components.
+    /// Each class with references to entities that are not saved, or no longer, has a row. So has each component of
+    /// saved entities that is neither registered nor [ignored](crate::PersistApp::ignore_component).
+    ///
+    /// Call this in tests and editors, where you can still fix the game: mark these entities with
+    /// [`Saved`](crate::Saved), or remove the references. It inspects all saved components.
     ///
     /// ```
     /// # use bevy_app::App;

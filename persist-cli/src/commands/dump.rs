@@ -97,9 +97,13 @@ fn title(found: &Found<'_>, entry: &Entry, out: &mut Out) -> Result<()> {
     if found.hops.is_empty() {
         let is_held = entry.holder() != "_";
         let held = if is_held { format!(" in {}", entry.holder()) } else { String::new() };
-        let kept = if entry.is_kept() { " has kept" } else { "" };
+        let unknown = if entry.is_kept() { " has kept" } else { "" };
         let added = if is_held && entry.is_added() { ", added" } else { "" };
-        write!(out, "{}", out.styled(DIM, format_args!("{kept} {}{held}{added}", entry.class())))?;
+        write!(
+            out,
+            "{}",
+            out.styled(DIM, format_args!("{unknown} {}{held}{added}", entry.class()))
+        )?;
     }
     Ok(writeln!(out)?)
 }

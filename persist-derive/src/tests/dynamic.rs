@@ -62,7 +62,7 @@ pub(crate) unsafe trait r#Item: Debug + Send where Self: Unpin {
 }
 
 #[test]
-fn what_is_not_a_trait_stays_as_it_is() {
+fn items_other_than_traits_are_unchanged() {
     let (code, errors) = dynamic("#[persist::dynamic(nam)] #[derive(Debug)] struct Sword(u8);");
     assert_eq!(formatted(code), "#[derive(Debug)]\nstruct Sword(u8);\n");
     assert_eq!(errors.lines().count(), 2, "{errors}");

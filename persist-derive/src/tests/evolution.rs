@@ -27,7 +27,7 @@ snapshots! { refusals:
 }",
     ];
 
-    fields_that_cannot_be_brought_forward: [
+    fields_that_cannot_be_converted: [
         "struct Hero {
     #[persist(skip, id = 1, convert = f, unknown)] a: u8,
     #[persist(with = module, convert = f)] b: u8,
@@ -99,7 +99,7 @@ enum Shape {
     A(#[persist(other, migrate(1 = f))] u8),
 }"];
 
-    removed_fields_that_are_there: [
+    removed_fields_that_are_present: [
         "#[persist(removed = \"hp\", removed = \"old\", removed = \"mp\", removed = \"mp\", removed = 3)]
 struct Hero {
     hp: u32,
@@ -157,7 +157,7 @@ fn a_class_says_which_versions_may_read_it() {
 }
 
 #[test]
-fn fields_and_variants_that_are_gone_for_good() {
+fn removed_fields_and_variants() {
     let hero = lines(
         r#"
         #[persist(removed = "hp", removed = "mp")]
@@ -176,5 +176,5 @@ fn fields_and_variants_that_are_gone_for_good() {
         "#,
         &["removed", "written"],
     );
-    snapshot("fields_and_variants_that_are_gone_for_good", &format!("{hero}\n{mood}"));
+    snapshot("removed_fields_and_variants", &format!("{hero}\n{mood}"));
 }

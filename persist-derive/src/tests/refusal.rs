@@ -55,7 +55,7 @@ struct Hero {
         "#[persist(name_markers, transparent)] struct Metres<T>(f32, #[persist(skip)] PhantomData<T>);",
     ];
 
-    attributes_given_twice: [r#"#[persist(id = 1, id = 2)]
+    duplicate_attributes: [r#"#[persist(id = 1, id = 2)]
 #[persist(class = "a")]
 #[persist(class = "b", transparent, transparent)]
 struct Hero {
@@ -145,7 +145,7 @@ struct Two {
              #[persist(convert = f)] speed: f32, #[persist(unknown)] rest: Unknown }",
     ];
 
-    skip_failed_where_there_are_no_elements: [
+    skip_failed_on_fields_without_elements: [
         "#[persist(transparent)] struct Bag(#[persist(skip_failed)] Vec<Item>);",
         "#[persist(pod)] struct Vertex { #[persist(skip_failed)] x: u32 }",
         "struct Hero { #[persist(skip_failed, skip)] path: Vec<u32>, #[persist(skip_failed, compact)] sizes: Vec<u32>, \
@@ -175,7 +175,7 @@ struct Two {
 
     styles_and_versions_that_do_not_exist: ["#[persist(rename_all = \"Camel\", version = 0)]\nstruct Hero { a: u8 }"];
 
-    what_is_stored_as_another_type_in_two_ways: [
+    fields_with_two_stored_types: [
         r#"struct Hero {
     #[persist(with = m, via = "u8", with_iter = n)]
     a: u8,
@@ -214,7 +214,7 @@ struct Two {
     h: u8,
 }"#];
 
-    what_serde_has_in_another_way: [r#"#[persist(default = "a b")]
+    serde_attributes_of_another_form: [r#"#[persist(default = "a b")]
 struct Hero {
     #[persist(rename(serialize = "a", deserialize = "b"), alias = "c")]
     a: u8,
@@ -222,7 +222,7 @@ struct Hero {
     b: String,
 }"#];
 
-    what_only_serde_is_told: [
+    attributes_for_serde_alone_are_refused: [
         r#"#[serde(default, rename_all = "camelCase")]
 struct City {
     #[serde(skip)] cache: Vec<u8>,
@@ -303,7 +303,7 @@ fn too_many_variants() {
 }
 
 #[test]
-fn what_serde_and_the_derive_are_told_alike_is_accepted() {
+fn equal_attributes_for_serde_and_the_derive_are_accepted() {
     let sources = [
         r#"#[serde(default)] #[persist(default)] struct City {
             #[persist(skip)] #[serde(skip)] cache: Vec<u8>,

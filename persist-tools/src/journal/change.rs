@@ -162,7 +162,7 @@ impl ReplayedChange<'_> {
         let (old, new) = if is_redo { (old, new) } else { (new, old) };
         let inserts = matches!(verb, Verb::Insert | Verb::Create | Verb::Attach) == is_redo;
         let (path, owner) = (path.as_ref(), *object);
-        // A held value is put back itself, so the form that the journal has of it need not be converted.
+        // A held value is put back itself, so the journal's form of it is not converted.
         let new = new.as_ref().filter(|_| self.held.is_none());
         let new = new.map(|new| target.adopted(new, self.classes)).transpose()?;
         // `None` if the change does not fit the save, which is then unchanged.

@@ -59,7 +59,7 @@ fn run(args: &[&str]) -> Done {
     }
 }
 
-/// Has a process play until it kills itself, and goes on from what it left.
+/// Starts a process that plays until it kills itself, and continues from its last save.
 fn watch(regions: usize) -> Done {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("auto.sav");
@@ -93,7 +93,7 @@ fn load(path: &Path, regions: usize) -> Result<u64, Box<dyn Error>> {
     if played != world {
         return Err(format!("the world of tick {loaded_at} is another one").into());
     }
-    // It goes on as it would have.
+    // Both continue alike.
     for _ in 0..TICKS_PER_SAVE {
         played.tick();
         world.tick();
@@ -147,7 +147,7 @@ fn play(path: &Path, regions: usize) -> Done {
             running = Some(save);
         }
         if world.ticks() == TICKS_PER_SAVE * LAST_SAVE - TICKS_PER_SAVE / 2 {
-            // What it costs a game that does not go on meanwhile.
+            // The cost for a game that waits for the save.
             let start = Instant::now();
             manager.save(path.with_extension("waited.sav"))?;
             let waited = start.elapsed().as_micros();

@@ -7,7 +7,7 @@ use persist::{Loaded, Persist, Result, SaveManager};
 
 const ANIMALS: usize = 200;
 
-/// What there is.
+/// All regions of the game.
 #[derive(Debug, PartialEq)]
 pub struct World {
     regions: Vec<Rc<RefCell<Region>>>,
@@ -30,7 +30,7 @@ struct Animal {
 }
 
 impl World {
-    /// A world of so many regions.
+    /// Creates a world of `regions` regions.
     pub fn new(regions: usize) -> Self {
         let region = |seed: usize| Rc::new(RefCell::new(Region::new(seed)));
         Self { regions: (0..regions).map(region).collect() }

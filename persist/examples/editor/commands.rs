@@ -1,11 +1,11 @@
-//! What can be typed.
+//! The commands that a user can type.
 
 use persist::history::{CommandEdit, Label};
 use persist::{Command, Error, ErrorKind, ObjectId, Persist, Result, Session, Value, World};
 
 use super::level::{Color, Place, Tags};
 
-/// What is done behind a line.
+/// The effect of a line on the editor.
 pub enum Next {
     Line,
     Quit,
@@ -183,7 +183,7 @@ impl Command for Align {
     }
 }
 
-/// So many objects, in words.
+/// Returns a number of objects in words.
 pub fn objects(count: usize) -> String {
     format!("{count} {}", if count == 1 { "object" } else { "objects" })
 }

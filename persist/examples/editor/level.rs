@@ -1,4 +1,4 @@
-//! What a level is made of.
+//! The components of a level.
 
 use persist::Persist;
 
@@ -10,7 +10,7 @@ pub struct Place {
     pub y: f64,
 }
 
-/// What it looks like.
+/// The color of an object.
 #[derive(Persist, Default)]
 #[persist(component)]
 pub enum Color {
@@ -25,7 +25,7 @@ pub enum Color {
     },
 }
 
-/// What the designers call it.
+/// The designers' names for an object.
 #[derive(Persist, Default)]
 #[persist(component)]
 pub struct Tags {

@@ -30,7 +30,7 @@ const QUARTERS: [&str; 4] = ["Harbour", "Market", "Castle", "Slums"];
 const MONSTERS: u32 = 100_000;
 /// The steps of the bar for a quarter.
 const STEPS: usize = 100;
-/// So many that one street takes a small part of a tick.
+/// Few enough that one street takes a small part of a tick.
 const MONSTERS_OF_A_STREET: u32 = 500;
 const TICK: Duration = Duration::from_millis(16);
 /// The part of a tick in which streets are placed; the rest is for the game.
@@ -69,7 +69,7 @@ fn saves() -> Result<Saves> {
     Ok(saves)
 }
 
-/// A quarter: a square with a guard, and streets with many monsters, each of which hunts the one before.
+/// A quarter: a square with a guard, and streets with many monsters, each hunting the previous one.
 fn quarter(name: &str, monsters: u32) -> Result<World> {
     let mut world = World::new();
     let square = world.spawn_with(name, (Position { x: 0.0, y: 0.0 },))?;

@@ -17,7 +17,7 @@ use crate::world::{
 /// The first difference, where it is and what it is.
 pub type Outcome = Result<(), String>;
 
-/// What was compared.
+/// The counts of a comparison.
 #[derive(Default)]
 pub struct Compared {
     pub objects: usize,
@@ -50,7 +50,7 @@ struct Walk {
 }
 
 impl Walk {
-    fn meet<T: Same + 'static>(
+    fn visit<T: Same + 'static>(
         &mut self,
         expected: &Shared<T>,
         found: &Shared<T>,
@@ -179,7 +179,7 @@ impl Same for Make {
 
 impl<T: Same + 'static> Same for Shared<T> {
     fn same(&self, found: &Self, path: &str, walk: &mut Walk) -> Outcome {
-        walk.meet(self, found, path)
+        walk.visit(self, found, path)
     }
 }
 

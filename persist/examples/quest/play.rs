@@ -11,7 +11,7 @@ use super::world::{
 const NAMES: [&str; 8] = ["Ada", "Bors", "Cuthwin", "Dinadan", "Elaine", "Fearn", "Gwen", "Hild"];
 const BEASTS: [&str; 6] = ["Grim", "Howl", "Ember", "Murk", "Snag", "Wyrm"];
 const PARTY: usize = 12;
-const MOST_MONSTERS: usize = 2000;
+const MAX_MONSTERS: usize = 2000;
 
 impl Fate {
     /// A number below `n`, by SplitMix64 (<https://prng.di.unimi.it/splitmix64.c>).
@@ -108,7 +108,7 @@ impl World {
     }
 
     fn spawn_monster(&mut self) {
-        if self.monsters.len() >= MOST_MONSTERS {
+        if self.monsters.len() >= MAX_MONSTERS {
             return;
         }
         let fate = &mut self.fate;

@@ -1,4 +1,4 @@
-//! What there is in the game: every type that goes into a save.
+//! The world of the game: every type that goes into a save.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -28,8 +28,8 @@ pub struct World {
     pub gold: u64,
 }
 
-/// The dice. They are part of the world, so that a loaded game goes on exactly
-/// as the one that was saved.
+/// The dice. They are part of the world, so that a loaded game continues
+/// exactly as the saved one.
 #[derive(Persist)]
 #[persist(class = "quest.Fate")]
 pub struct Fate {
@@ -84,9 +84,9 @@ pub struct Monster {
     pub kind: MonsterKind,
     pub health: i32,
     pub place: Place,
-    /// Whom it is after, while they live.
+    /// The hero that it hunts, while that hero lives.
     pub prey: Weak<RefCell<Hero>>,
-    /// Those who have struck it. It hates them even when they are dead.
+    /// The heroes that have struck it. It hates them even when they are dead.
     pub hates: Vec<Shared<Hero>>,
     pub hoard: Vec<Shared<Item>>,
 }

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use persist::Persist;
 
-/// What happened to one data set.
+/// The measurements of one data set.
 struct Row {
     name: &'static str,
     generate: Duration,

@@ -75,7 +75,7 @@ fn compare(days: u64) -> Done {
     if !status.success() {
         return Err("the other process failed".into());
     }
-    tell(&world);
+    print_chronicle(&world);
     if saves.to_vec(&world)? != std::fs::read(&ended)? {
         return Err("the town that was saved has become another one".into());
     }
@@ -93,7 +93,7 @@ fn save(path: &str, days: u64) -> Done {
     Ok(())
 }
 
-/// What the other process does.
+/// Continues a saved town, in the other process.
 fn go_on(from: &str, ticks: u64, to: &str) -> Done {
     let saves = saves()?;
     let mut world = saves.file(from).load::<World>()?;
@@ -105,7 +105,7 @@ fn go_on(from: &str, ticks: u64, to: &str) -> Done {
     Ok(())
 }
 
-fn tell(world: &World) {
+fn print_chronicle(world: &World) {
     let Some(chronicle) = world.resource::<Chronicle>() else { return };
     println!("day {}: {} objects", chronicle.day(), world.objects().len());
     for line in chronicle.last(6) {

@@ -1,4 +1,4 @@
-//! Who lives in the town.
+//! The people of the town.
 
 use persist::{Component, ComponentScope, ObjectId, Persist};
 
@@ -31,7 +31,7 @@ impl Component for Resident {
     }
 }
 
-/// Goes where it is told to, a step at a time.
+/// Walks to its target, one step at a time.
 #[derive(Persist, Default)]
 pub struct Walker {
     pub towards: Option<ObjectId>,
@@ -75,8 +75,8 @@ impl Component for Hunger {
         let Some(bakery) = world.get::<Resident>(person).map(|resident| resident.bakery) else {
             return;
         };
-        let is_there = world.get::<Position>(person) == world.get::<Position>(bakery);
-        if is_there && self.0 > 40 {
+        let is_at_bakery = world.get::<Position>(person) == world.get::<Position>(bakery);
+        if is_at_bakery && self.0 > 40 {
             let coins = world.get::<Purse>(person).map_or(0, |purse| purse.coins);
             let sold = world.get_mut::<Bakery>(bakery).and_then(|bakery| bakery.sell(coins));
             if let Some(price) = sold {

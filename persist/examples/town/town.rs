@@ -11,7 +11,7 @@ pub type Done<T = ()> = Result<T, Box<dyn Error>>;
 
 pub const TICKS_PER_DAY: u64 = 48;
 
-/// What has happened, and when; it is a resource, since no object owns it.
+/// The events of the town, with their times. It is a resource, since no object owns it.
 #[derive(Persist, Default)]
 pub struct Chronicle {
     ticks: u64,

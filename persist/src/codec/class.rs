@@ -91,7 +91,7 @@ impl ClassAccess {
     const fn new<T: Reflect>() -> Self {
         Self {
             rows: T::__ROWS,
-            whole: FieldAccess::of::<T>(),
+            whole: FieldAccess::new::<T>(),
             open: |value| Some(value.downcast_ref::<T>()?),
             open_mut: |value| Some(value.downcast_mut::<T>()?),
             make_field: T::persist_make_field,

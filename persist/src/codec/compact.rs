@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn zigzag_gives_small_numbers_small_counts() {
+    fn zigzag_maps_small_numbers_to_small_counts() {
         let numbers = [0, -1, 1, -2, 2, i64::MAX, i64::MIN];
         let counts = [0, 1, 2, 3, 4, u64::MAX - 1, u64::MAX];
         assert_eq!(numbers.map(zigzag), counts);

@@ -26,7 +26,7 @@ impl<T: Persist> Adapter<T> for SkipFailed {
         cost: CALL,
         on_stack: T::__ON_STACK,
         reach: T::__reach,
-        access: const { &FieldAccess { decode: decode_skipping::<T>, ..FieldAccess::of::<T>() } },
+        access: const { &FieldAccess { decode: decode_skipping::<T>, ..FieldAccess::new::<T>() } },
     };
 
     fn kind() -> Kind {

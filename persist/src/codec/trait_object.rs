@@ -151,7 +151,7 @@ pub struct StandIn<D: ?Sized> {
 impl<D: ?Sized + TraitObject> StandIn<D> {
     /// Describes the stand-in type `T`.
     #[must_use]
-    pub fn of<T>() -> Self
+    pub fn new<T>() -> Self
     where
         T: Persist + Pointee + From<Unknown> + AsRef<Unknown>,
         D: Implements<T>,
@@ -565,7 +565,7 @@ macro_rules! __dynamic {
                 $(
                     fn stand_in() -> _persist::Option<_persist::StandIn<Self>> {
                         _persist::Option::Some(
-                            _persist::StandIn::of::<$stand_in>(),
+                            _persist::StandIn::new::<$stand_in>(),
                         )
                     }
                 )?

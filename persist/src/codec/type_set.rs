@@ -234,7 +234,7 @@ impl ClassAccess {
     ) -> Option<(usize, &'i [u8])> {
         let mut fields = self.rows.first()?.iter().enumerate();
         fields.find_map(|(i, field)| {
-            // The load has not read these bytes, so they are not the fault.
+            // The load skipped these bytes, so they are not the fault.
             if input.pass_default(class.type_id(), 0, i) {
                 return None;
             }

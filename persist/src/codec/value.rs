@@ -39,7 +39,7 @@ impl Prototypes<'_> {
 impl FieldAccess {
     /// Describes a field that is stored as its own type.
     #[must_use]
-    pub const fn of<F: Persist>() -> Self {
+    pub const fn new<F: Persist>() -> Self {
         Self {
             encode: F::__encode_field,
             decode: F::__decode_field,
@@ -64,7 +64,7 @@ impl FieldCodec {
             cost: Inline::<T>::COST,
             on_stack: T::__ON_STACK,
             reach: T::__reach,
-            access: const { &FieldAccess::of::<T>() },
+            access: const { &FieldAccess::new::<T>() },
         }
     }
 }

@@ -53,6 +53,9 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89PST\r\n\x1a\n";
 /// The format that this library writes, and the newest it reads.
 pub(crate) const FORMAT_VERSION: u16 = 1;
 
+/// Minimum bytes of a record: class, holder, id, length and separator.
+const MIN_RECORD: usize = 8;
+
 /// Header fields with tags from here on must be understood by a reader.
 const CRITICAL_FIELD: u8 = 0x80;
 const FIELD_APPLICATION: u8 = 1;

@@ -8,7 +8,7 @@ use super::definition;
 use crate::platform::held;
 use crate::reflect::{ClassId, Holder};
 use crate::schema::{ClassSchema, KindSchema, Program, Stored, is_same_class};
-use crate::{Error, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// The numbers of the classes in a save that is being written, and the definitions that are not written yet.
 #[derive(Default)]
@@ -22,10 +22,12 @@ pub(crate) struct ClassNumbers {
     schemas: Vec<Arc<Stored>>,
     /// Ids of the classes of unknown data in this save.
     ids: HashSet<ClassId>,
+    /// The last number that an id of such a class has, by the name of the class.
+    last_numbers: HashMap<String, u32>,
     /// The definitions that are not written yet, and their number.
     pending: Vec<u8>,
     count: u64,
-    /// The error of a definition that was too long.
+    /// The error of a definition that was too long, or of a name that too many classes have.
     failed: Option<Error>,
     last: u64,
 }
@@ -40,6 +42,7 @@ impl ClassNumbers {
         self.unknown.clear();
         self.schemas.clear();
         self.ids.clear();
+        self.last_numbers.clear();
         self.pending.clear();
         (self.count, self.failed, self.last) = (0, None, 0);
     }
@@ -112,10 +115,18 @@ impl ClassNumbers {
                     && own.is_none_or(|own| classes[own].id != *id)
                     && !numbered.any(|(class, _)| class.id == *id)
             };
-            // A class of this name with other fields is in the save already. This one gets another id; a load finds it
-            // by its name.
-            let others = (1_u32..).map(|i| ClassId::from_name(&format!("{}#{i}", stored.name)));
-            let id = std::iter::once(stored.id).chain(others).find(is_free).unwrap_or(stored.id);
+            // If a class of this name with other fields is in the save already, this one gets another id. A load finds
+            // it by its name.
+            let mut id = stored.id;
+            if !is_free(&id) {
+                let last = self.last_numbers.entry(stored.name.clone()).or_default();
+                let mut numbered = (*last + 1..)
+                    .map_while(|number| Some((number, ClassId::numbered(&stored.name, number)?)));
+                match numbered.find(|(_, id)| is_free(id)) {
+                    Some(found) => (*last, id) = found,
+                    None => drop(self.failed.get_or_insert_with(|| too_many(&stored.name, *last))),
+                }
+            }
             self.last += 1;
             self.unknown.insert((address, class, None), self.last);
             self.ids.insert(id);
@@ -224,6 +235,14 @@ impl Clone for FirstNumbers {
     fn clone(&self) -> Self {
         Self::default()
     }
+}
+
+#[cold]
+fn too_many(name: &str, count: u32) -> Error {
+    error!(
+        ErrorKind::TooLarge,
+        "the save would hold the unknown data of more than {count} classes named {name}; save fewer loaded values together, or load them with `LoadOptions::drop_unknown`"
+    )
 }
 
 /// Adds the classes that a kind mentions by value to `found`, and returns those that it refers to.

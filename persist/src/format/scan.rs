@@ -10,7 +10,7 @@ use super::header::{damaged, newer};
 use super::records::{Item, Records};
 use super::{
     BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, DEFINITION_HEAD, Header,
-    TRAILER_SIZE, unpacked,
+    MIN_RECORD, TRAILER_SIZE, unpacked,
 };
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
@@ -54,9 +54,6 @@ pub fn scan<'s>(save: &'s [u8], limits: &Limits) -> Result<(Scan<'s>, Vec<ClassS
 pub(crate) fn check(save: &[u8], limits: &Limits) -> Result<Header> {
     unpacked(save, limits, |save| scan(save.bytes, limits).map(|(scan, _)| scan.header))
 }
-
-/// Minimum bytes of a record: class, holder, id, length and separator.
-const MIN_RECORD: usize = 8;
 
 impl<'s> Scan<'s> {
     pub(crate) fn read(save: &'s [u8], limits: &Limits) -> Result<Self> {

@@ -139,7 +139,7 @@ impl<'w> Sealer<'w> {
         let packed_length = self.packed.len() - BLOCK_HEAD;
         let contents = self.codec.contents + plain_length as u64;
         // A load could take a block that expands this much for an attack.
-        let max_contents = self.limits.most_expanded(self.written + self.packed.len() as u64);
+        let max_contents = self.limits.max_expanded(self.written + self.packed.len() as u64);
         if packed_length >= plain_length || contents > max_contents {
             return Ok(false);
         }

@@ -10,15 +10,12 @@ use super::records::Item;
 use super::scan::{Scan, too_many};
 use super::{
     BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header,
-    TRAILER_SIZE,
+    MIN_RECORD, TRAILER_SIZE,
 };
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
 use crate::schema::ClassSchema;
 use crate::{Error, Limits, Result};
-
-/// Minimum bytes of a record: class, holder, id, length and separator.
-const MIN_RECORD: u64 = 8;
 
 /// Reads the blocks of a save, one after another.
 pub struct BlockReader<R> {
@@ -121,7 +118,8 @@ impl<R: Read + Seek> BlockReader<R> {
         self.file.read_exact(&mut bytes).map_err(failed)?;
         self.rewind()?;
         let records = Trailer::read(&bytes).map_or(0, |trailer| trailer.records);
-        let max_records = self.limits.most_expanded(self.length).max(self.length) / MIN_RECORD;
+        let max_bytes = self.limits.max_expanded(self.length).max(self.length);
+        let max_records = max_bytes / MIN_RECORD as u64;
         Ok(records.min(max_records).min(self.limits.objects))
     }
 

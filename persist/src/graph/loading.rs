@@ -43,7 +43,7 @@ pub(super) struct LoadingObjects<'l> {
     /// Index into the registry's object types, by record. `None` if the record becomes no object.
     pub(super) kinds: Vec<Option<TypeIndex>>,
     /// An object of each type: references point to it while they wait for their targets.
-    stand_ins: Vec<Option<Shared>>,
+    placeholders: Vec<Option<Shared>>,
     /// The drafts in the order of building: each comes after the objects that it holds.
     pub(super) order: Vec<u32>,
     /// The unknown data of each object, by its record, and of the root value.
@@ -63,7 +63,7 @@ impl<'l> LoadingObjects<'l> {
             records: Records::default(),
             entries: Vec::new(),
             kinds: Vec::new(),
-            stand_ins: vec![None; registry.objects.len()],
+            placeholders: vec![None; registry.objects.len()],
             order: Vec::new(),
             unknown: HashMap::new(),
             root_unknown: Unknown::default(),
@@ -111,8 +111,8 @@ impl<'l> LoadingObjects<'l> {
 
     /// Returns the object to which references point while they wait for a target of this type.
     #[inline]
-    pub(super) fn stand_in(&self, kind: TypeIndex) -> Option<&Shared> {
-        self.stand_ins[kind.get()].as_ref()
+    pub(super) fn placeholder(&self, kind: TypeIndex) -> Option<&Shared> {
+        self.placeholders[kind.get()].as_ref()
     }
 
     /// Returns true if the object has no cell, and was therefore complete when it was shared.
@@ -132,8 +132,8 @@ impl<'l> LoadingObjects<'l> {
         let make = self.registry.objects[object].kind.make;
         make(prototypes, &mut self.entries)?;
         self.kinds.push(TypeIndex::new(object));
-        if self.stand_ins[object].is_none() {
-            self.stand_ins[object] = match self.entries.last().and_then(LoadedObject::shared) {
+        if self.placeholders[object].is_none() {
+            self.placeholders[object] = match self.entries.last().and_then(LoadedObject::shared) {
                 Some(shared) => Some(shared.clone()),
                 None => self.another(object, prototypes)?,
             };
@@ -141,7 +141,7 @@ impl<'l> LoadingObjects<'l> {
         Ok(())
     }
 
-    /// Creates an empty object of a type for no record: a stand-in of a type whose objects are drafts.
+    /// Creates an empty object of a type for no record: a placeholder of a type whose objects are drafts.
     #[cold]
     fn another(&self, object: usize, prototypes: &Prototypes<'_>) -> Result<Option<Shared>> {
         let mut created = Vec::new();
@@ -157,8 +157,8 @@ impl<'l> LoadingObjects<'l> {
 
     /// Sets the type of object that a record will become.
     pub(super) fn expect(&mut self, record: usize, object: usize) -> Result<()> {
-        if self.stand_ins[object].is_none() {
-            self.stand_ins[object] = self.another(object, &self.registry.prototypes())?;
+        if self.placeholders[object].is_none() {
+            self.placeholders[object] = self.another(object, &self.registry.prototypes())?;
         }
         self.kinds[record] = TypeIndex::new(object);
         Ok(())
@@ -212,21 +212,21 @@ impl<'l> LoadingObjects<'l> {
         if freed.is_empty() {
             return freed;
         }
-        self.stand_ins.clear();
+        self.placeholders.clear();
         if resolved {
             self.empty(freed.iter().copied());
         }
         for record in &freed {
-            // This frees no other object: the object holds stand-ins, or it has been emptied.
+            // This frees no other object: the object holds placeholders, or it has been emptied.
             self.entries[*record] = LoadedObject::Nothing;
             self.kinds[*record] = None;
         }
         freed
     }
 
-    /// Drops the stand-ins. No reference may be decoded after this.
-    pub(super) fn drop_stand_ins(&mut self) {
-        self.stand_ins.clear();
+    /// Drops the placeholders. No reference may be decoded after this.
+    pub(super) fn drop_placeholders(&mut self) {
+        self.placeholders.clear();
     }
 }
 
@@ -234,7 +234,7 @@ impl<'l> LoadingObjects<'l> {
 /// emptying one of them frees no other, so there is no deep recursion.
 impl Drop for LoadingObjects<'_> {
     fn drop(&mut self) {
-        self.stand_ins.clear();
+        self.placeholders.clear();
         self.unknown.clear();
         for entry in &mut self.entries {
             if matches!(entry, LoadedObject::Draft(_)) {

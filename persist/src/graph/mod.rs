@@ -8,7 +8,7 @@
 //!         ^ AddressMap, ObjectList, ObjectQueue
 //!
 //!  load   bytes --format::Scan--> records --create--> empty objects
-//!         records --rewrite?--> payloads --fill--> objects, with stand-ins where pointers will be
+//!         records --rewrite?--> payloads --fill--> objects, with placeholders where pointers will be
 //!                                              \--> References: record, target, flags
 //!         drafts --build--> objects --connect--> pointers --hooks, seal--> LoadedObjects
 //! ```
@@ -42,7 +42,7 @@
 //!    classes.
 //! 2. *Create*: make every object empty. An object with a cell is shared at once. One without a cell is a *draft*.
 //! 3. *Fill*: decode each record, rewritten first if its form is not the program's. Each reference is checked, listed
-//!    in `References`, and points to a *stand-in* of its target's type. Deferred records follow: objects of unknown
+//!    in `References`, and points to a *placeholder* of its target's type. Deferred records follow: objects of unknown
 //!    classes, and objects that have become values. In a save of objects all unknown objects are kept, in a save of a
 //!    value those that something refers to. Then unused objects are freed, and the load policy is checked.
 //! 4. *Build*: share each draft after the targets that it holds outside of cells.
@@ -68,8 +68,8 @@
 //! - *record*: an object in the save, or its index there. *number*: the index of an object in a running save.
 //! - *holder*: the pointer and the cell around an object, such as `Rc<RefCell<_>>`. *bare*: outside of any cell.
 //! - *once cell*: a cell that can be set only once, such as `OnceCell`. *draft*: an object that is not shared yet.
-//! - *stand-in*: the object to which references point while they wait. Also the struct that represents unknown classes
-//!   of a trait, in `registry` and `unknown`.
+//! - *placeholder*: the object to which references point while they wait for their target.
+//! - *stand-in*: the struct that represents the unknown classes of a trait, in `registry` and `unknown`.
 //! - *unknown*: data of classes or fields that the program does not have. It is kept, and saved again.
 
 mod components;

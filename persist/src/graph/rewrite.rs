@@ -173,7 +173,7 @@ impl<'l> Loader<'l> {
             seen = end;
             let Some(record) = self.table.deferred.pop_front() else { return Ok(()) };
             if matches!(self.table.objects.entries[record], LoadedObject::Nothing) {
-                self.keep_object(record)?;
+                self.fill_unknown_object(record)?;
             } else {
                 self.fill_one_deferred(record)?;
                 // Decode the objects that this record's values have become. The references of each begin where those of
@@ -195,12 +195,12 @@ impl<'l> Loader<'l> {
         Ok(())
     }
 
-    /// Fills the entry of an object of an unknown class that is kept.
-    fn keep_object(&mut self, index: usize) -> Result<()> {
+    /// Creates an unknown object, with its references and the unknown data that earlier programs kept of it.
+    fn fill_unknown_object(&mut self, index: usize) -> Result<()> {
         let record = self.table.objects.records.get(index);
         let start = self.table.references.len();
         self.table
-            .keep_object(index, record.payload(self.save))
+            .create_unknown_object(index, record.payload(self.save))
             .and_then(|()| self.keep(self.earlier_of(record.id), Some(index), record.id))
             .map_err(|error| self.table.named(index, error))?;
         self.table.references.end_deferred(index, start);
@@ -230,7 +230,7 @@ impl<'l> Loader<'l> {
         let any: HashSet<usize> = references.clone().filter_map(|held| held.target()).collect();
         let strong = references.filter(|held| !held.is_weak());
         let strong: HashSet<usize> = strong.filter_map(|held| held.target()).collect();
-        self.table.objects.drop_stand_ins();
+        self.table.objects.drop_placeholders();
         let mut freed = BTreeSet::new();
         for id in inlined {
             let Some(record) = self.table.objects.find(id).map(|record| record as usize) else {
@@ -243,7 +243,7 @@ impl<'l> Loader<'l> {
             if is_added || strong.contains(&record) {
                 continue;
             }
-            // This frees no other object: nothing is connected yet, so the object holds stand-ins only.
+            // This frees no other object: nothing is connected yet, so the object holds placeholders only.
             self.table.objects.entries[record] = LoadedObject::Nothing;
             self.table.objects.kinds[record] = None;
             freed.insert(record);

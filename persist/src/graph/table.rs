@@ -34,7 +34,7 @@ pub(super) struct Table<'l> {
     /// Names of the classes of unknown values, by class.
     pub(super) unknown_names: HashMap<usize, Arc<str>>,
     pub(super) strategy: Strategy,
-    /// True if some decoded reference points to a stand-in and must be connected later.
+    /// True if some decoded reference points to a placeholder and must be connected later.
     pub(super) waits: bool,
     /// Object types of the last targets by the type of the reference. They stand in for looking at the target of a
     /// reference.
@@ -155,7 +155,7 @@ impl<'l> Table<'l> {
             once_contents: HashMap::new(),
             empty_elements: 0,
             held: 0,
-            max_held: env.limits.most_expanded(save_bytes),
+            max_held: env.limits.max_expanded(save_bytes),
             save_bytes,
         }
     }
@@ -315,7 +315,7 @@ impl LoadLinks for Table<'_> {
             _ => None,
         };
         self.waits |= target.is_none();
-        Ok(match target.or(self.objects.stand_in(kind)) {
+        Ok(match target.or(self.objects.placeholder(kind)) {
             Some(object) => Linked::To { object, caster },
             None => Linked::Nobody,
         })
@@ -338,7 +338,7 @@ impl LoadLinks for Table<'_> {
                 _ => self.objects.kinds[record as usize],
             };
             self.waits = true;
-            self.objects.stand_in(kind?)?
+            self.objects.placeholder(kind?)?
         };
         self.references.push(PendingReference::new(Some(record), weak, within));
         Some(target)

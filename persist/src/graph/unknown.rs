@@ -184,8 +184,8 @@ impl Table<'_> {
         Ok(Linked::Unregistered { class: u64::from(class) + 1, error })
     }
 
-    /// Keeps an object of an unknown class.
-    pub(super) fn keep_object(&mut self, index: usize, payload: &[u8]) -> Result<()> {
+    /// Creates an object of an unknown class: its stand-in, or a cell with its unknown data.
+    pub(super) fn create_unknown_object(&mut self, index: usize, payload: &[u8]) -> Result<()> {
         let record = self.objects.records.get(index);
         self.begin(&record);
         let whole = self.unknown_whole(record.class as usize, payload);

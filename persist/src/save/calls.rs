@@ -101,10 +101,10 @@ impl Saves {
     pub fn to_vec_after(
         &self,
         mut content: impl Content,
-        before: Option<&Header>,
+        previous: Option<&Header>,
     ) -> Result<Vec<u8>> {
         let device = self.output().device.as_deref();
-        let header = Past::new(before.cloned()).lead_to(self.header().clone(), device, 0);
+        let header = Past::new(previous.cloned()).lead_to(self.header().clone(), device, 0);
         self.encode(&mut content, &header)
     }
 

@@ -426,8 +426,8 @@ impl Compiler<'_, '_> {
         }
     }
 
-    /// True if a value that a class holds means the same without it: the program, if it still has the class, neither
-    /// migrates nor converts its content, and no `since` keeps older programs from it.
+    /// True if a value that a class holds means the same without the class. If the program still has the class, it
+    /// neither migrates nor converts its content, and no `since` keeps older programs from it.
     fn leaves_as_it_is(&self, class: usize) -> bool {
         let (program, stored) = (self.plans.program, &self.all[class]);
         // A generic class may still become any of several instances, so the value must mean the same in each of them.

@@ -145,7 +145,7 @@ impl<'p> Plans<'p> {
                 Some(class) => plan.unknown.push(UnknownFieldStep {
                     piece,
                     class,
-                    kept_row: (class >= self.stored.len()).then(|| row(LoadEvent::Kept, "")),
+                    retained_row: (class >= self.stored.len()).then(|| row(LoadEvent::Kept, "")),
                     dropped_row: (!plan.has_room).then(|| row(LoadEvent::Dropped, "")),
                 }),
                 None => {

@@ -9,7 +9,7 @@ use super::instances::{Candidates, NamedClasses};
 use super::pairing::{StoredNames, pair};
 use super::program::Sides;
 use super::{ClassSchema, FieldSchema, Form, KindSchema, Program, ProgramClass, Stored};
-use crate::reflect::{Class, ClassId, FieldRecord, Holder};
+use crate::reflect::{Class, FieldRecord, Holder};
 
 /// The program's class for each class of a save. All saves of one schema share it.
 pub(crate) struct Matched {
@@ -509,12 +509,10 @@ impl Program {
             };
             only(targets.filter(|(_, target)| has_alias(target)).map(|(class, _)| class))
         };
-        // A kept class may have lost its id to the program's class of the same name.
+        // An unknown class gets a number if another class of its name has its id.
         let by_name = || {
-            let has_replaced_id =
-                |id| (1..=1000).any(|i| ClassId::from_name(&format!("{}#{i}", stored.name)) == id);
             let found = self.classes.iter().position(|class| class.name == stored.name);
-            found.filter(|_| has_replaced_id(stored.id))
+            found.filter(|_| stored.id.is_numbered(&stored.name))
         };
         // Arguments of a generic class are renamed with their classes.
         let by_arguments = || {

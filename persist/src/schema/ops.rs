@@ -119,7 +119,7 @@ pub(super) struct UnknownFieldStep {
     pub(super) class: usize,
     /// The row if the field is kept. Data that was unknown to an earlier program, too, is reported as a value of its
     /// class.
-    pub(super) kept_row: Option<usize>,
+    pub(super) retained_row: Option<usize>,
     /// The row if the field cannot be kept.
     pub(super) dropped_row: Option<usize>,
 }

@@ -565,7 +565,7 @@ pub(super) fn tidy(storage: &dyn Storage, path: &Path, max: u32) -> io::Result<(
 
 /// Makes a backup of the old save, if there is one, and drops the last of `max` backups. An interrupted rotation
 /// continues where it stopped.
-pub(super) fn make_backup(storage: &dyn Storage, path: &Path, max: u32) -> io::Result<()> {
+fn make_backup(storage: &dyn Storage, path: &Path, max: u32) -> io::Result<()> {
     let result = rotate(storage, path, max).or_else(|_| rotate(storage, path, max));
     // An old save that cannot be read now may be intact. Loads must be able to find it, and it must not displace an
     // intact backup. So it gets a free number. If that is beyond `max`, the next save removes it.

@@ -24,7 +24,7 @@ pub(crate) fn next_journal(path: &Path) -> PathBuf {
 
 /// Returns the name of a journal that is kept for the user to inspect.
 #[cfg(feature = "history")]
-pub(crate) fn kept_journal(path: &Path, number: u32) -> PathBuf {
+pub(crate) fn preserved_journal(path: &Path, number: u32) -> PathBuf {
     beside(path, ".kept", number)
 }
 

@@ -140,14 +140,14 @@ fn load_for(
             return Err(with_preserved(error.in_file(&resolved), preserved.as_deref()));
         }
     }
-    let files_kept = |preserved: Option<&Path>| match preserved {
+    let retained_files = |preserved: Option<&Path>| match preserved {
         Some(preserved) => format!("all files are kept, the save also as {}", preserved.display()),
         None => String::from("all files are kept"),
     };
     let unreadable = |why: &Error| {
         let (file, what) = (resolved.display(), error.cause());
-        let files_kept = files_kept(preserved.as_deref());
-        let message = format!("{file} cannot be loaded, {what}; {}; {files_kept}", why.cause());
+        let retained_files = retained_files(preserved.as_deref());
+        let message = format!("{file} cannot be loaded, {what}; {}; {retained_files}", why.cause());
         Err(Error::new(ErrorKind::Io, message))
     };
     let mut also = String::new();
@@ -203,8 +203,8 @@ fn load_for(
         };
         return Err(with_preserved(error.reworded(what), preserved.as_deref()));
     }
-    let files_kept = files_kept(preserved.as_deref());
-    let message = format!("{file} cannot be loaded, {}{also}; {files_kept}", error.cause());
+    let retained_files = retained_files(preserved.as_deref());
+    let message = format!("{file} cannot be loaded, {}{also}; {retained_files}", error.cause());
     Err(Error::new(error.kind(), message).because(error))
 }
 

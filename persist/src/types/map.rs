@@ -1,15 +1,17 @@
 //! Maps: a count, then key and value of each entry. A hashed map is written in the order of its encoded keys, which
-//! `set` sorts.
+//! `sorted_entries` sorts.
 
 use std::any::Any;
 use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::sequence::{decode_parts, visit_each, visit_each_shared};
-use super::set::{Encoded, decode_key, in_order, pending};
+use super::set::{decode_key, pending};
+use super::sorted_entries::SortedEntries;
 use super::{compact_items, counted_items};
 use crate::Result;
 use crate::codec::compact::Compact;
@@ -21,7 +23,7 @@ use crate::codec::{
 };
 use crate::codec::{FieldAccess, MapAccess, decode};
 use crate::reflect::{Kind, TypeCode};
-use crate::sorting::sort_by;
+use crate::sorting::{order, sort_by};
 
 pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
     K::__reach(types);
@@ -35,6 +37,13 @@ pub(super) fn reach<K: Persist, V: Persist>(types: &mut TypeSet) {
 fn reorder(links: &mut dyn LoadLinks, start: usize, ranges: &[Range<usize>], order: &[usize]) {
     let ranges: Vec<_> = order.iter().map(|entry| ranges[*entry].clone()).collect();
     links.reorder(start, &ranges);
+}
+
+/// Returns the order of `count` entries; `None` if two of them are equal. Compiled once, for entries of all types.
+fn in_order(count: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Option<Vec<usize>> {
+    let order = order(count, compare);
+    let is_duplicate = |pair: &[usize]| compare(pair[0], pair[1]).is_eq();
+    (!order.windows(2).any(is_duplicate)).then_some(order)
 }
 
 /// Reorders references by the encoded keys of their entries. For each entry, `places` holds the range of its key and of
@@ -141,7 +150,7 @@ pub(super) fn visit_hashed<'m, K: Persist, V: Persist>(
     if V::__LEAF {
         return Ok(());
     }
-    visit_each(Encoded::new::<Usual>(entries, visitor.env())?.into_values(), visitor)
+    visit_each(SortedEntries::new::<Usual>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Visits the values in the order of their encoded keys, through shared pointers.
@@ -152,7 +161,7 @@ pub(super) fn visit_hashed_shared<'m, K: Persist, V: Persist>(
     if V::__LEAF {
         return Ok(());
     }
-    visit_each_shared(Encoded::new::<Usual>(entries, visitor.env())?.into_values(), visitor)
+    visit_each_shared(SortedEntries::new::<Usual>(entries, visitor.env())?.into_values(), visitor)
 }
 
 /// Writes the entries of a hashed map, after its head.
@@ -161,7 +170,7 @@ pub(super) fn encode_hashed<'m, A: Adapter<K>, B: Adapter<V>, K: 'static, V: 'st
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
     let count = entries.len();
-    let encoded = Encoded::new::<A>(entries, &out.env_inside::<(K, V)>())
+    let encoded = SortedEntries::new::<A>(entries, &out.env_inside::<(K, V)>())
         .map_err(|error| out.refuse(error))?;
     out.elements::<(K, V)>(count, A::MIN + B::MIN, false, |out| {
         encoded.write::<A>(out, |value, out| B::encode(*value, out))
@@ -342,7 +351,7 @@ macro_rules! map_access {
             }
 
             fn value(&self) -> &'static FieldAccess {
-                const { &FieldAccess::of::<V>() }
+                const { &FieldAccess::new::<V>() }
             }
         })+
     };

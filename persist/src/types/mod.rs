@@ -6,7 +6,8 @@
 //! | files | part |
 //! | --- | --- |
 //! | `number`, `text`, `time`, `range`, `net`, `std_enum` | numbers, strings and small types of the standard library |
-//! | `option`, `tuple`, `array`, `sequence`, `set`, `map` | containers; `set` has the order of hashed keys, for maps too |
+//! | `option`, `tuple`, `array`, `sequence`, `set`, `map` | containers |
+//! | `sorted_entries` | the order of hashed keys in a save |
 //! | `lift` | the same containers with adapters for their parts (`with`) |
 //! | `cell`, `atomic`, `wrapper`, `pointer`, `pointee` | cells and thin wrappers, `Rc` and `Arc`, and types that they may point at |
 //! | `handle`, `object_id`, `remap` | keys of arenas, ids of objects of worlds, and new ids for both |
@@ -31,6 +32,7 @@ mod remap;
 pub(crate) mod save_as;
 mod sequence;
 mod set;
+mod sorted_entries;
 mod std_enum;
 mod text;
 mod time;

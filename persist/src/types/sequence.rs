@@ -399,7 +399,7 @@ macro_rules! list_access {
             }
 
             fn element(&self) -> &'static FieldAccess {
-                const { &FieldAccess::of::<T>() }
+                const { &FieldAccess::new::<T>() }
             }
 
             fn insert(

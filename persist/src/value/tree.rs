@@ -427,7 +427,7 @@ impl Record {
     }
 
     /// Notes that a migration reads or changes what is in the record.
-    fn look_into(&self) {
+    fn mark_inspected(&self) {
         if let Some(inspection) = &self.inspection {
             inspection.content.mark();
         }
@@ -442,20 +442,20 @@ impl Record {
     /// Returns the name of the variant; `None` for a struct.
     #[must_use]
     pub fn variant(&self) -> Option<&str> {
-        self.look_into();
+        self.mark_inspected();
         self.variant.as_deref()
     }
 
     /// Changes the variant of an enum; the fields stay.
     pub fn set_variant(&mut self, variant: impl Into<Arc<str>>) {
-        self.look_into();
+        self.mark_inspected();
         self.variant = Some(variant.into());
     }
 
     /// Returns the field of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.look_into();
+        self.mark_inspected();
         let field = self.fields.iter().find(|field| &*field.name == name)?;
         field.seen.mark();
         Some(&field.value)
@@ -463,7 +463,7 @@ impl Record {
 
     /// Returns the field of this name mutably.
     pub fn get_mut(&mut self, name: &str) -> Option<&mut Value> {
-        self.look_into();
+        self.mark_inspected();
         let field = self.fields.iter_mut().find(|field| &*field.name == name)?;
         field.change();
         Some(&mut field.value)
@@ -495,14 +495,14 @@ impl Record {
 
     /// Removes the field of this name and returns its value.
     pub fn take(&mut self, name: &str) -> Option<Value> {
-        self.look_into();
+        self.mark_inspected();
         let place = self.fields.iter().position(|field| &*field.name == name)?;
         Some(self.fields.remove(place).value)
     }
 
     /// Renames a field, and replaces a field that has the new name. Returns false if there is no field of the old name.
     pub fn rename(&mut self, name: &str, new: &str) -> bool {
-        self.look_into();
+        self.mark_inspected();
         let Some(place) = self.fields.iter().position(|field| &*field.name == name) else {
             return false;
         };
@@ -522,7 +522,7 @@ impl Record {
 
     /// Iterates over names and values, in order.
     pub fn fields(&self) -> impl Iterator<Item = (&str, &Value)> {
-        self.look_into();
+        self.mark_inspected();
         self.fields.iter().map(|field| {
             field.seen.mark();
             (&*field.name, &field.value)
@@ -531,7 +531,7 @@ impl Record {
 
     /// Iterates over names and mutable values, in order.
     pub fn fields_mut(&mut self) -> impl Iterator<Item = (&str, &mut Value)> {
-        self.look_into();
+        self.mark_inspected();
         self.fields.iter_mut().map(|field| {
             field.change();
             (&*field.name, &mut field.value)
@@ -554,7 +554,7 @@ impl Record {
 /// Sets fields like [`Record::set`], in time proportional to their number.
 impl<N: Into<Arc<str>>, V: Into<Value>> Extend<(N, V)> for Record {
     fn extend<I: IntoIterator<Item = (N, V)>>(&mut self, fields: I) {
-        self.look_into();
+        self.mark_inspected();
         let known = self.fields.iter().enumerate().rev();
         let mut places: HashMap<Arc<str>, usize> =
             known.map(|(at, field)| (Arc::clone(&field.name), at)).collect();
@@ -596,8 +596,8 @@ impl Record {
 
     /// True if the records are equal apart from their values.
     fn has_head_of(&self, other: &Self) -> bool {
-        self.look_into();
-        other.look_into();
+        self.mark_inspected();
+        other.mark_inspected();
         self.class == other.class
             && self.variant == other.variant
             && self.len() == other.len()

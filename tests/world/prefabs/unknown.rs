@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use persist::save::SlotInfo;
 use persist::world::{ExternalIds, Prefab};
 use persist::{Component, ObjectId, Persist, Saves, World};
 
@@ -101,6 +102,40 @@ fn a_field_that_a_component_of_a_prefab_drops_is_a_row_of_the_report() {
     let mut world = World::new();
     let copy = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
     assert_eq!(world.get::<Lamp>(copy).unwrap().light, 1);
+}
+
+#[test]
+fn a_prefab_holds_nothing_of_other_objects_and_other_saves() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mage.prefab");
+    let mut world = World::new();
+    let mage = world.spawn("Mage");
+    let power = 7;
+    world.attach(mage, spell([mage, mage, mage], power, mage)).unwrap();
+    let info = SlotInfo::new("The mage of the mill").thumbnail([9; 20]);
+    Saves::new().file(&path).info(info).save(&world.prefab(mage).unwrap()).unwrap();
+
+    // The mod is off, and the program goes on with what it has loaded.
+    let saves = Saves::new();
+    saves.register_component::<Target>().unwrap();
+    let prefab = saves.file(&path).load::<Prefab>().unwrap();
+    let mut world = World::new();
+    let mage = world.instantiate(&prefab, ExternalIds::Clear).unwrap();
+    let rat = world.spawn("Rat");
+    world.attach(rat, Target { whom: rat, next: None }).unwrap();
+    let child = world.spawn_in(rat, "Tail").unwrap();
+    let of_other = saves.to_vec(&world.prefab(rat).unwrap()).unwrap();
+    world.set_parent(mage, Some(rat)).unwrap();
+    let of_parent = saves.to_vec(&world.prefab(rat).unwrap()).unwrap();
+    world.remove(mage);
+    let again = saves.to_vec(&world.prefab(rat).unwrap()).unwrap();
+    let holds = |save: &[u8], text: &str| save.windows(text.len()).any(|at| at == text.as_bytes());
+    assert!(holds(&of_parent, "Spell"), "it goes with the object that it belongs to");
+    assert!(of_other == again && world.children(rat) == [child]);
+    for text in ["Spell", "power", "Mage", "The mage of the mill"] {
+        assert!(!holds(&of_other, text), "{text}");
+    }
+    assert!(!holds(&of_parent, "The mage of the mill"));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use object_store::memory::InMemory;
 use persist::save::{SaveOutcome, SlotInfo, Slots};
-use persist::{ErrorKind, Loaded, Persist, SaveManager, Saves};
+use persist::{ErrorKind, LoadOptions, Loaded, Persist, SaveManager, Saves};
 use persist_cloud::{CloudOptions, CloudSlots};
 
 use crate::block_on;
@@ -190,6 +190,26 @@ fn unknown_content_travels_with_what_was_loaded_and_with_nothing_else() {
     assert_eq!(mana("main"), Ok(5));
     block_on(service.save("main", Some(&stored), &saves, &Game { level: 1 })).unwrap();
     assert_eq!(mana("main"), Err(ErrorKind::MissingField));
+}
+
+#[test]
+fn what_a_load_from_a_service_changes_or_drops_is_in_its_report() {
+    let service = service();
+    let with_mod = blocking(&service);
+    with_mod.slot("main").save(&modded::Game { level: 1, mana: 5 }).unwrap();
+    let saves = Saves::new();
+    let (game, _) = block_on(service.load::<Game>("main", &saves)).unwrap().unwrap();
+    let counts = game.report().counts();
+    assert_eq!((counts.kept, counts.lost), (1, 0), "{}", game.report());
+    let dropping = Saves::new().load_options(LoadOptions::new().drop_unknown(true));
+    let (game, _) = block_on(service.load::<Game>("main", &dropping)).unwrap().unwrap();
+    let counts = game.report().counts();
+    assert_eq!((counts.kept, counts.lost), (0, 1), "{}", game.report());
+    assert!(game.report().to_string().contains("mana"), "{}", game.report());
+    // The blocking calls say the same.
+    let slots = dropping.store(Arc::new(service));
+    let game = slots.slot("main").load::<Game>().unwrap();
+    assert_eq!(game.report().counts().lost, 1);
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn click(window: &mut Harness<'static, Program>, label: &str) {
 }
 
 #[test]
-fn a_click_goes_to_an_entry_and_the_saved_one_is_marked() {
+fn a_click_selects_an_entry_and_the_saved_one_is_marked() {
     let folder = tempfile::tempdir().unwrap();
     let mut program = open(folder.path());
     for name in ["Door", "Gate", "Wall"] {
@@ -103,7 +103,7 @@ fn the_window_follows_the_current_entry() {
 }
 
 #[test]
-fn there_is_no_banner_if_nothing_was_recovered() {
+fn no_banner_is_shown_if_nothing_was_recovered() {
     let folder = tempfile::tempdir().unwrap();
     let window = show(open(folder.path()));
     assert!(window.state().recovered.is_none());

@@ -297,15 +297,15 @@ impl<'c> VersionComparison<'c> {
         let (mine, now_raises) = (then.raises(), now.raises());
         let branches = self.versions.code_of_branches(self.version, target);
         let (branch, step, function) = branches.into_iter().find_map(|(name, code)| {
-            // A step that came since tells the records apart.
-            let is_told = now.steps().keys().any(|step| {
+            // A later step distinguishes the records.
+            let is_distinguished = now.steps().keys().any(|step| {
                 *step >= version
                     && !code.steps().contains_key(step)
                     && !then.steps().contains_key(step)
             });
             let theirs = code.raises();
             let mut created =
-                now_raises.iter().filter(|((step, _), _)| *step < version && !is_told);
+                now_raises.iter().filter(|((step, _), _)| *step < version && !is_distinguished);
             let (what, function) = created
                 .find(|(what, by)| theirs.get(*what) == Some(by) && mine.get(*what) != Some(by))?;
             Some((name, what.0, *function))

@@ -96,15 +96,15 @@ impl<'h> FieldHistory<'h> {
     /// Returns the question if a version made values of the field by dropped code, or by code that runs again.
     pub(super) fn question(&self) -> Option<Question> {
         let (kind, version, converts) = (self.kind(), self.class_version(), self.converts());
-        let taken = converts.iter().find(|convert| convert.takes_of(&kind, version));
+        let current = converts.iter().find(|convert| convert.takes_of(&kind, version));
         // The program says that the kind is taken as it is.
-        if taken.is_some_and(|convert| convert.by.is_none()) {
+        if current.is_some_and(|convert| convert.by.is_none()) {
             return None;
         }
-        if let Some(question) = self.lost_step().or_else(|| self.step_again(taken?)) {
+        if let Some(question) = self.lost_step().or_else(|| self.step_again(current?)) {
             return Some(question);
         }
-        if taken.is_some() {
+        if current.is_some() {
             return None;
         }
         // The same function may stand inside of a class that came around the value.
@@ -122,7 +122,7 @@ impl<'h> FieldHistory<'h> {
                 "{name} made the value by `convert`, with {function}, and the program takes {kind} as it is: give the field that `convert` again, or say that a value of {kind} means the same"
             )));
         }
-        let lost = self.lost_with_class(&runs).or_else(|| self.lost_around(&runs));
+        let lost = self.lost_with_class(&runs).or_else(|| self.lost_in_wrapper(&runs));
         if let Some((name, attribute, function)) = lost {
             return Some(self.ask(format!(
                 "{name} made the value by the `{attribute}` of a class around it, with {function}, and the program takes {kind} as it is: convert it again, or say that it means the same"
@@ -133,7 +133,7 @@ impl<'h> FieldHistory<'h> {
                 "it was {other} in {name}, and {function} makes {kind} of those: if values of {kind} from before meant something else, give the class a `version` and the field a `convert({version} = function)`; if they mean the same, say so"
             )));
         }
-        if let Some((name, made, function)) = self.lost_of_made(&runs) {
+        if let Some((name, made, function)) = self.lost_for_migrated(&runs) {
             return Some(self.ask_of(&made, format!(
                 "{name} converted the {made} that a `migrate` makes by {function}, and the program takes it as it is: give the field that `convert` again, or say that a value of {made} means the same"
             )));
@@ -198,11 +198,11 @@ impl<'h> FieldHistory<'h> {
         })
     }
 
-    /// Returns a `convert` of the version for values that only a `migrate` can have made, and that the program does
-    /// not have: the version, the kind that it took, and the function.
+    /// Returns a `convert` of the version that the program does not have, for values that only a `migrate` can have
+    /// made. The result is the version, the kind that the `convert` took, and its function.
     ///
     /// No version stored that kind in the field, so that no other question is about it.
-    fn lost_of_made(&self, runs: &dyn Fn(&str) -> bool) -> Option<(&'h str, String, &'h str)> {
+    fn lost_for_migrated(&self, runs: &dyn Fn(&str) -> bool) -> Option<(&'h str, String, &'h str)> {
         let mut all = self.section.code.values().filter(|code| !code.steps().is_empty());
         let mut now = self.versions.all_code_now().values();
         all.next().filter(|_| now.any(|code| !code.steps().is_empty()))?;
@@ -232,9 +232,10 @@ impl<'h> FieldHistory<'h> {
         if !is_text(self.expected_kind()) || is_text(self.stored_kind()) {
             return None;
         }
-        let kept = self.expected_kind().classes();
-        let is_kept = |class: &usize| self.resolved[*class].is_some_and(|it| kept.contains(&it));
-        let classes = self.stored_kind().classes().into_iter().filter(|class| !is_kept(class));
+        let targets = self.expected_kind().classes();
+        let is_expected =
+            |class: &usize| self.resolved[*class].is_some_and(|it| targets.contains(&it));
+        let classes = self.stored_kind().classes().into_iter().filter(|class| !is_expected(class));
         classes.map(|class| &self.section.classes[class]).find_map(|class| {
             let Form::Enum(variants) = &class.form else { return None };
             let (name, lost) = self.versions.lost_variant(self.version, &class.name, variants)?;
@@ -273,9 +274,9 @@ impl<'h> FieldHistory<'h> {
         let target = self.pair.new.class;
         let above = source::head(self.program, target);
         let code = self.versions.code_now(target);
-        let look = format!("let _ = record.get({name:?});");
+        let inspection = format!("let _ = record.get({name:?});");
         if let Some(function) = code.steps().get(&version) {
-            let why = format!("{why}; let {function} look at it, `{look}`");
+            let why = format!("{why}; let {function} look at it, `{inspection}`");
             return Question { why, attribute: None, above, code: None };
         }
         let is_ident = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
@@ -285,7 +286,7 @@ impl<'h> FieldHistory<'h> {
         let raised = current + u32::from(is_raised);
         let attribute = code.migrate_with(raised, version, &function, is_raised);
         let code =
-            format!("fn {function}(record: &mut persist::Record, _: u32) {{\n    {look}\n}}");
+            format!("fn {function}(record: &mut persist::Record, _: u32) {{\n    {inspection}\n}}");
         Question { why, attribute: Some(attribute), above, code: Some(code) }
     }
 
@@ -343,18 +344,19 @@ impl<'h> FieldHistory<'h> {
     }
 
     /// Asks about a function that converts the value once more: an earlier version ran it for a step before this value.
-    fn step_again(&self, taken: &ConvertCode) -> Option<Question> {
+    fn step_again(&self, current: &ConvertCode) -> Option<Question> {
         let (kind, version) = (self.kind(), self.class_version());
         let own = [(&*self.section.version, self.then()?)].into_iter();
         let (name, step) = own.chain(self.later()).find_map(|(name, code)| {
-            let is_same = |it: &&ConvertCode| it.takes == kind && it.function() == taken.function();
+            let is_same =
+                |it: &&ConvertCode| it.takes == kind && it.function() == current.function();
             let mut all = code.converts.iter().filter(is_same);
             let is_due = all.clone().any(|it| it.takes_of(&kind, version));
             let step = all.find_map(|it| it.until.filter(|until| *until < version))?;
             (!is_due).then_some((name, step))
         })?;
-        let function = taken.function()?;
-        let place = self.converts().iter().position(|it| it == taken);
+        let function = current.function()?;
+        let place = self.converts().iter().position(|it| it == current);
         let why = format!(
             "{name} made values of version {version} by {function}, and the program runs it on them once more: let it take those of version {step} again, or give it another name if they are to change once more"
         );
@@ -381,7 +383,10 @@ impl<'h> FieldHistory<'h> {
 
     /// Returns what a later version ran inside of a class that it had around the value: the version, the attribute and
     /// the function.
-    fn lost_around(&self, runs: &dyn Fn(&str) -> bool) -> Option<(&'h str, &'static str, &'h str)> {
+    fn lost_in_wrapper(
+        &self,
+        runs: &dyn Fn(&str) -> bool,
+    ) -> Option<(&'h str, &'static str, &'h str)> {
         let then = Newtypes { classes: &self.section.classes, code: &self.section.code };
         let olds = then.within(self.stored_kind());
         // The classes of the value are compared by themselves, by their names of today.
@@ -401,8 +406,8 @@ impl<'h> FieldHistory<'h> {
     pub(super) fn other_function(&self) -> Option<String> {
         let (kind, version) = (self.kind(), self.class_version());
         let by = |code: &'h [ConvertCode]| {
-            let taken = code.iter().find(|it| it.takes_of(&kind, version))?;
-            taken.function()
+            let convert = code.iter().find(|it| it.takes_of(&kind, version))?;
+            convert.function()
         };
         let now = by(self.converts())?;
         let (name, was) = self.later().find_map(|(name, code)| {

@@ -100,7 +100,7 @@ impl VersionComparison<'_> {
                     let finding = pair.finding(name, Verdict::Safe, change);
                     self.findings.push(finding.shown_by(pair.stored.0));
                 }
-                (None, Some(source)) => self.kept(pair, field, *source),
+                (None, Some(source)) => self.retained(pair, field, *source),
             }
         }
         let is_missing = |field: usize| missing.iter().any(|(missing, _)| *missing == field);
@@ -159,11 +159,12 @@ impl VersionComparison<'_> {
     /// A field that went, and could be one that has another source.
     fn superseded(&mut self, pair: &Pair<'_>, old: usize) {
         let name = &pair.old[old].name;
-        let taken = pair.new.records.iter().zip(pair.sources()).find_map(|(record, source)| {
-            let source = source.filter(|_| record.may_be(&pair.old[old]))?;
-            Some((record.name, &*pair.old[source].name))
-        });
-        let (field, source) = taken.unwrap_or_default();
+        let replacement =
+            pair.new.records.iter().zip(pair.sources()).find_map(|(record, source)| {
+                let source = source.filter(|_| record.may_be(&pair.old[old]))?;
+                Some((record.name, &*pair.old[source].name))
+            });
+        let (field, source) = replacement.unwrap_or_default();
         let change = format!(
             "the field went, and {field}, which has its name as an alias, takes the values of {source}; those of {name} are lost: give the class a `version` and a `migrate` that takes both, or remove the alias"
         );
@@ -366,7 +367,7 @@ impl VersionComparison<'_> {
     }
 
     /// A field that both sides have.
-    fn kept(&mut self, pair: &Pair<'_>, field: usize, source: usize) {
+    fn retained(&mut self, pair: &Pair<'_>, field: usize, source: usize) {
         let class = pair.stored.0;
         let (old, new) = (&pair.old[source], &pair.new.fields[field]);
         if old.name != new.name {
@@ -400,7 +401,7 @@ impl VersionComparison<'_> {
                 && atoms(&old.kind, &self.stored) == atoms(taken, &self.program.classes)
         });
         let by_function: Vec<bool> = fitting.map(|(from, _)| from.function.is_some()).collect();
-        let is_taken = by_function.contains(&true) && reused.is_none();
+        let has_function = by_function.contains(&true) && reused.is_none();
         let is_said = by_function.contains(&false);
         let fit = fit(&old.kind, &new.kind);
         let change = match is_same {
@@ -413,7 +414,7 @@ impl VersionComparison<'_> {
         };
         let mut finding = self.of_stored(pair, source, Verdict::Safe, change);
         let hint = match is_restored {
-            _ if is_taken || is_said => None,
+            _ if has_function || is_said => None,
             // A function of a `convert` beside a module is refused.
             true => Some(
                 "; no sample shows whether its unit changed: if it did, give the class a `version` and a `migrate` that sets the field",
@@ -423,7 +424,7 @@ impl VersionComparison<'_> {
             ),
         };
         finding.of.change.push_str(hint.unwrap_or_default());
-        if is_taken {
+        if has_function {
             finding.of.change.push_str(", by its `convert`");
         } else if let Some(Question { why, attribute, above, code }) = reused {
             finding.worsen(Verdict::Loses, &why);
@@ -431,10 +432,10 @@ impl VersionComparison<'_> {
             finding.of.attribute = attribute;
         }
         self.findings.push(Finding {
-            is_converted: !is_taken && (!is_same || is_reused),
-            is_accepted: is_taken,
+            is_converted: !has_function && (!is_same || is_reused),
+            is_accepted: has_function,
             is_restored: is_code || is_restored,
-            may_narrow: !is_taken && fit != Fit::Whole,
+            may_narrow: !has_function && fit != Fit::Whole,
             ..finding.in_field(Some(&pair.path(&new.name))).shown_by(class)
         });
     }

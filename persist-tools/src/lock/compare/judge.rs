@@ -230,11 +230,11 @@ fn failed(
             && finding.of.class == class
             && finding.of.field.as_deref() == error.field()
     };
-    let is_met = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongClass);
+    let is_reference_error = matches!(error.kind(), ErrorKind::NotFound | ErrorKind::WrongClass);
     if let Some(finding) = findings.iter_mut().find(is_of) {
         finding.worsen(Verdict::Breaks, &change);
         (finding.of.kind, finding.cause) = (error.kind(), Some(error.message().to_owned()));
-    } else if is_met && findings.iter().any(|finding| finding.doubt.is_some()) {
+    } else if is_reference_error && findings.iter().any(|finding| finding.doubt.is_some()) {
         // The load met what is doubtful for that reason.
         notes.push(change);
     } else {
@@ -263,10 +263,10 @@ fn untested(finding: &mut Finding, loads: &Loads) {
         loads.rows.iter().any(is_it)
     };
     let is_lost = has(LoadEvent::Dropped) || has(LoadEvent::Superseded);
-    let is_kept = has(LoadEvent::Kept);
-    if finding.is_migrated && is_tested && !is_lost && (!is_kept || has(LoadEvent::Migrated)) {
+    let is_unknown = has(LoadEvent::Kept);
+    if finding.is_migrated && is_tested && !is_lost && (!is_unknown || has(LoadEvent::Migrated)) {
         finding.of.verdict = Verdict::Safe;
-        finding.of.change = String::from(match is_kept {
+        finding.of.change = String::from(match is_unknown {
             true => "the field went; `migrate` looks at it, and its old values are kept as unknown",
             false => "the field went; `migrate` takes it",
         });

@@ -204,8 +204,9 @@ impl VersionComparison<'_> {
                 let change = format!("{today} is not registered for it any more");
                 let of = format!("trait {name}");
                 // A program without components does not have their trait.
-                let is_kept = World::TRAITS.contains(&&**name) || self.registry.has_stand_in(name);
-                self.findings.push(if is_kept {
+                let becomes_unknown =
+                    World::TRAITS.contains(&&**name) || self.registry.has_stand_in(name);
+                self.findings.push(if becomes_unknown {
                     let change = format!("{change}; values of it are kept as unknown");
                     Finding::new(&of, Verdict::Safe, change)
                 } else {
@@ -257,10 +258,10 @@ impl VersionComparison<'_> {
             );
             let came = now.iter().find(is_new);
             if let Some((_, came)) = came {
-                let kept = holder.type_name(false, source::type_name(self.program, target));
+                let previous = holder.type_name(false, source::type_name(self.program, target));
                 let came = cell_of(*came);
                 change.push_str(&format!(
-                    ", and now are in {came}; keep `register_pointer::<{kept}>()`"
+                    ", and now are in {came}; keep `register_pointer::<{previous}>()`"
                 ));
             }
             let verdict = if came.is_some() { Verdict::Breaks } else { Verdict::Safe };

@@ -175,7 +175,8 @@ impl Versions {
     /// True if an item that the program lacks may have become an item that was added.
     ///
     /// No version has both, and no later version has neither. Another branch may have the added item only if it had the
-    /// removed one before, or if both branches got the added one from the same version: then this branch renamed it.
+    /// removed one before, or if both branches got the added one from the same version. In the second case, this branch
+    /// renamed it.
     pub(super) fn may_become(
         &self,
         version: usize,

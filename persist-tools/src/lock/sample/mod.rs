@@ -6,8 +6,8 @@
 //! are small but for the way to the choice. Worlds are empty; what a world may hold is in objects of their own.
 //!
 //! The choices are found while values are made. Each new site adds one variation for each of its options, with the
-//! choices on the way to it. So every choice in every class that objects hold by value occurs several times: once where
-//! the program reads it, once where it does not, and once in each field where the class is converted.
+//! choices on the way to it. So every choice in every class that objects hold by value occurs several times. It occurs
+//! once where the program reads it, once where it does not, and once in each field where the class is converted.
 
 mod given;
 mod maker;

@@ -47,7 +47,7 @@ pub struct Player {
     pub recipe_book: RecipeBook,
 }
 
-/// What a player may do to the world.
+/// The rules for what a player may do to the world.
 #[derive(Clone, Copy, Debug, PartialEq, Persist)]
 #[cfg_attr(rivals, rivals::codecs_and_fory)]
 #[repr(u8)]
@@ -102,7 +102,7 @@ pub struct Entity {
     pub glowing: bool,
 }
 
-/// What a player has learnt to make.
+/// The recipes that a player has learnt.
 #[derive(Clone, Debug, PartialEq, Persist)]
 #[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct RecipeBook {

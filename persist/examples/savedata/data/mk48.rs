@@ -14,7 +14,7 @@ pub struct Updates {
     pub updates: Vec<Update>,
 }
 
-/// What one player is told.
+/// A message of the server to one player.
 #[derive(Clone, Debug, PartialEq, Persist)]
 #[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Update {
@@ -55,7 +55,7 @@ pub enum EntityType {
     Zubr,
 }
 
-/// Where a ship is told to go.
+/// The course that a player orders for a ship.
 #[derive(Clone, Debug, PartialEq, Persist)]
 #[cfg_attr(rivals, rivals::codecs_and_fory)]
 pub struct Guidance {

@@ -2,8 +2,8 @@
 //! of a block game and the updates of a ship game.
 //!
 //! Their shapes, distributions and random stream are those of the
-//! `rust_serialization_benchmark` suite, written anew from the facts, so that
-//! sizes and times here can be compared with the ones it publishes.
+//! `rust_serialization_benchmark` suite. The code is new and follows the
+//! facts, so sizes and times here can be compared with the published ones.
 //!
 //! Every count and index is drawn as a `u64`, never a `usize`, so that all
 //! machines make the same values.
@@ -30,7 +30,7 @@ pub use mesh::Mesh;
 pub use minecraft::Players;
 pub use mk48::Updates;
 
-/// The random stream each data set starts anew.
+/// Creates the random stream with which each data set begins.
 pub fn rng() -> Lcg64Xsh32 {
     Lcg64Xsh32::new(3_141_592_653, 5_897_932_384)
 }

@@ -127,7 +127,7 @@ fn traits(program: &Program, implementors: &Implementors) -> Vec<Traits> {
 /// Returns the fields that are created empty by their own types.
 fn empty<'f>(fields: &'f [FieldSchema], table: &[FieldRecord]) -> Vec<(&'f str, &'f KindSchema)> {
     let fields = fields.iter().zip(table);
-    let empty = fields.filter(|(_, record)| record.is_made_empty());
+    let empty = fields.filter(|(_, record)| record.is_empty_by_type());
     empty.map(|(field, _)| (&*field.name, &field.kind)).collect()
 }
 

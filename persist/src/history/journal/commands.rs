@@ -26,7 +26,7 @@ pub(in crate::history) struct CommandClass<T: 'static> {
 }
 
 impl<T: 'static> CommandClass<T> {
-    pub(super) fn of<C: Command<T> + Persist>() -> Self {
+    pub(super) fn new<C: Command<T> + Persist>() -> Self {
         Self {
             name: C::persist_name,
             read: |bytes, links| Ok(Performed::new(command::<C>(bytes, links)?)),

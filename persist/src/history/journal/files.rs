@@ -177,7 +177,7 @@ pub(super) fn keep_if_room(
 pub(super) fn keep(storage: &dyn Storage, from: &Path, journal: &Path) -> io::Result<PathBuf> {
     let mut number = 1;
     let name = loop {
-        let name = names::kept_journal(journal, number);
+        let name = names::preserved_journal(journal, number);
         if is_free(storage, &name)? {
             break name;
         }

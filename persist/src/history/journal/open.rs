@@ -61,7 +61,7 @@ impl<T: 'static> SessionOptions<T> {
         let History { support, commands, .. } = &mut self.history;
         let class = support.registry.register_value::<C>()?;
         support.commands.insert(TypeId::of::<C>(), (class, encode::<C>));
-        commands.insert(class, CommandClass::of::<C>());
+        commands.insert(class, CommandClass::new::<C>());
         Ok(self)
     }
 

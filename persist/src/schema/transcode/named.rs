@@ -347,7 +347,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let mut found: Vec<Option<Member<'t>>> = found.into_iter().map(Some).collect();
         let variant = record.variant().map(str::to_owned);
         let fields = std::mem::take(&mut record.fields).into_iter().map(|field| {
-            // A field that the migration has not changed keeps its bytes, and is never written from its value.
+            // A field that the migration left unchanged keeps its bytes, and is never written from its value.
             let found = field.place.and_then(|place| found.get_mut(place)?.take());
             match found {
                 Some(found) => Member {

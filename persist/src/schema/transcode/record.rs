@@ -314,7 +314,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let (mut piece, mut start) = (0, record.start);
         for keep in &plan.unknown {
             let is_kept = plan.has_room || self.is_object();
-            let row = if is_kept { keep.kept_row } else { keep.dropped_row };
+            let row = if is_kept { keep.retained_row } else { keep.dropped_row };
             row.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
             if record.places.is_empty() {
                 // The other fields have been charged already.
