@@ -281,7 +281,7 @@ fn faults_of_the_page_are_found() {
     };
     assert_eq!(change("\n2. ", "\n3. ").len(), 1);
     assert_eq!(change(", and the edit", ". And the edit").len(), 1);
-    let cell = "- engines: `persist-hecs: saves::laws::any_bytes_are_a_world_or_an_error`";
+    let cell = "- engines: `persist-hecs: laws::any_bytes_are_a_world_or_an_error`";
     assert_eq!(change(&format!("{cell}\n"), "").len(), 1);
     assert_eq!(change(cell, "- engines: later").len(), 1);
     assert_eq!(change(cell, "- engines: gap").len(), 1);

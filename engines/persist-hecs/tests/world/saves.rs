@@ -1,9 +1,5 @@
 //! Tests of the data that a save of a world of hecs keeps.
 
-#![allow(clippy::unwrap_used, reason = "it is a test")]
-
-mod laws;
-
 use std::collections::HashMap;
 use std::fs;
 use std::sync::Arc;
@@ -18,14 +14,14 @@ use persist_tools::lock::Lock;
 
 #[derive(Persist, Clone, Debug, PartialEq)]
 #[persist(component)]
-struct Health(u32);
+pub(crate) struct Health(pub(crate) u32);
 
 #[derive(Persist, Clone, Debug, PartialEq)]
 #[persist(component)]
-struct Mana {
-    points: u16,
+pub(crate) struct Mana {
+    pub(crate) points: u16,
     #[persist(with = entity)]
-    source: Entity,
+    pub(crate) source: Entity,
 }
 
 #[derive(Persist, Clone, Debug)]
@@ -41,7 +37,7 @@ struct Party {
     grudges: HashMap<Entity, String>,
 }
 
-fn worlds() -> WorldSaves {
+pub(crate) fn worlds() -> WorldSaves {
     let mut worlds = WorldSaves::new();
     worlds.register::<Health>().unwrap().register::<Mana>().unwrap().register::<Party>().unwrap();
     worlds
@@ -62,7 +58,7 @@ fn reloaded(world: &hecs::World) -> (hecs::World, WorldSaves) {
     (world, worlds)
 }
 
-fn health(world: &hecs::World) -> Vec<u32> {
+pub(crate) fn health(world: &hecs::World) -> Vec<u32> {
     let mut all: Vec<u32> = world.query::<&Health>().iter().map(|health| health.0).collect();
     all.sort_unstable();
     all
@@ -579,10 +575,10 @@ fn each_lost_reference_is_a_warning_at_the_save_and_a_row_at_the_load() {
     ];
     let rows = |rows: &[ReportRow]| rows.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(rows(&worlds.warnings()), expected);
-    assert_eq!(save, crate::worlds().to_vec(&world).unwrap());
+    assert_eq!(save, crate::saves::worlds().to_vec(&world).unwrap());
 
     let mut next = hecs::World::new();
-    let report = crate::worlds().from_slice(&mut next, &save).unwrap();
+    let report = crate::saves::worlds().from_slice(&mut next, &save).unwrap();
     assert_eq!(rows(report.rows()), expected);
     let mut query = next.query::<&Party>();
     let party = query.iter().next().unwrap();
@@ -594,7 +590,7 @@ fn each_lost_reference_is_a_warning_at_the_save_and_a_row_at_the_load() {
     world.insert(lamp, (Health(3),)).unwrap();
     let save = worlds.to_vec(&world).unwrap();
     assert_eq!(worlds.warnings(), []);
-    let report = crate::worlds().from_slice(&mut hecs::World::new(), &save).unwrap();
+    let report = crate::saves::worlds().from_slice(&mut hecs::World::new(), &save).unwrap();
     assert!(report.is_clean());
 }
 
@@ -689,7 +685,7 @@ fn two_components_cannot_be_saved_as_one_class() {
     worlds.register_as::<Percent, StoredPercent>().unwrap();
     let error = worlds.register_as::<Other, StoredPercent>().map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DuplicateId);
-    assert!(error.to_string().starts_with("class Percent is that of `saves::Percent`"), "{error}");
+    assert!(error.to_string().starts_with("class Percent is that of `world::saves::Percent`"), "{error}");
     worlds.register_as::<Percent, StoredPercent>().unwrap();
     let mut world = hecs::World::new();
     world.spawn((Percent(30),));

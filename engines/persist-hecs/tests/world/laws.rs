@@ -12,7 +12,7 @@ use persist::{Error, ErrorKind, Limits, Result, Saves};
 use persist_hecs::WorldSaves;
 use persist_tools::{Document, usage};
 
-use super::{Health, health, worlds};
+use crate::saves::{Health, Mana, health, worlds};
 
 /// The classes of one release, of a component that has one name in all of them.
 fn release<T: hecs::Component + persist::Component + Clone>() -> WorldSaves {
@@ -212,7 +212,7 @@ fn sealed(mut save: Vec<u8>, blocks: &[u64]) -> Vec<u8> {
 fn any_bytes_are_a_world_or_an_error() {
     let mut world = hecs::World::new();
     let rat = world.spawn((Health(1),));
-    world.spawn((Health(2), super::Mana { points: 3, source: rat }));
+    world.spawn((Health(2), Mana { points: 3, source: rat }));
     let save = worlds().to_vec(&world).unwrap();
     let found = usage(io::Cursor::new(&save), &Limits::DEFAULT).unwrap();
     let blocks: Vec<u64> = found.blocks.iter().map(|block| block.offset).collect();
