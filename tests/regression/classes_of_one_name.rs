@@ -10,9 +10,9 @@ mod without {
 
     #[derive(Persist)]
     #[persist(class = "Chunk")]
-    pub struct Chunk {
+    pub(super) struct Chunk {
         #[persist(unknown)]
-        pub rest: Unknown,
+        pub(super) rest: Unknown,
     }
 }
 
