@@ -275,8 +275,9 @@ pub mod __private {
     pub use crate::codec::class::{SAMPLE, kind_of_class};
     pub use crate::codec::content::CellContent;
     pub use crate::codec::convert::{FieldConversion, convert, converted};
-    pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
+    pub use crate::codec::field_access::{FieldAccess, FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
+    pub use crate::codec::layout::Layout;
     pub use crate::codec::object::Shared;
     pub use crate::codec::persist::{checked, decode_row, encode_row};
     pub use crate::codec::row::{Row, reach};
@@ -348,6 +349,8 @@ pub mod __tools {
         StreamBlock, Writer, scan, unpacked,
     };
     #[cfg(feature = "history")]
+    pub use crate::history::change::{Change, ChangeKind};
+    #[cfg(feature = "history")]
     pub use crate::history::journal::frame::{Frame, FrameKind, FrameReader, JournalScan};
     #[cfg(feature = "history")]
     pub use crate::history::journal::stored::{
@@ -373,8 +376,6 @@ pub mod __tools {
     pub use crate::storage::read::{read_file, read_save};
     pub use crate::types::{BITS_OF_NO_KEY, WorldObjects};
     pub use crate::value::{NameOf, write_name};
-    #[cfg(feature = "history")]
-    pub use crate::history::change::{Change, ChangeKind};
     #[cfg(all(feature = "history", feature = "world"))]
     pub use crate::world::change::WorldChange;
     #[cfg(feature = "world")]

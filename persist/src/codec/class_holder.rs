@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use super::persist::Persist;
 use crate::Result;
 use crate::env::SharedContext;
 
@@ -26,4 +27,37 @@ pub trait ClassHolder {
 
     /// Passes the classes and the context of a load to the value.
     fn connect(&mut self, registry: &dyn Any, context: Option<SharedContext>);
+}
+
+/// Reaches the class holder in a value whose type is known at run time only.
+#[derive(Clone, Copy)]
+pub struct HolderAccess {
+    get: fn(&dyn Any) -> Option<&dyn ClassHolder>,
+    get_mut: fn(&mut dyn Any) -> Option<&mut dyn ClassHolder>,
+}
+
+impl HolderAccess {
+    /// Gives access to values of type `T`.
+    pub(crate) const fn new<T: ClassHolder + 'static>() -> Self {
+        Self {
+            get: |value| Some(value.downcast_ref::<T>()?),
+            get_mut: |value| Some(value.downcast_mut::<T>()?),
+        }
+    }
+}
+
+/// True if values of type `T` hold values of classes which the type does not name.
+#[cfg(feature = "history")]
+pub(crate) const fn holds_classes<T: Persist>() -> bool {
+    T::__LAYOUT.class_holder.is_some()
+}
+
+/// Returns the value as a class holder, if it is one.
+pub(crate) fn class_holder<T: Persist>(value: &T) -> Option<&dyn ClassHolder> {
+    (T::__LAYOUT.class_holder?.get)(value)
+}
+
+/// Returns the value as a class holder mutably, if it is one.
+pub(crate) fn class_holder_mut<T: Persist>(value: &mut T) -> Option<&mut dyn ClassHolder> {
+    (T::__LAYOUT.class_holder?.get_mut)(value)
 }

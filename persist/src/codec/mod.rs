@@ -111,7 +111,11 @@ pub(crate) mod encoder;
 mod fail;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod field;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
+pub(crate) mod field_access;
+mod generic;
 pub(crate) mod index;
+pub(crate) mod layout;
 mod links;
 mod lock;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
@@ -169,8 +173,10 @@ pub(crate) use decoder::{
 };
 pub(crate) use encoder::SaveLinks;
 #[cfg(any(feature = "history", feature = "world"))]
-pub(crate) use field::is_same_name;
-pub(crate) use field::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess};
+pub(crate) use field_access::is_same_name;
+pub(crate) use field_access::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess};
+pub(crate) use generic::Generic;
+pub(crate) use layout::Layout;
 pub(crate) use links::{
     Factory, Link, Pointed, PrototypeTable, ReferenceSlot, Referent, Within, charge_empty,
 };

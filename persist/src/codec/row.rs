@@ -10,55 +10,19 @@
 use std::marker::PhantomData;
 
 use super::index::Index;
+use super::layout::Layout;
 use super::type_set::{FieldCodec, TypeSet};
-
-/// The sums over the fields of a row.
-#[derive(Clone, Copy)]
-pub struct Layout {
-    /// Number of bytes of the first segment.
-    pub head: usize,
-    /// True if no field has a tail.
-    pub fixed: bool,
-    /// The fewest bytes that the fields can take.
-    pub min: usize,
-    /// True if no field can hold a class.
-    pub leaf: bool,
-    /// The cost of all fields together.
-    pub cost: usize,
-    /// The largest number of bytes of one field that are on the stack while it is read.
-    pub on_stack: usize,
-}
-
-impl Layout {
-    const fn from_parts(parts: &[FieldCodec]) -> Self {
-        let mut layout = Self { head: 0, fixed: true, min: 0, leaf: true, cost: 0, on_stack: 0 };
-        // A `const fn` cannot loop over an iterator.
-        let mut i = 0;
-        while i < parts.len() {
-            // The head is added before `fixed` changes: the first field with a tail has its head in this segment, too.
-            if layout.fixed {
-                layout.head += parts[i].head;
-            }
-            layout.fixed &= parts[i].fixed;
-            layout.leaf &= parts[i].leaf;
-            layout.min += parts[i].min;
-            if parts[i].on_stack > layout.on_stack {
-                layout.on_stack = parts[i].on_stack;
-            }
-            layout.cost = layout.cost.saturating_add(parts[i].cost);
-            i += 1;
-        }
-        layout
-    }
-}
 
 /// Lists the stored fields of a struct, or of variant `V`. The derive implements it.
 pub trait Row<V> {
     /// The fields, in declaration order.
     const PARTS: &'static [FieldCodec];
 
-    /// Their segments.
-    const LAYOUT: Layout = Layout::from_parts(Self::PARTS);
+    /// The sums over the fields.
+    const LAYOUT: Layout = Layout::of_row(Self::PARTS);
+
+    /// Number of bytes of the first segment.
+    const HEAD: usize = Self::LAYOUT.head;
 }
 
 /// Adds the types that the fields of a class reach.

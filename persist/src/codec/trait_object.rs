@@ -14,6 +14,7 @@ use super::count;
 use super::decoder::{Decoder, Implementor};
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
+use super::generic::Generic;
 use super::links::{Pointed, Prototypes};
 use super::lock::LockCell;
 use super::object::Shared;
@@ -63,7 +64,7 @@ impl<T: Persist> Portable for T {
     }
 
     fn count_box(&self, out: &mut Encoder<'_>) {
-        out.count_box::<T>(T::__MIN);
+        out.count_box::<T>(T::MIN);
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -231,7 +232,7 @@ impl<D: ?Sized + TraitObject> Caster<D> {
     {
         Self {
             decode: |input| {
-                input.charge_box::<T>(T::__MIN)?;
+                input.charge_box::<T>(T::MIN)?;
                 // Like the decode of a box. With a `?` there would be more copies of the value on the stack, at each
                 // level of nesting.
                 input.in_box::<T, _>(Decoder::boxed::<T>).map(D::boxed)

@@ -6,9 +6,11 @@ use super::boxed::{is_bulky, out_of_line};
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::field::FieldAccess;
+use super::field::Inline;
+use super::field_access::FieldAccess;
+use super::generic::Generic;
 use super::links::{Factory, Prototypes, Within};
-use super::persist::{Inline, Persist};
+use super::persist::Persist;
 use super::type_set::FieldCodec;
 use super::visitor::Visitor;
 use super::weight::{is_large_for, levels, weight};
@@ -41,13 +43,13 @@ impl FieldAccess {
     #[must_use]
     pub const fn of<F: Persist>() -> Self {
         Self {
-            encode: F::__encode_field,
-            decode: F::__decode_field,
-            list: F::__LIST,
-            map: F::__MAP,
+            encode: F::encode_field,
+            decode: F::decode_field,
+            list: F::__LAYOUT.list,
+            map: F::__LAYOUT.map,
             has_adapter: false,
             is_plain: true,
-            visit: if F::__LEAF { None } else { Some(visit::<F>) },
+            visit: if F::LEAF { None } else { Some(visit::<F>) },
         }
     }
 }
@@ -59,10 +61,10 @@ impl FieldCodec {
         Self {
             head: Inline::<T>::HEAD,
             fixed: Inline::<T>::FIXED,
-            min: T::__MIN,
-            leaf: T::__LEAF,
+            min: T::MIN,
+            leaf: T::LEAF,
             cost: Inline::<T>::COST,
-            on_stack: T::__ON_STACK,
+            on_stack: T::ON_STACK,
             reach: T::__reach,
             access: const { &FieldAccess::of::<T>() },
         }
@@ -78,7 +80,7 @@ impl<'a> Encoder<'a> {
     #[inline(always)]
     pub fn value<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
         if Inline::<T>::IN_PLACE {
-            value.__encode_head(self.take(T::__HEAD)?);
+            value.__encode_head(self.take(T::HEAD)?);
         }
         self.tail(value)
     }
@@ -101,7 +103,7 @@ impl<'a> Encoder<'a> {
         &mut self,
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        self.deeper(const { levels(T::__ON_STACK) }, encode)
+        self.deeper(const { levels(T::ON_STACK) }, encode)
     }
 
     /// Encodes the content of a cell of this sort.
@@ -111,7 +113,7 @@ impl<'a> Encoder<'a> {
         cell: Within,
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        if T::__LEAF { encode(self) } else { self.within(cell, encode) }
+        if T::LEAF { encode(self) } else { self.within(cell, encode) }
     }
 }
 
@@ -149,7 +151,7 @@ impl Decoder<'_> {
         if Inline::<T>::IN_PLACE {
             return T::__decode_boxed(head, self);
         }
-        let head = self.take(T::__HEAD)?;
+        let head = self.take(T::HEAD)?;
         T::__decode_boxed(head, self)
     }
 
@@ -182,11 +184,11 @@ impl Decoder<'_> {
     /// for them.
     #[inline(always)]
     pub(crate) fn elements<T: Persist>(&mut self, head: &[u8]) -> Result<usize, Fail> {
-        let memory = const { if is_large_for::<T>(T::__MIN) { size_of::<T>() } else { 0 } };
-        if const { Inline::<T>::FIXED && T::__MIN > 0 } {
-            return self.elements_of(head[0], T::__MIN, memory, 1);
+        let memory = const { if is_large_for::<T>(T::MIN) { size_of::<T>() } else { 0 } };
+        if const { Inline::<T>::FIXED && T::MIN > 0 } {
+            return self.elements_of(head[0], T::MIN, memory, 1);
         }
-        self.elements_called(head[0], T::__MIN, memory, const { weight::<T>() })
+        self.elements_called(head[0], T::MIN, memory, const { weight::<T>() })
     }
 
     /// Decodes the content of a box of an `I`: like [`nested_in`](Self::nested_in), but for a value that is created in
@@ -196,7 +198,7 @@ impl Decoder<'_> {
         &mut self,
         decode: impl FnOnce(&mut Self) -> Result<T, Fail>,
     ) -> Result<T, Fail> {
-        self.deeper(const { levels(I::__ON_STACK) }, decode)
+        self.deeper(const { levels(I::ON_STACK) }, decode)
     }
 
     /// Decodes the content of a cell of this sort.
@@ -206,7 +208,7 @@ impl Decoder<'_> {
         cell: Within,
         decode: impl FnOnce(&mut Self) -> Result<R, Fail>,
     ) -> Result<R, Fail> {
-        if T::__LEAF { decode(self) } else { self.within(cell, decode) }
+        if T::LEAF { decode(self) } else { self.within(cell, decode) }
     }
 }
 
@@ -221,7 +223,7 @@ pub(crate) fn empty_box<T: Persist>(prototypes: &Prototypes<'_>) -> Result<Box<T
 /// Reads over a value whole, by a call.
 #[inline(never)]
 fn decode_row_into<T: Persist>(value: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
-    value.__decode_into(input.take(T::__HEAD)?, input)
+    value.__decode_into(input.take(T::HEAD)?, input)
 }
 
 fn visit<T: Persist>(field: &dyn Any, visitor: &mut Visitor<'_>) -> crate::Result<()> {

@@ -8,6 +8,7 @@ use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
 use super::target::{world, world_mut};
 use super::world::World;
+use crate::codec::class_holder::holds_classes;
 use crate::codec::{Decoder, Fail, Portable};
 use crate::fields::{
     Bytes, EditedWorld, FieldChange, FieldLinks, FieldPart, NumberedBytes, Owner, PartBuffers,
@@ -70,7 +71,7 @@ impl<T: 'static> Support<T> {
 impl<T: Persist> Support<T> {
     /// Registers the class of the target and gives access to its fields, so that edits can be recorded.
     pub(super) fn know_fields(&mut self) -> Result<()> {
-        if self.fields.is_some() || T::__HOLDS_CLASSES {
+        if self.fields.is_some() || holds_classes::<T>() {
             return Ok(());
         }
         self.registry.register_value::<T>()?;
