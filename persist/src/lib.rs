@@ -340,8 +340,8 @@ pub mod __private {
 #[doc(hidden)]
 pub mod __tools {
     pub use crate::env::{Env, Trial};
-    #[cfg(feature = "history")]
-    pub use crate::fields::{Direction, FieldChange, FieldEdit, PathStep};
+    #[cfg(any(feature = "history", feature = "world"))]
+    pub use crate::fields::{Direction, FieldChange, FieldEdit, Owner, PathStep};
     #[cfg(feature = "history")]
     pub use crate::format::Digest;
     pub use crate::format::{

@@ -26,8 +26,10 @@ use crate::{ErrorKind, Limits, ObjectId, Result, Value};
 #[derive(crate::Persist, Clone)]
 #[persist(crate = crate, class = "persist.FieldChange")]
 pub struct FieldChange {
+    /// The path of the field.
     #[persist(with = AsText, empty = FieldPath::new(""))]
     pub path: FieldPath,
+    /// What was done to it.
     pub how: FieldEdit,
 }
 
@@ -38,35 +40,49 @@ pub struct FieldChange {
 pub enum FieldEdit {
     /// The field was set to another value.
     Set {
+        /// The encoded value before the change.
         #[persist(with = AsBytes)]
         old: Bytes,
+        /// The encoded value after the change.
         #[persist(with = AsBytes)]
         new: Bytes,
     },
     /// An element was inserted into a list at this index.
     Insert {
+        /// The index of the new element.
         index: u64,
+        /// The encoded element.
         #[persist(with = AsBytes)]
         element: Bytes,
     },
     /// The element at this index was removed from a list.
     Remove {
+        /// The index that the element had.
         index: u64,
+        /// The encoded element.
         #[persist(with = AsBytes)]
         element: Bytes,
     },
     /// The element of a list at index `from` was moved to index `to`.
-    Move { from: u64, to: u64 },
+    Move {
+        /// The index before the change.
+        from: u64,
+        /// The index after the change.
+        to: u64,
+    },
 }
 
 /// The direction in which a change is applied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
+    /// The change is reverted.
     Undo,
+    /// The change is applied again.
     Redo,
 }
 
 impl Direction {
+    /// Returns the other direction.
     #[cfg(feature = "history")]
     pub fn reversed(self) -> Self {
         match self {

@@ -43,15 +43,11 @@ pub(crate) mod typed_path;
 #[cfg(feature = "history")]
 pub(crate) use bytes::Bytes;
 #[cfg(feature = "history")]
-pub use change::Direction;
-pub use change::FieldChange;
-#[cfg(feature = "history")]
-pub use change::FieldEdit;
-#[cfg(feature = "history")]
 pub use change::Merge;
-pub(crate) use change::{Request, Root};
 #[cfg(feature = "history")]
 pub(crate) use change::{ChangeState, awaken};
+pub use change::{Direction, FieldChange, FieldEdit};
+pub(crate) use change::{Request, Root};
 #[cfg(feature = "history")]
 pub(crate) use compare::{compared, content_of};
 #[cfg(feature = "history")]
@@ -62,7 +58,7 @@ pub(crate) use links::FieldLinks;
 pub(crate) use number::{NumberField, ReplacedNumber};
 #[cfg(feature = "history")]
 pub(crate) use object_name::ObjectName;
-pub(crate) use owner::Owner;
+pub use owner::Owner;
 pub(crate) use part::{FieldPart, PartBuffers};
 #[cfg(feature = "history")]
 pub(crate) use paths::AsText;

@@ -71,9 +71,12 @@ impl Hash for LastUse {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
+/// A step of a path, from a value to a part of it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub enum PathStep {
+    /// The step to a field of this name.
     Field(Cow<'static, str>),
+    /// The step to the element of this index.
     Index(u64),
     /// The text of the key's value.
     Key(Box<str>),
@@ -127,6 +130,7 @@ impl FieldPath {
         &self.0.class
     }
 
+    /// Returns the steps from the component or resource to the value.
     pub fn steps(&self) -> &[PathStep] {
         &self.0.steps
     }

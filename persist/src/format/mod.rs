@@ -37,7 +37,6 @@ pub use plain::unpacked;
 pub(crate) use plain::{Plain, weight};
 pub use records::{RecordLocation, Records};
 pub(crate) use salvage::{DamagedSave, nothing_whole};
-#[cfg(any(feature = "history", feature = "world"))]
 pub use scan::scan;
 pub(crate) use scan::{Definition, Scan, check};
 pub use sealer::Sealer;

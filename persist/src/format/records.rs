@@ -13,11 +13,13 @@ use crate::{Error, Result};
 /// The place of a record in the save, and the fields of its head.
 #[derive(Clone, Copy)]
 pub struct RecordLocation {
+    /// The id of the object.
     pub id: u64,
     /// Offset of the payload, which comes after its length.
     pub start: usize,
     /// Index of its class in the save.
     pub class: u32,
+    /// The pointer and the cell that hold the object.
     pub holder: Holder,
     pub(crate) added: bool,
 }
@@ -33,6 +35,7 @@ impl RecordLocation {
         self.holder == Holder::VALUE && !self.added
     }
 
+    /// Returns the bytes of the value.
     #[inline]
     pub fn payload<'s>(&self, save: &'s [u8]) -> &'s [u8] {
         // The scan has checked that the length and the payload are inside the save.
@@ -67,6 +70,7 @@ impl Records {
         self.places.push(record);
     }
 
+    /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.places.len()
     }
@@ -81,6 +85,7 @@ impl Records {
         self.places[record].holder = holder;
     }
 
+    /// Returns the records in the order of the file.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = RecordLocation> + use<'_> {
         self.places.iter().copied()
     }

@@ -39,11 +39,13 @@ pub struct BlockReader<R> {
 
 /// A block with a correct checksum, decompressed.
 pub struct StreamBlock<'b> {
-    /// Its offset in the save, and its stored bytes.
+    /// The offset of the block in the save.
     pub at: u64,
+    /// The number of bytes that the block takes in the save.
     pub stored: u64,
     /// `None` for the copy of all definitions.
     pub compression: Option<Compression>,
+    /// The bytes before compression.
     pub content: &'b [u8],
 }
 

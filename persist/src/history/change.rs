@@ -22,20 +22,25 @@ use crate::{Error, ErrorKind, FieldPath, Persist, Result};
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.Change")]
 pub struct Change {
+    /// The component or resource that has changed, or its object.
     pub owner: Owner,
     /// The name of the object at that time.
     #[persist(with = "Option<AsText>")]
     pub name: Option<ObjectName>,
+    /// What was done to it.
     pub what: ChangeKind,
     /// True if the `validate` functions of the component must run at the end of the entry, for the last undo or redo.
     #[persist(skip)]
     is_asked: bool,
 }
 
+/// The kind of a change, with what an undo and a redo need.
 pub enum ChangeKind {
+    /// A change of one field.
     Field(FieldChange),
     /// Several fields of a component, or none: a change of a field, migrated to the types of a later program.
     Fields(Box<Migrated>),
+    /// A change of objects and their components.
     World(WorldChange),
 }
 
@@ -152,6 +157,7 @@ impl Change {
         Ok(())
     }
 
+    /// Returns the changes of fields, or an empty slice.
     pub fn fields(&self) -> &[FieldChange] {
         match &self.what {
             ChangeKind::Field(change) => slice::from_ref(change),
@@ -339,6 +345,7 @@ impl Change {
         }
     }
 
+    /// Returns the verb for a label of an entry that was given none.
     pub fn verb(&self) -> Verb {
         match &self.what {
             ChangeKind::Field(field) => Verb::of_field(&field.how),

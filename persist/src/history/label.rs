@@ -89,6 +89,7 @@ pub enum Verb {
 }
 
 impl Verb {
+    /// Returns the verb for a change of a field.
     pub fn of_field(how: &FieldEdit) -> Self {
         match how {
             FieldEdit::Set { .. } => Self::Set,

@@ -15,7 +15,8 @@ use crate::{ObjectId, Persist, Result};
 /// The default target of a history, which then must be given.
 pub enum NoWorld {}
 
-pub(super) enum NoChange {}
+/// The changes of objects that a target without a world has.
+pub enum NoChange {}
 
 pub(super) use self::{NoChange as WorldChange, NoWorld as World};
 

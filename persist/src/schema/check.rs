@@ -141,6 +141,7 @@ struct CheckFrame {
 }
 
 impl<S: Borrow<Stored>> Checker<S> {
+    /// Creates a checker of the records of a save.
     pub fn new(stored: S, limits: &Limits) -> Self {
         let nodes = stored.borrow().nodes.len();
         Self {
@@ -156,6 +157,7 @@ impl<S: Borrow<Stored>> Checker<S> {
         }
     }
 
+    /// Returns the classes of the save.
     #[inline(always)]
     pub fn stored(&self) -> &Stored {
         self.stored.borrow()

@@ -290,6 +290,7 @@ impl Stored {
         self.made.get().is_some_and(|made| made.contains(&(class, holder)))
     }
 
+    /// Returns the classes of the save.
     pub fn classes(&self) -> &[ClassSchema] {
         &self.classes
     }

@@ -21,7 +21,9 @@ pub struct UsageTree {
     parts: Vec<Part>,
     /// The part of a node in another part, which is none for a class.
     places: HashMap<(Option<u32>, usize), u32>,
+    /// The longest texts.
     pub texts: Vec<Long>,
+    /// The lists, sets and maps with the most elements.
     pub lists: Vec<Long>,
 }
 
@@ -38,13 +40,18 @@ pub struct Part {
 
 /// A long text, or a list, a set or a map with many elements.
 pub struct Long {
+    /// The number of bytes, or of elements.
     pub length: u64,
+    /// The id of the object that holds it.
     pub object: u64,
+    /// The index of the class that holds it.
     pub class: usize,
+    /// The path of the field in the class.
     pub field: String,
 }
 
 impl UsageTree {
+    /// Creates a tree without records.
     pub fn new() -> Self {
         Self { parts: Vec::new(), places: HashMap::new(), texts: Vec::new(), lists: Vec::new() }
     }

@@ -17,10 +17,24 @@ use crate::{Error, ErrorKind, Limits, Result};
 
 /// A value that has a meaning within one save only.
 pub enum LocalValue<'s> {
-    /// The id of an object; of a class, or of any.
-    Reference { id: u64, weak: bool, class: Option<usize>, holder: Holder },
+    /// A reference to an object.
+    Reference {
+        /// The id of the object, or 0.
+        id: u64,
+        /// True if the reference does not own the object.
+        weak: bool,
+        /// The index of the class that the object must have, or `None` for any.
+        class: Option<usize>,
+        /// The pointer and the cell that hold the object.
+        holder: Holder,
+    },
     /// A live handle into an arena.
-    Handle { arena: &'s str, bits: u64 },
+    Handle {
+        /// The name of the arena.
+        arena: &'s str,
+        /// The handle as it is stored.
+        bits: u64,
+    },
     /// The index of a class whose value follows.
     Class(usize),
 }

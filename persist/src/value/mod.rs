@@ -11,7 +11,6 @@ mod tree;
 
 #[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use parse::{first_name, first_value};
-#[cfg(any(feature = "history", feature = "world"))]
 pub use text::{NameOf, write_name};
 pub(crate) use tree::{Field, Inspection, Origin, PartIter, Seen, next_part};
 pub use tree::{HandleValue, Record, Value};

@@ -272,8 +272,11 @@ fn write_scalar(value: &Value, out: &mut dyn Write) -> fmt::Result {
 /// The item that a name belongs to, on which it depends whether the name needs backticks.
 #[derive(Clone, Copy, PartialEq)]
 pub enum NameOf {
+    /// The name of a class.
     Class,
+    /// The name of a variant.
     Variant,
+    /// The name of a field.
     Field,
 }
 

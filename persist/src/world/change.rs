@@ -19,19 +19,29 @@ pub enum WorldChange {
     Delete(Option<Fragment>),
     /// A component was attached to an object, or a resource inserted into the world.
     Attach(Box<Detached>),
+    /// A component was detached from an object, or a resource was removed from the world.
     Detach(Box<Detached>),
+    /// An object has another name.
     Rename {
+        /// The name before the change.
         #[persist(with = AsText)]
         old: ObjectName,
+        /// The name after the change.
         #[persist(with = AsText)]
         new: ObjectName,
     },
+    /// An object has another parent, or another place among its siblings.
     Move {
+        /// The place before the change.
         old: TreePosition,
+        /// The place after the change.
         new: TreePosition,
     },
+    /// An object was activated or deactivated.
     Activity {
+        /// The activity before the change.
         old: Activity,
+        /// The activity after the change.
         new: Activity,
     },
 }

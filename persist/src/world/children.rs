@@ -31,6 +31,7 @@ impl From<Vec<ObjectId>> for Children {
 }
 
 impl Children {
+    /// Returns the children in order.
     pub fn list(&self) -> &Vec<ObjectId> {
         self.passes.set(0);
         self.list.get_or_init(|| self.blocks.as_ref().map_or_else(Vec::new, |blocks| blocks.list()))
@@ -43,6 +44,7 @@ impl Children {
         }
     }
 
+    /// Returns the index of a child.
     #[cfg(feature = "history")]
     pub fn position(&self, child: ObjectId) -> Option<usize> {
         match (self.list.get(), &self.blocks) {
@@ -63,6 +65,7 @@ impl Children {
         }
     }
 
+    /// Removes a child, if it is one.
     pub fn remove(&mut self, child: ObjectId) {
         match self.shape() {
             // Removing a parent removes its children from the last to the first.

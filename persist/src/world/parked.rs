@@ -15,10 +15,13 @@ use crate::sorting::sort_by;
 use crate::types::Remap;
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
+/// The place of an object in the tree.
 #[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq)]
 #[persist(crate = crate, class = "persist.Place")]
 pub struct TreePosition {
+    /// The parent, or `None` for an object at the root.
     pub parent: Option<ObjectId>,
+    /// The index among its siblings.
     pub index: u64,
 }
 
@@ -28,6 +31,7 @@ pub struct TreePosition {
 pub struct Fragment {
     /// A save of a world that has only these objects; empty for an object without components and descendants.
     save: Vec<u8>,
+    /// The place that the object had.
     pub place: TreePosition,
 }
 

@@ -37,19 +37,31 @@ pub enum FrameKind {
     Program = 1,
     /// The state of the history when the journal began. Its entries follow.
     Stacks = 2,
+    /// An entry of the history when the journal began.
     Entry = 3,
     /// The content of a component or a resource, at the beginning of the journal or after the edit that follows.
     Content = 4,
+    /// An edit.
     Done = 16,
+    /// An undo.
     Undone = 17,
+    /// A redo.
     Redone = 18,
+    /// The start of a transaction.
     Begun = 19,
+    /// The commit of a transaction.
     Committed = 20,
+    /// The rollback of a transaction.
     RolledBack = 21,
+    /// The state was saved, or is no longer that of a save.
     Saved = 22,
+    /// All entries were cleared.
     Cleared = 23,
+    /// An entry that could not be undone or redone was dropped.
     Dropped = 24,
+    /// Entries were evicted, since the history has a limit.
     Evicted = 26,
+    /// An entry counts as undone or redone, though it could not be.
     Skipped = 27,
 }
 
@@ -169,9 +181,12 @@ pub(super) fn push(
 
 /// A frame whose checksum is right.
 pub struct Frame<'r> {
+    /// The offset of the frame in the file.
     pub offset: u64,
     pub(super) sequence: u64,
+    /// The kind of the frame.
     pub kind: FrameKind,
+    /// The content of the frame.
     pub payload: &'r [u8],
 }
 
@@ -186,6 +201,7 @@ pub struct FrameReader {
 /// A summary of a journal, without a replay.
 #[derive(Default)]
 pub struct JournalScan {
+    /// The digest of the save that the journal follows.
     pub follows: Option<Digest>,
     /// Bytes of the file.
     pub size: u64,
@@ -222,6 +238,7 @@ impl JournalScan {
         self.open.map_or(0, |open| open.depth)
     }
 
+    /// Returns where an interrupted append begins, if the file ends in one.
     pub fn torn(&self) -> Option<TornWrite> {
         self.is_torn.then(|| TornWrite { offset: self.end, bytes: self.size - self.end })
     }
@@ -392,7 +409,7 @@ fn gap(offset: u64, last: u64, found: u64) -> Error {
 }
 
 /// Reads a whole journal for its summary.
-pub fn scan(storage: &dyn Storage, path: &Path) -> Result<JournalScan> {
+pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<JournalScan> {
     let mut reader = FrameReader::open(storage, path)?;
     while reader.next().map_err(|error| Error::io("read", path, error))?.is_some() {}
     Ok(reader.scan)

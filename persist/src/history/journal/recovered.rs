@@ -62,6 +62,7 @@ pub struct ReplayStop {
 }
 
 impl ReplayStop {
+    /// Creates the report of an error at an offset.
     pub fn new(offset: u64, error: &Error) -> Self {
         Self { offset, kind: error.kind(), cause: error.to_string() }
     }

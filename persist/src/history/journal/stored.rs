@@ -11,6 +11,7 @@ use crate::{Error, ErrorKind, Persist, Result};
 #[derive(crate::Persist, Clone, PartialEq, Eq)]
 #[persist(crate = crate)]
 pub struct StoredProgram {
+    /// The classes of the commands.
     pub commands: Vec<u8>,
     /// The classes of the components and resources of a world. The classes of any other target are among the commands.
     pub world: Vec<u8>,
@@ -21,6 +22,7 @@ pub struct StoredProgram {
 #[persist(crate = crate)]
 pub struct StoredStacks {
     pub(super) entries: u64,
+    /// The number of entries that are applied.
     pub position: u64,
     pub(super) base: u64,
     pub(super) last_state: u64,
@@ -32,8 +34,10 @@ pub struct StoredStacks {
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub struct StoredEntry {
+    /// The label of the entry.
     pub label: Label,
     pub(super) state: u64,
+    /// The steps in the order in which they were done.
     pub steps: Vec<StoredStep>,
 }
 
@@ -50,10 +54,13 @@ pub(super) struct StoredContent {
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub struct StoredDone {
+    /// The label of the entry.
     pub label: Label,
+    /// How the edit may become a part of the previous entry.
     pub merging: Merging,
     /// The ids that the world used before and after the edit, unless they follow from the journal.
     pub ids: Option<StoredIds>,
+    /// The steps in the order in which they were done.
     pub steps: Vec<StoredStep>,
 }
 
@@ -71,15 +78,20 @@ pub struct StoredIds {
 #[derive(crate::Persist, Default)]
 #[persist(crate = crate)]
 pub struct StoredEvicted {
+    /// The number of entries evicted from the oldest on, which were applied.
     pub oldest: u64,
+    /// The number of undone entries evicted, from the last on.
     pub undone: u64,
 }
 
+/// A step of an edit.
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub enum StoredStep {
+    /// A command of the program.
     // Boxed, since commands in commands are decoded recursively.
     Command(Box<StoredCommand>),
+    /// A change that the library has recorded.
     Change(Box<Change>),
 }
 
@@ -106,10 +118,13 @@ impl StoredStep {
     }
 }
 
+/// A command, with what an undo and a replay need.
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 pub struct StoredCommand {
+    /// The index of its class among the classes of commands.
     pub class: u32,
+    /// True if it changed its target directly.
     pub is_direct: bool,
     /// The encoded command before `apply`, if it changed its target directly just now, and is different afterwards.
     pub(in crate::history) before: Option<Vec<u8>>,
@@ -117,7 +132,9 @@ pub struct StoredCommand {
     // Without it, a replay gave other ids to the objects that a direct command spawns, and lost all later edits of
     // them.
     pub(in crate::history) last_id: Option<u64>,
+    /// The encoded command as it is now.
     pub bytes: Vec<u8>,
+    /// The steps that it did by its own calls.
     pub further: Vec<StoredStep>,
 }
 
@@ -127,6 +144,7 @@ pub fn place(number: u64) -> Result<usize> {
     usize::try_from(number).map_err(|_| wrong("an index that is too large"))
 }
 
+/// Returns the error for content that no program writes.
 #[cold]
 pub fn wrong(what: &str) -> Error {
     Error::new(ErrorKind::Damaged, format!("the journal has {what}; it is damaged or malicious"))
@@ -138,6 +156,7 @@ pub(in crate::history) fn payload<V: Persist>(value: &V) -> Result<Vec<u8>> {
     Ok(buffer.into_bytes())
 }
 
+/// Reads the content of a frame.
 pub fn read<V: Persist>(payload: &[u8]) -> Result<V> {
     decode(payload)
 }
