@@ -29,7 +29,7 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     rows.filter(|(_, fields)| is_row(fields)).map(|(index, fields)| row(index, fields)).collect()
 }
 
-/// Emits the layout of a variant's fields.
+/// Emits the layout of the fields of a struct or a variant.
 fn layout(index: usize) -> TokenStream {
     let index = nth(index);
     emit! { <Self as _persist::Row<#index>>::LAYOUT }
@@ -123,7 +123,10 @@ impl Tag {
 /// Emits the layout of the type: the hidden constant of `Persist`.
 pub fn type_layout(input: &Input) -> TokenStream {
     let layout = match &input.body {
-        Body::Struct(_) => emit! { _persist::Layout::of_struct::<Self>() },
+        Body::Struct(_) => {
+            let layout = layout(0);
+            emit! { _persist::Layout::of_struct::<Self>(#layout) }
+        }
         Body::Enum(variants) => {
             let bytes = Tag::new(variants).bytes();
             let layouts = with_fields(variants).map(|(index, _)| layout(index));

@@ -5,7 +5,7 @@ use std::any::Any;
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::field_access::FieldAccess;
-use super::generic::Generic;
+use super::persist::Generic;
 use super::persist::Persist;
 use super::type_set::{ClassAccess, DynamicFields, FieldCodec, TypeSet};
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};

@@ -2,7 +2,6 @@
 
 use std::any::Any;
 
-use super::persist::Persist;
 use crate::Result;
 use crate::env::SharedContext;
 
@@ -44,20 +43,14 @@ impl HolderAccess {
             get_mut: |value| Some(value.downcast_mut::<T>()?),
         }
     }
-}
 
-/// True if values of type `T` hold values of classes which the type does not name.
-#[cfg(feature = "history")]
-pub(crate) const fn holds_classes<T: Persist>() -> bool {
-    T::__LAYOUT.class_holder.is_some()
-}
+    /// Returns the value as a class holder.
+    pub(crate) fn get<'v>(&self, value: &'v dyn Any) -> Option<&'v dyn ClassHolder> {
+        (self.get)(value)
+    }
 
-/// Returns the value as a class holder, if it is one.
-pub(crate) fn class_holder<T: Persist>(value: &T) -> Option<&dyn ClassHolder> {
-    (T::__LAYOUT.class_holder?.get)(value)
-}
-
-/// Returns the value as a class holder mutably, if it is one.
-pub(crate) fn class_holder_mut<T: Persist>(value: &mut T) -> Option<&mut dyn ClassHolder> {
-    (T::__LAYOUT.class_holder?.get_mut)(value)
+    /// Returns the value as a class holder mutably.
+    pub(crate) fn get_mut<'v>(&self, value: &'v mut dyn Any) -> Option<&'v mut dyn ClassHolder> {
+        (self.get_mut)(value)
+    }
 }

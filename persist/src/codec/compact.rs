@@ -7,7 +7,7 @@ use super::count;
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::generic::Generic;
+use super::persist::Generic;
 use super::persist::Persist;
 use super::type_set::{FieldCodec, TypeSet};
 use super::with::Adapter;

@@ -1,39 +1,25 @@
-//! [`Field`]: the code that the derive calls for a field. [`Inline`]: which values are encoded in place.
-
-use std::marker::PhantomData;
-use std::mem::needs_drop;
+//! [`FieldCoder`]: the code that the derive calls for a field.
 
 use super::boxed::{is_bulky, unboxed};
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::generic::Generic;
 use super::index::Index;
 use super::index::short::_0;
-use super::persist::{Persist, bad_part};
-use super::row::{At, Row, cut, cut_mut};
+use super::persist::{Generic, Inline, Persist, bad_part};
+use super::row::{At, FieldCoder, Row, cut, cut_mut};
 use super::type_set::FieldCodec;
 use super::visitor::Visitor;
 use crate::Result;
 
-/// Codes a field of type `T` in a row. The derive's code has it from [`Persist::__FIELD`].
-///
-/// Where `T` is not `Persist`, all these calls fail at that constant, by one and the same error, which rustc shows
-/// once. As functions of a second trait, each would add a note that names itself, and rustc would show them all. So the
-/// bound is at the functions: an impl with the bound would not be found, which is another error.
-pub struct Field<T>(PhantomData<fn() -> T>);
-
-impl<T> Field<T> {
-    /// The one value.
-    pub(super) const NEW: Self = Self(PhantomData);
-
+impl<T> FieldCoder<T> {
     /// Describes the field, for a layout.
     #[must_use]
     pub const fn part(self) -> FieldCodec
     where
         T: Persist,
     {
-        T::PART
+        const { FieldCodec::new::<T>() }
     }
 
     /// Writes the head of field `I` of a struct, if it lies in the first segment.
@@ -131,7 +117,7 @@ impl<T> Field<T> {
     }
 
     /// Reads field `I` of a row into a box, for a row that is too large for the stack.
-    #[inline(always)]
+    #[inline(never)]
     pub fn get_boxed<'s, 'i: 's, R: Row<V>, V, I: Index>(
         self,
         segment: &mut &'s [u8],
@@ -140,7 +126,10 @@ impl<T> Field<T> {
     where
         T: Persist,
     {
-        T::get_boxed::<R, V, I>(segment, input)
+        if At::<R, V, I>::BEGINS {
+            *segment = input.take(At::<R, V, I>::SEGMENT)?;
+        }
+        input.tail_boxed(cut(segment, Inline::<T>::HEAD))
     }
 
     /// Reads over field `I` of a struct.
@@ -173,67 +162,23 @@ impl<T> Field<T> {
     }
 
     /// Visits a field, and names it in an error.
-    #[inline(always)]
     pub fn visit(self, value: &mut T, name: &str, visitor: &mut Visitor<'_>) -> Result<()>
     where
         T: Persist,
     {
-        value.visit_named(name, visitor)
+        if T::LEAF { Ok(()) } else { visited(value.__visit(visitor), name) }
     }
 
     /// Visits a field through `&`, and names it in an error.
-    #[inline(always)]
     pub fn visit_shared(self, value: &T, name: &str, visitor: &mut Visitor<'_>) -> Result<()>
     where
         T: Persist,
     {
-        value.visit_named_shared(name, visitor)
+        if T::LEAF { Ok(()) } else { visited(value.__visit_shared(visitor), name) }
     }
 }
 
-/// The largest cost of a value that is encoded in place. Measured on a crate of 200 structs, and by the instructions of
-/// the public data sets: 12 and 32 took longer to build and saved nothing.
-pub(crate) const BUDGET: usize = 6;
-
-/// The budget for values of fixed width. They are plain moves, so that a triangle of twelve numbers is copied as one
-/// block.
-const FIXED_BUDGET: usize = 32;
-
-/// The budget for values without memory of their own: enums of numbers. A failed decode has nothing to drop in them,
-/// and a call would take longer than the work itself. 1.2 million such values are a fourth of the data set `game`.
-const PLAIN_BUDGET: usize = 16;
-
-/// The budget for the elements of lists: the one loop of each type takes most of the time. With 16, the data set `mk48`
-/// took 8 % more instructions to decode.
-const LIST_BUDGET: usize = 32;
-
-/// The cost of a call.
-pub(super) const CALL: usize = 2;
-
-/// Decides how a value of a type is coded among its neighbours. These are constants of the type so that each is
-/// evaluated once, not in every function that uses it.
-pub(crate) struct Inline<T>(PhantomData<T>);
-
-impl<T: Persist> Inline<T> {
-    /// True if values are encoded in place.
-    pub(crate) const IN_PLACE: bool = T::COST
-        <= if T::FIXED {
-            FIXED_BUDGET
-        } else if needs_drop::<T>() {
-            BUDGET
-        } else {
-            PLAIN_BUDGET
-        };
-
-    /// True if elements of a list are encoded in its loop, without a call.
-    pub(crate) const IN_LIST: bool = T::COST <= LIST_BUDGET;
-
-    /// True if values are all head where they are encoded in place.
-    pub(crate) const FIXED: bool = T::FIXED && Self::IN_PLACE;
-
-    /// Number of bytes of a value in the segment that it shares with its neighbours.
-    pub(crate) const HEAD: usize = if Self::IN_PLACE { T::HEAD } else { 0 };
-
-    /// The cost of a value as part of another.
-    pub(crate) const COST: usize = if Self::IN_PLACE { T::COST } else { CALL };
+/// Names a field in the error of its visit. Compiled once.
+fn visited(result: Result<()>, name: &str) -> Result<()> {
+    result.map_err(|error| error.in_field(name))
 }

@@ -3,7 +3,6 @@
 use super::boxed::on_stack;
 use super::class_holder::HolderAccess;
 use super::field_access::{ListAccess, MapAccess};
-use super::row::Row;
 use super::type_set::FieldCodec;
 
 /// How the values of a type, or the fields of a row, lie in a save, and how the library reaches what is in them.
@@ -21,7 +20,7 @@ pub struct Layout {
     /// True if no value can hold a reference or a class with hooks.
     pub leaf: bool,
     /// The amount of code of an encode in place: 1 for a number. A type whose cost exceeds
-    /// [`BUDGET`](super::field::BUDGET) is encoded by a call instead.
+    /// [`BUDGET`](super::persist::BUDGET) is encoded by a call instead.
     pub cost: usize,
     /// Number of bytes of a value that are on the stack while [`__decode_boxed`](super::Persist::__decode_boxed) reads
     /// its parts; the largest such number of a row's fields.
@@ -110,10 +109,9 @@ impl Layout {
         Self { head, fixed, min, leaf: true, cost, ..Self::new::<T>() }
     }
 
-    /// The layout of a struct.
+    /// The layout of a struct `T`, from that of its row.
     #[must_use]
-    pub const fn of_struct<T: Row<super::index::short::_0>>() -> Self {
-        let row = T::LAYOUT;
+    pub const fn of_struct<T>(row: Self) -> Self {
         Self { cost: row.cost.saturating_add(1), on_stack: on_stack::<T>(&[row.on_stack]), ..row }
     }
 

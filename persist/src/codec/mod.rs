@@ -113,7 +113,6 @@ mod fail;
 pub(crate) mod field;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod field_access;
-mod generic;
 pub(crate) mod index;
 pub(crate) mod layout;
 mod links;
@@ -175,7 +174,6 @@ pub(crate) use encoder::SaveLinks;
 #[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use field_access::is_same_name;
 pub(crate) use field_access::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess};
-pub(crate) use generic::Generic;
 pub(crate) use layout::Layout;
 pub(crate) use links::{
     Factory, Link, Pointed, PrototypeTable, ReferenceSlot, Referent, Within, charge_empty,
@@ -184,7 +182,7 @@ pub(crate) use lock::LockCell;
 pub(crate) use object::{AnyObject, Shared, WeakShared, put_shared, shared};
 #[allow(unused_imports, reason = "lists of other crates need it")]
 pub(crate) use persist::extend_fixed;
-pub(crate) use persist::{bad_part, decode_vec};
+pub(crate) use persist::{Generic, bad_part, decode_vec};
 pub(crate) use pointer::{
     ArcFamily, AsCell, AsLengthy, Family, Lengthy, OpenCell, PointTo, RcFamily, Unsized,
 };

@@ -1,4 +1,4 @@
-use super::generic::Generic;
+use super::persist::Generic;
 use super::persist::Persist;
 use super::type_set::{Parts, PartsWalk};
 use crate::Result;
@@ -18,10 +18,10 @@ impl<T> Parts<'_, T> {
         match &mut self.0 {
             PartsWalk::Types(types) => P::__reach(types),
             PartsWalk::Exclusive(value, visitor) => {
-                return exclusive(value).visit_named(name, visitor);
+                return P::__FIELD.visit(exclusive(value), name, visitor);
             }
             PartsWalk::Shared(value, visitor) => {
-                return shared(value).visit_named_shared(name, visitor);
+                return P::__FIELD.visit_shared(shared(value), name, visitor);
             }
         }
         Ok(())
@@ -65,10 +65,11 @@ impl<T> Parts<'_, T> {
                 Ok(())
             }
             _ if P::LEAF => Ok(()),
-            PartsWalk::Exclusive(value, visitor) => visitor
-                .nested(|visitor| exclusive(value, &mut |part| part.visit_named(&name(), visitor))),
+            PartsWalk::Exclusive(value, visitor) => visitor.nested(|visitor| {
+                exclusive(value, &mut |part| P::__FIELD.visit(part, &name(), visitor))
+            }),
             PartsWalk::Shared(value, visitor) => visitor.nested(|visitor| {
-                shared(value, &mut |part| part.visit_named_shared(&name(), visitor))
+                shared(value, &mut |part| P::__FIELD.visit_shared(part, &name(), visitor))
             }),
         }
     }

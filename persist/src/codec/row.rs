@@ -32,6 +32,18 @@ pub fn reach(types: &mut TypeSet, rows: &[&[FieldCodec]]) {
     }
 }
 
+/// Codes a field of type `T` in a row. Derived code has it from [`Persist::__FIELD`](super::Persist::__FIELD).
+///
+/// Where `T` is not `Persist`, all calls fail at that constant, by one and the same error, which rustc shows once. As
+/// functions of a second trait, each would add a note that names itself, and rustc would show them all. For the same
+/// reason the functions have the bound, and not their impl: functions that are not found are errors of their own.
+pub struct FieldCoder<T>(PhantomData<fn() -> T>);
+
+impl<T> FieldCoder<T> {
+    /// The one value.
+    pub(super) const NEW: Self = Self(PhantomData);
+}
+
 /// Position of field `I` in a row.
 pub(super) struct At<R: ?Sized, V, I>(PhantomData<(V, I, R)>);
 

@@ -14,10 +14,10 @@ use super::count;
 use super::decoder::{Decoder, Implementor};
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::generic::Generic;
 use super::links::{Pointed, Prototypes};
 use super::lock::LockCell;
 use super::object::Shared;
+use super::persist::Generic;
 use super::persist::Persist;
 use super::pointer::{
     ArcFamily, AsCell, Family, NewValue, PointTo, Pointee, RcFamily, Unsized, draft_of,

@@ -8,7 +8,6 @@ use super::failure::{Failure, guarded, is_broken};
 use super::proof::{Proof, Prover};
 use super::target::{world, world_mut};
 use super::world::World;
-use crate::codec::class_holder::holds_classes;
 use crate::codec::{Decoder, Fail, Portable};
 use crate::fields::{
     Bytes, EditedWorld, FieldChange, FieldLinks, FieldPart, NumberedBytes, Owner, PartBuffers,
@@ -71,7 +70,7 @@ impl<T: 'static> Support<T> {
 impl<T: Persist> Support<T> {
     /// Registers the class of the target and gives access to its fields, so that edits can be recorded.
     pub(super) fn know_fields(&mut self) -> Result<()> {
-        if self.fields.is_some() || holds_classes::<T>() {
+        if self.fields.is_some() || T::__LAYOUT.class_holder.is_some() {
             return Ok(());
         }
         self.registry.register_value::<T>()?;

@@ -8,7 +8,6 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use super::background::{Progress, Worker};
 use super::output::Output;
-use crate::codec::class_holder::class_holder;
 use crate::codec::{Buffer, Implements, Persist, Pointee};
 use crate::env::{SharedContext, Watch};
 use crate::format::{Header, LONGEST_DEVICE};
@@ -432,7 +431,7 @@ impl Saves {
 
     /// Registers the type of a value, and the classes in it that its type does not name.
     pub(super) fn register_value<T: Persist>(&self, value: &T) -> Result<Prepared> {
-        let holder = class_holder(value);
+        let holder = T::__LAYOUT.class_holder.and_then(|access| access.get(value));
         if let Some(holder) = holder.filter(|it| !it.is_registered_in(&*self.registry())) {
             self.change_classes(|registry| holder.register_in(registry))?;
         }

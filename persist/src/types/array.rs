@@ -3,7 +3,7 @@
 use super::lift::collect;
 use super::{Items, compact_items, whole_items};
 use crate::codec::compact::Compact;
-use crate::codec::field::Inline;
+use crate::codec::persist::Inline;
 use crate::codec::persist::checked;
 use crate::codec::{
     Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part,

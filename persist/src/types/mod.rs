@@ -167,7 +167,7 @@ macro_rules! struct_tables {
         ];
         const VARIANTS: &'static [$crate::reflect::VariantRecord] = &[];
         const __ROWS: &'static [&'static [$crate::codec::type_set::FieldCodec]] =
-            &[&[$(<$part as $crate::codec::Generic>::PART),+]];
+            &[&[$(<$part as $crate::codec::Persist>::__FIELD.part()),+]];
     };
 }
 use struct_tables;

@@ -286,6 +286,8 @@ impl Persist for bool {
 
 #[diagnostic::do_not_recommend]
 impl Persist for () {
+    const __LAYOUT: Layout = Layout::number::<Self>(0);
+
     fixed_items!();
 
     fn persist_kind() -> Kind {
@@ -301,6 +303,8 @@ impl Persist for () {
 }
 
 impl<T: ?Sized + 'static> Persist for std::marker::PhantomData<T> {
+    const __LAYOUT: Layout = Layout::number::<Self>(0);
+
     fixed_items!();
 
     fn persist_kind() -> Kind {

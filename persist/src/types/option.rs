@@ -3,7 +3,7 @@
 use super::{compact_items, skipping_items, whole_items};
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::field::Inline;
+use crate::codec::persist::Inline;
 use crate::codec::skip::Skipping;
 use crate::codec::with::Same;
 use crate::codec::{

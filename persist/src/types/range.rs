@@ -78,6 +78,8 @@ fn reach<T: Persist, R: Reflect>(types: &mut TypeSet) {
 
 #[diagnostic::do_not_recommend]
 impl Persist for RangeFull {
+    const __LAYOUT: Layout = Layout::number::<Self>(0);
+
     fixed_items!();
 
     fn persist_kind() -> Kind {

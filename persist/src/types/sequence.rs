@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use super::{compact_items, counted_items, skipping_items};
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::field::Inline;
+use crate::codec::persist::Inline;
 use crate::codec::skip::Skipping;
 use crate::codec::with::{Adapter, Same, Usual};
 use crate::codec::{

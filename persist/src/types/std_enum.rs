@@ -22,7 +22,7 @@ macro_rules! std_enums {
                 .prototype(Prototype::Variant(0));
             const FIELDS: &'static [FieldRecord] = &[];
             const __ROWS: &'static [&'static [FieldCodec]] =
-                &[&[<$a as Generic>::PART], &[<$b as Generic>::PART]];
+                &[&[<$a as Persist>::__FIELD.part()], &[<$b as Persist>::__FIELD.part()]];
             const VARIANTS: &'static [VariantRecord] = &[
                 VariantRecord {
                     name: stringify!($first),

@@ -3,7 +3,7 @@
 use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::field::Inline;
+use crate::codec::persist::Inline;
 use crate::codec::persist::checked;
 use crate::codec::row::{cut, cut_mut};
 use crate::codec::with::{Adapter, Lift};
@@ -130,12 +130,12 @@ macro_rules! tuples {
             }
 
             fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-                $(self.$index.visit_named(stringify!($index), visitor)?;)+
+                $($part::__FIELD.visit(&mut self.$index, stringify!($index), visitor)?;)+
                 Ok(())
             }
 
             fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-                $(self.$index.visit_named_shared(stringify!($index), visitor)?;)+
+                $($part::__FIELD.visit_shared(&self.$index, stringify!($index), visitor)?;)+
                 Ok(())
             }
         }

@@ -14,7 +14,7 @@ use super::directory::{Directory, Location};
 use super::names::Names;
 use super::object::{Bundles, Object, Shapes};
 use super::resources::{Resources, UnknownComponent};
-use crate::codec::field::Inline;
+use crate::codec::persist::Inline;
 use crate::codec::{
     Decoder, Encoder, Fail, Generic, Persist, Pointee, Stop, count, is_bulky, is_light_box,
     out_of_line,

@@ -19,7 +19,6 @@ use super::session::begin;
 use super::spill_files::Spill;
 use super::writer::JournalWriter;
 use super::{Flush, Session};
-use crate::codec::class_holder::holds_classes;
 use crate::fields::EditedWorld as _;
 use crate::format::Digest;
 use crate::history::editable::check_recordable;
@@ -278,7 +277,7 @@ impl<T: Persist + Default> SessionOptions<T> {
     ) -> Result<Option<ReplayStop>> {
         let support = &self.history.support;
         let mut commands = support.registry.clone();
-        if !holds_classes::<T>() {
+        if !T::__LAYOUT.class_holder.is_some() {
             // A type without field records only has changes by commands.
             let _ = commands.register_value::<T>();
         }

@@ -70,7 +70,7 @@ macro_rules! numbers {
             const FIELDS: &'static [FieldRecord] =
                 &[FieldRecord::new::<$bits>("bits", None, <$bits as Persist>::persist_kind)];
             const VARIANTS: &'static [VariantRecord] = &[];
-            const __ROWS: &'static [&'static [FieldCodec]] = &[&[<$bits as Generic>::PART]];
+            const __ROWS: &'static [&'static [FieldCodec]] = &[&[<$bits as Persist>::__FIELD.part()]];
 
             fn persist_field(&self, _: usize) -> Option<&dyn Any> {
                 None

@@ -1,6 +1,6 @@
 //! Lists of other crates: a count, then the elements, like a `Vec`.
 
-use crate::codec::field::Inline;
+use crate::codec::persist::Inline;
 use crate::codec::{Decoder, Fail, Generic, Persist, count, extend_fixed};
 use crate::{Error, ErrorKind};
 
@@ -13,7 +13,7 @@ macro_rules! slice_list {
     ) => {
         const _: () = {
             use $crate::codec::compact::Compact;
-            use $crate::codec::field::Inline;
+            use $crate::codec::persist::Inline;
             use $crate::codec::{
                 Decoder, Encoder, Fail, Generic, Layout, Persist, Pointee, Prototypes, Stop,
                 TypeSet, Visitor,
