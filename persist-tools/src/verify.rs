@@ -37,7 +37,7 @@ pub struct Verified {
 
 /// Checks a whole save: every checksum, every value by its class, and every reference.
 ///
-/// The checks are those of [`Document::within`](persist::Document::within), but the save is read block by block and is
+/// The checks are those of [`Document::within`](crate::Document::within), but the save is read block by block and is
 /// never held in memory as a whole. The memory in use is the largest block, 16 bytes for each object, and the class
 /// definitions. The library writes blocks of 64 KiB, or of one record if that is larger.
 ///
@@ -51,7 +51,7 @@ pub struct Verified {
 /// # Errors
 ///
 /// Returns the first fault that is found, with object, class and field if it is in a value. The kinds are the same as
-/// for [`Document::within`](persist::Document::within), and [`ErrorKind::Io`] if the save cannot be read.
+/// for [`Document::within`](crate::Document::within), and [`ErrorKind::Io`] if the save cannot be read.
 ///
 /// # Example
 ///
