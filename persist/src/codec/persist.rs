@@ -191,10 +191,14 @@ pub trait Persist: Sized + 'static {
         Ok(())
     }
 
-    // The following items are for speed alone, and for the derive. A value is split into a head and a tail. Its first
-    // `__HEAD` bytes are written and read as part of a segment that it shares with its neighbours, after one bounds
-    // check. The tail follows on its own. A number is all head; a string's head is the first byte of its length. The
-    // split never changes the bytes.
+    // Hidden from here on. The items below change no byte of a save. They are for speed and for the derive, and an impl
+    // by hand needs none of them.
+    //
+    // A value is split into a head and a tail. The head, whose length is in the layout, is written and read as part of a
+    // segment that it shares with its neighbours, after one bounds check. The tail follows on its own. A number is all
+    // head; a string's head is the first byte of its length.
+
+    // What the derive and other types read of a type. `__FIELD` is the same for all.
 
     /// The code for a field of this type.
     #[doc(hidden)]
@@ -204,7 +208,7 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     const __LAYOUT: Layout = Layout::new::<Self>();
 
-    // Not in the layout, since a list takes these from its elements, whose layout needs that of the list in them.
+    // Not in the layout: a list has these from its elements, whose layout may need that of the list in them.
 
     /// The attributes whose code restores values of the type, such as `via`, anywhere in the type.
     #[doc(hidden)]
@@ -213,6 +217,8 @@ pub trait Persist: Sized + 'static {
     /// The fewest bytes of the compact form; `None` if the type has only its usual form.
     #[doc(hidden)]
     const __COMPACT: Option<usize> = None;
+
+    // Values by head and tail, and what is inside. The derive and nearly all types of the library override these.
 
     /// Adds the classes and object types that this type reaches.
     #[doc(hidden)]
@@ -223,7 +229,7 @@ pub trait Persist: Sized + 'static {
         }
     }
 
-    /// Writes the head; `head` has `__HEAD` bytes.
+    /// Writes the head; `head` has the layout's number of bytes.
     #[doc(hidden)]
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {
@@ -241,41 +247,12 @@ pub trait Persist: Sized + 'static {
         self.persist_encode(out)
     }
 
-    /// Reads a value; `head` has `__HEAD` bytes, the tail is next in `input`.
+    /// Reads a value; `head` has the layout's number of bytes, the tail is next in `input`.
     #[doc(hidden)]
     #[inline(always)]
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let _ = head;
         Self::persist_decode(input)
-    }
-
-    /// Reads a value that is too large for the stack into a box; `head` has `__HEAD` bytes.
-    #[doc(hidden)]
-    #[inline(never)]
-    fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
-        boxed(Self::__decode(head, input))
-    }
-
-    /// Creates an empty value that is too large for the stack.
-    #[doc(hidden)]
-    fn __empty_boxed(prototypes: &Prototypes<'_>) -> Result<Box<Self>> {
-        Self::persist_empty(prototypes).map(Box::new)
-    }
-
-    /// Reads the content of an `Option`.
-    ///
-    /// The result is `None` if the value's class is one that the program lacks. A decode reports that by
-    /// [`Fail::Unregistered`], after reading the bytes. Only types whose values may be of several classes do so.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn __decode_some(input: &mut Decoder<'_>) -> Result<Option<Self>, Fail> {
-        match input.value() {
-            Err(Fail::Unregistered) if Self::NULLABLE => {
-                input.forgive();
-                Ok(None)
-            }
-            result => result.map(Some),
-        }
     }
 
     /// Reads a value that is all head. It sets `bad` instead of failing, so that a loop over many values can be one run
@@ -322,34 +299,22 @@ pub trait Persist: Sized + 'static {
         Self::persist_parts(&mut Parts::shared(self, visitor))
     }
 
-    // The compact form. A type without integers has only its usual form.
+    // Values that are too large for the stack. Types that hold others in place override these.
 
-    /// Returns the kind of the compact form.
+    /// Reads a value that is too large for the stack into a box; `head` has the layout's number of bytes.
     #[doc(hidden)]
-    fn __compact_kind() -> Kind {
-        Self::persist_kind()
+    #[inline(never)]
+    fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+        boxed(Self::__decode(head, input))
     }
 
-    /// Writes the value in its compact form.
+    /// Creates an empty value that is too large for the stack.
     #[doc(hidden)]
-    #[inline]
-    fn __encode_compact(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        out.value(self)
+    fn __empty_boxed(prototypes: &Prototypes<'_>) -> Result<Box<Self>> {
+        Self::persist_empty(prototypes).map(Box::new)
     }
 
-    /// Reads a value in its compact form.
-    #[doc(hidden)]
-    #[inline]
-    fn __decode_compact(input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        input.value()
-    }
-
-    /// Reads a value, and skips elements that cannot be loaded.
-    #[doc(hidden)]
-    #[inline]
-    fn __decode_skipping(input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        input.value()
-    }
+    // Many values in a row. Types whose memory is their encoding override these.
 
     /// Writes many values one after the other.
     #[doc(hidden)]
@@ -375,15 +340,62 @@ pub trait Persist: Sized + 'static {
     ) -> Result<(), Fail> {
         decode_fixed_into(list, count, input)
     }
+
+    // The compact form. Integers override these, and the types that hold other types.
+
+    /// Returns the kind of the compact form.
+    #[doc(hidden)]
+    fn __compact_kind() -> Kind {
+        Self::persist_kind()
+    }
+
+    /// Writes the value in its compact form.
+    #[doc(hidden)]
+    #[inline]
+    fn __encode_compact(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.value(self)
+    }
+
+    /// Reads a value in its compact form.
+    #[doc(hidden)]
+    #[inline]
+    fn __decode_compact(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        input.value()
+    }
+
+    // Values that cannot be loaded. Containers override the first, and ids of objects the second.
+
+    /// Reads a value, and skips elements that cannot be loaded.
+    #[doc(hidden)]
+    #[inline]
+    fn __decode_skipping(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        input.value()
+    }
+
+    /// Reads the content of an `Option`.
+    ///
+    /// The result is `None` if the value's class is one that the program lacks. A decode reports that by
+    /// [`Fail::Unregistered`], after reading the bytes. Only types whose values may be of several classes do so.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn __decode_some(input: &mut Decoder<'_>) -> Result<Option<Self>, Fail> {
+        match input.value() {
+            Err(Fail::Unregistered) if Self::NULLABLE => {
+                input.forgive();
+                Ok(None)
+            }
+            result => result.map(Some),
+        }
+    }
 }
 
 /// Constants and functions of every [`Persist`] type, which no type overrides. Only the library uses them.
 ///
-/// The functions that drop a value are default functions of a trait, as generic functions beside it would do the same.
-/// rustc compiles a default function in the codegen unit of the type, where the code that drops its values already is.
+/// The functions would work as generic functions, too. As default functions of a trait, rustc compiles them in the
+/// codegen unit of the type, where the code that drops its values already is.
 pub(crate) trait Generic: Persist {
-    // The fields of the layout that code branches on. Each is a constant of its own because rustc leaves out a branch
-    // on a constant number before it compiles what is inside, but does not inspect a struct.
+    // The fields of the layout by which code branches. Each is a constant of its own: rustc leaves out a branch on a
+    // constant `bool` before it compiles what is inside, but it does not read one out of a constant struct.
 
     /// Like [`Layout::head`](super::layout::Layout::head).
     const HEAD: usize = Self::__LAYOUT.head;
