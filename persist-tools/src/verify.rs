@@ -84,7 +84,7 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
     };
     let mut definitions = Definitions::default();
     let trailer = loop {
-        let block = match blocks.next()? {
+        let block = match blocks.next_block()? {
             Ok(block) => block,
             Err(trailer) => break trailer,
         };
@@ -113,7 +113,7 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
     let mut checker = Checker::new(Stored::new(classes), limits);
     blocks.rewind()?;
     let mut definitions = Definitions::default();
-    while let Ok(block) = blocks.next()? {
+    while let Ok(block) = blocks.next_block()? {
         definitions.items(&block, limits, |_, record| {
             found.references += check(&record, &block, &ids, &mut checker)?;
             Ok(())
@@ -173,7 +173,7 @@ impl FirstPass {
         if !self.is_sure {
             return Ok(());
         }
-        if self.defined != definitions.len() {
+        if self.defined != definitions.count() {
             self.define(definitions);
         }
         let ids = &mut self.ids;
@@ -201,7 +201,7 @@ impl FirstPass {
             return;
         }
         let Ok(classes) = definitions.classes(&self.limits) else { return };
-        self.defined = definitions.len();
+        self.defined = definitions.count();
         let mut checker = Checker::new(Stored::new(classes), &self.limits);
         checker.count_empty_elements_from(empty);
         self.checker = Some(checker);
