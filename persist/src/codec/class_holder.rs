@@ -31,26 +31,17 @@ pub trait ClassHolder {
 /// Reaches the class holder in a value whose type is known at run time only.
 #[derive(Clone, Copy)]
 pub struct HolderAccess {
-    get: fn(&dyn Any) -> Option<&dyn ClassHolder>,
-    get_mut: fn(&mut dyn Any) -> Option<&mut dyn ClassHolder>,
+    pub get: fn(&dyn Any) -> Option<&dyn ClassHolder>,
+    pub get_mut: fn(&mut dyn Any) -> Option<&mut dyn ClassHolder>,
 }
 
 impl HolderAccess {
     /// Gives access to values of type `T`.
-    pub(crate) const fn new<T: ClassHolder + 'static>() -> Self {
+    #[must_use]
+    pub const fn new<T: ClassHolder + 'static>() -> Self {
         Self {
             get: |value| Some(value.downcast_ref::<T>()?),
             get_mut: |value| Some(value.downcast_mut::<T>()?),
         }
-    }
-
-    /// Returns the value as a class holder.
-    pub(crate) fn get<'v>(&self, value: &'v dyn Any) -> Option<&'v dyn ClassHolder> {
-        (self.get)(value)
-    }
-
-    /// Returns the value as a class holder mutably.
-    pub(crate) fn get_mut<'v>(&self, value: &'v mut dyn Any) -> Option<&'v mut dyn ClassHolder> {
-        (self.get_mut)(value)
     }
 }

@@ -6,7 +6,7 @@ use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
 use super::index::Index;
 use super::index::short::_0;
-use super::persist::{Generic, Inline, Persist, bad_part};
+use super::persist::{Generic, Persist, bad_part};
 use super::row::{At, FieldCoder, Row, cut, cut_mut};
 use super::type_set::FieldCodec;
 use super::visitor::Visitor;
@@ -28,7 +28,7 @@ impl<T> FieldCoder<T> {
     where
         T: Persist,
     {
-        if At::<R, _0, I>::FIRST && Inline::<T>::IN_PLACE {
+        if At::<R, _0, I>::FIRST && T::IN_PLACE {
             value.__encode_head(cut_mut(segment, T::HEAD));
         }
     }
@@ -65,7 +65,7 @@ impl<T> FieldCoder<T> {
         if At::<R, V, I>::BEGINS {
             *segment = out.take(At::<R, V, I>::SEGMENT)?;
         }
-        if Inline::<T>::IN_PLACE {
+        if T::IN_PLACE {
             value.__encode_head(cut_mut(segment, T::HEAD));
         }
         out.tail(value)
@@ -94,11 +94,11 @@ impl<T> FieldCoder<T> {
                 }
             }
         }
-        let head = cut(segment, Inline::<T>::HEAD);
+        let head = cut(segment, T::PLACED_HEAD);
         if const { is_bulky::<T>() } {
             return unboxed(input.tail_boxed(head)).map_err(|fail| *fails = fail).ok();
         }
-        if Inline::<T>::FIXED {
+        if T::PLACED_FIXED {
             let mut bad = false;
             let value = T::__decode_fixed(head, &mut bad);
             if !bad {
@@ -129,7 +129,7 @@ impl<T> FieldCoder<T> {
         if At::<R, V, I>::BEGINS {
             *segment = input.take(At::<R, V, I>::SEGMENT)?;
         }
-        input.tail_boxed(cut(segment, Inline::<T>::HEAD))
+        input.tail_boxed(cut(segment, T::PLACED_HEAD))
     }
 
     /// Reads over field `I` of a struct.
@@ -146,7 +146,7 @@ impl<T> FieldCoder<T> {
         if At::<R, _0, I>::BEGINS {
             *segment = input.take(At::<R, _0, I>::SEGMENT)?;
         }
-        input.tail_into(cut(segment, Inline::<T>::HEAD), target)
+        input.tail_into(cut(segment, T::PLACED_HEAD), target)
     }
 
     /// Reads a field of a row whose fields are all head.
@@ -155,7 +155,7 @@ impl<T> FieldCoder<T> {
     where
         T: Persist,
     {
-        if Inline::<T>::FIXED {
+        if T::PLACED_FIXED {
             return T::__decode_fixed(cut(segment, T::HEAD), bad);
         }
         unreachable!("only rows that are all head are read so")

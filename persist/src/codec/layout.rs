@@ -10,6 +10,7 @@ use super::type_set::FieldCodec;
 /// The constants of a type are one struct, so that an impl states those in which its type differs, and takes the others
 /// from one of the functions here.
 #[derive(Clone, Copy)]
+#[must_use]
 pub struct Layout {
     /// Number of bytes in the segment that a value shares with its neighbours; the first segment of a row.
     pub head: usize,
@@ -41,7 +42,6 @@ pub struct Layout {
 
 impl Layout {
     /// The layout of a type about which nothing is known: it has no head, and is encoded by a call.
-    #[must_use]
     pub const fn new<T>() -> Self {
         Self {
             head: 0,
@@ -60,31 +60,31 @@ impl Layout {
     }
 
     /// The layout of a type like `u32`, whose values take `bytes` bytes.
-    pub(crate) const fn number<T>(bytes: usize) -> Self {
+    pub const fn number<T>(bytes: usize) -> Self {
         Self { head: bytes, fixed: true, min: bytes, leaf: true, cost: 1, ..Self::new::<T>() }
     }
 
     /// The layout of a text: the first byte of its length is the head.
-    pub(crate) const fn text<T>() -> Self {
+    pub const fn text<T>() -> Self {
         Self { head: 1, leaf: true, cost: 3, ..Self::new::<T>() }
     }
 
     /// The layout of a collection: the first byte of its count is the head.
     ///
     /// It depends on no element type, so that a type may hold a collection of itself.
-    pub(crate) const fn collection<T>() -> Self {
+    pub const fn collection<T>() -> Self {
         Self { head: 1, ..Self::new::<T>() }
     }
 
     /// The layout of a key or an id: a byte for its state, and eight bytes.
     ///
     /// Such a value is all head, but not fixed, because the load decides about its final state.
-    pub(crate) const fn handle<T>() -> Self {
+    pub const fn handle<T>() -> Self {
         Self { head: 9, min: 9, leaf: true, cost: 3, ..Self::new::<T>() }
     }
 
     /// The layout of a thin wrapper `T` around a value of this layout. It gives no access to what is in the value.
-    pub(crate) const fn wrapped<T>(self) -> Self {
+    pub const fn wrapped<T>(self) -> Self {
         Self {
             on_stack: on_stack::<T>(&[self.on_stack]),
             pod: false,
@@ -97,26 +97,22 @@ impl Layout {
     }
 
     /// The layout of a `transparent` struct `T` whose field has this layout.
-    #[must_use]
     pub const fn transparent<T>(self) -> Self {
         Self { pod: self.pod && size_of::<T>() == self.head, ..self.wrapped::<T>() }
     }
 
     /// The layout of a `T` that is stored as a value of this layout, and holds neither references nor hooks.
-    #[must_use]
     pub const fn stored_for<T>(self) -> Self {
         let Self { head, fixed, min, cost, .. } = self;
         Self { head, fixed, min, leaf: true, cost, ..Self::new::<T>() }
     }
 
     /// The layout of a struct `T`, from that of its row.
-    #[must_use]
     pub const fn of_struct<T>(row: Self) -> Self {
         Self { cost: row.cost.saturating_add(1), on_stack: on_stack::<T>(&[row.on_stack]), ..row }
     }
 
     /// The layout of an enum whose tag takes `tag` bytes, from the rows of those variants that have fields.
-    #[must_use]
     pub const fn of_enum<T>(tag: usize, rows: &[Self]) -> Self {
         let mut layout = Self {
             head: tag,
@@ -143,7 +139,7 @@ impl Layout {
     }
 
     /// The sums over the fields of a row.
-    pub(super) const fn of_row(parts: &[FieldCodec]) -> Self {
+    pub const fn of_row(parts: &[FieldCodec]) -> Self {
         let mut layout =
             Self { fixed: true, min: 0, leaf: true, cost: 0, on_stack: 0, ..Self::new::<()>() };
         // A `const fn` cannot loop over an iterator.
@@ -166,19 +162,16 @@ impl Layout {
     }
 
     /// Returns the layout of a type with hooks.
-    #[must_use]
     pub const fn with_hooks(self) -> Self {
         Self { leaf: false, ..self }
     }
 
     /// Returns the layout of a type whose memory is its encoding.
-    #[must_use]
     pub const fn pod(self) -> Self {
         Self { pod: true, ..self }
     }
 
     /// Returns the layout of a type that is copied as one block, which costs as much as a number.
-    #[must_use]
     pub const fn block(self) -> Self {
         Self { cost: 1, ..self.pod() }
     }

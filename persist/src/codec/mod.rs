@@ -111,7 +111,7 @@ pub(crate) mod decoder;
 pub(crate) mod encoder;
 mod fail;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
-pub(crate) mod field;
+mod field;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod field_access;
 pub(crate) mod index;

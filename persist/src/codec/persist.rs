@@ -1,5 +1,4 @@
 use std::any::Any;
-use std::marker::PhantomData;
 use std::mem::{needs_drop, swap};
 
 use super::boxed::{boxed, is_bulky, out_of_line};
@@ -418,6 +417,32 @@ pub(crate) trait Generic: Persist {
     /// Like [`Layout::nullable`](super::layout::Layout::nullable).
     const NULLABLE: bool = Self::__LAYOUT.nullable;
 
+    // How a value is coded among its neighbours.
+
+    /// True if values are encoded in place.
+    const IN_PLACE: bool = Self::COST
+        <= if Self::FIXED {
+            FIXED_BUDGET
+        } else if needs_drop::<Self>() {
+            BUDGET
+        } else {
+            PLAIN_BUDGET
+        };
+
+    /// True if elements of a list are encoded in its loop, without a call.
+    const IN_LIST: bool = Self::COST <= LIST_BUDGET;
+
+    /// True if values are all head where they are encoded in place.
+    const PLACED_FIXED: bool = Self::FIXED && Self::IN_PLACE;
+
+    /// Number of bytes of a value in the segment that it shares with its neighbours.
+    const PLACED_HEAD: usize = if Self::IN_PLACE { Self::HEAD } else { 0 };
+
+    /// The cost of a value as part of another.
+    const PLACED_COST: usize = if Self::IN_PLACE { Self::COST } else { CALL };
+
+    // The compact form.
+
     /// True if [`__encode_compact`](Persist::__encode_compact) writes a form of its own.
     const COMPACT: bool = Self::__COMPACT.is_some();
 
@@ -469,7 +494,7 @@ impl<T: Persist> Generic for T {}
 
 /// The largest cost of a value that is encoded in place. Measured on a crate of 200 structs, and by the instructions of
 /// the public data sets: 12 and 32 took longer to build and saved nothing.
-pub(crate) const BUDGET: usize = 6;
+const BUDGET: usize = 6;
 
 /// The budget for values of fixed width. They are plain moves, so that a triangle of twelve numbers is copied as one
 /// block.
@@ -485,34 +510,6 @@ const LIST_BUDGET: usize = 32;
 
 /// The cost of a call.
 pub(super) const CALL: usize = 2;
-
-/// Decides how a value of a type is coded among its neighbours. These are constants of the type so that each is
-/// evaluated once, not in every function that uses it.
-pub(crate) struct Inline<T>(PhantomData<T>);
-
-impl<T: Persist> Inline<T> {
-    /// True if values are encoded in place.
-    pub(crate) const IN_PLACE: bool = T::COST
-        <= if T::FIXED {
-            FIXED_BUDGET
-        } else if needs_drop::<T>() {
-            BUDGET
-        } else {
-            PLAIN_BUDGET
-        };
-
-    /// True if elements of a list are encoded in its loop, without a call.
-    pub(crate) const IN_LIST: bool = T::COST <= LIST_BUDGET;
-
-    /// True if values are all head where they are encoded in place.
-    pub(crate) const FIXED: bool = T::FIXED && Self::IN_PLACE;
-
-    /// Number of bytes of a value in the segment that it shares with its neighbours.
-    pub(crate) const HEAD: usize = if Self::IN_PLACE { T::HEAD } else { 0 };
-
-    /// The cost of a value as part of another.
-    pub(crate) const COST: usize = if Self::IN_PLACE { T::COST } else { CALL };
-}
 
 /// Decodes a value of fixed width on its own.
 #[inline(always)]
@@ -541,7 +538,7 @@ pub fn decode_row<T: Persist>(input: &mut Decoder<'_>) -> Result<T, Fail> {
 /// Writes the items; those of fixed width in one segment.
 #[inline(always)]
 pub(super) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
-    if const { Inline::<T>::FIXED && T::HEAD > 0 } {
+    if const { T::PLACED_FIXED && T::HEAD > 0 } {
         // A length that overflows does not fit either.
         let len = items.len().saturating_mul(T::HEAD);
         out.rows(len, T::HEAD, |offset, rows| {
@@ -553,7 +550,7 @@ pub(super) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Res
     } else {
         out.fork(|out| {
             items.iter().try_for_each(|item| {
-                if Inline::<T>::IN_LIST { encode_row(item, out) } else { out.value(item) }
+                if T::IN_LIST { encode_row(item, out) } else { out.value(item) }
             })
         })?;
     }
@@ -563,7 +560,7 @@ pub(super) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Res
 /// Reads the rest of a list after its head.
 #[inline(always)]
 pub(crate) fn decode_vec<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
-    if Inline::<T>::FIXED { decode_items(head, input) } else { T::decode_called(head, input) }
+    if T::PLACED_FIXED { decode_items(head, input) } else { T::decode_called(head, input) }
 }
 
 /// Reads the elements of a list into a `Vec`. [`decode_vec`] may call or inline this function.
@@ -583,7 +580,7 @@ pub(crate) fn decode_each<T: Persist>(
     count: usize,
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
-    if const { Inline::<T>::FIXED && T::HEAD > 0 && !is_bulky::<T>() } {
+    if const { T::PLACED_FIXED && T::HEAD > 0 && !is_bulky::<T>() } {
         let start = input.rest();
         let segment = input.take(count.checked_mul(T::HEAD).ok_or(Fail::End)?)?;
         let mut bad = false;
@@ -604,7 +601,7 @@ pub(crate) fn decode_each<T: Persist>(
             out_of_line(|| items.push(*item));
             continue;
         }
-        items.push(if Inline::<T>::IN_LIST { decode_row(input)? } else { input.value()? });
+        items.push(if T::IN_LIST { decode_row(input)? } else { input.value()? });
     }
     Ok(items)
 }

@@ -41,7 +41,7 @@ pub struct FieldCoder<T>(PhantomData<fn() -> T>);
 
 impl<T> FieldCoder<T> {
     /// The one value.
-    pub(super) const NEW: Self = Self(PhantomData);
+    pub const NEW: Self = Self(PhantomData);
 }
 
 /// Position of field `I` in a row.

@@ -9,7 +9,6 @@ use super::fail::Fail;
 use super::field_access::FieldAccess;
 use super::links::{Factory, Prototypes, Within};
 use super::persist::Generic;
-use super::persist::Inline;
 use super::persist::Persist;
 use super::type_set::FieldCodec;
 use super::visitor::Visitor;
@@ -59,11 +58,11 @@ impl FieldCodec {
     #[must_use]
     pub const fn new<T: Persist>() -> Self {
         Self {
-            head: Inline::<T>::HEAD,
-            fixed: Inline::<T>::FIXED,
+            head: T::PLACED_HEAD,
+            fixed: T::PLACED_FIXED,
             min: T::MIN,
             leaf: T::LEAF,
-            cost: Inline::<T>::COST,
+            cost: T::PLACED_COST,
             on_stack: T::ON_STACK,
             reach: T::__reach,
             access: const { &FieldAccess::of::<T>() },
@@ -79,7 +78,7 @@ impl<'a> Encoder<'a> {
     /// Returns [`Stop`] if the value refuses.
     #[inline(always)]
     pub fn value<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
-        if Inline::<T>::IN_PLACE {
+        if T::IN_PLACE {
             value.__encode_head(self.take(T::HEAD)?);
         }
         self.tail(value)
@@ -88,9 +87,9 @@ impl<'a> Encoder<'a> {
     /// Writes the tail of a value, or all of one that is not encoded in place.
     #[inline(always)]
     pub(crate) fn tail<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
-        if Inline::<T>::FIXED {
+        if T::PLACED_FIXED {
             Ok(())
-        } else if Inline::<T>::IN_PLACE {
+        } else if T::IN_PLACE {
             value.__encode_tail(self)
         } else {
             value.persist_encode(self)
@@ -125,20 +124,20 @@ impl Decoder<'_> {
     /// Returns a [`Fail`] if the bytes are not such a value.
     #[inline(always)]
     pub fn value<T: Persist>(&mut self) -> Result<T, Fail> {
-        let head = self.take(Inline::<T>::HEAD)?;
+        let head = self.take(T::PLACED_HEAD)?;
         self.tail(head)
     }
 
     /// Reads the tail of a value, or all of one that is not decoded in place.
     #[inline(always)]
     pub(crate) fn tail<T: Persist>(&mut self, head: &[u8]) -> Result<T, Fail> {
-        if Inline::<T>::IN_PLACE { T::__decode(head, self) } else { T::persist_decode(self) }
+        if T::IN_PLACE { T::__decode(head, self) } else { T::persist_decode(self) }
     }
 
     /// Reads a value whole into a box.
     #[inline(always)]
     pub(crate) fn boxed<T: Persist>(&mut self) -> Result<Box<T>, Fail> {
-        let head = self.take(Inline::<T>::HEAD)?;
+        let head = self.take(T::PLACED_HEAD)?;
         self.tail_boxed(head)
     }
 
@@ -148,7 +147,7 @@ impl Decoder<'_> {
         if const { !is_bulky::<T>() } {
             return self.tail(head).map(Box::new);
         }
-        if Inline::<T>::IN_PLACE {
+        if T::IN_PLACE {
             return T::__decode_boxed(head, self);
         }
         let head = self.take(T::HEAD)?;
@@ -162,7 +161,7 @@ impl Decoder<'_> {
     /// Returns a [`Fail`] if the bytes are not such a value. The target then is a valid mixture of old and new.
     #[inline(always)]
     pub fn value_into<T: Persist>(&mut self, target: &mut T) -> Result<(), Fail> {
-        let head = self.take(Inline::<T>::HEAD)?;
+        let head = self.take(T::PLACED_HEAD)?;
         self.tail_into(head, target)
     }
 
@@ -173,11 +172,7 @@ impl Decoder<'_> {
         head: &[u8],
         target: &mut T,
     ) -> Result<(), Fail> {
-        if Inline::<T>::IN_PLACE {
-            target.__decode_into(head, self)
-        } else {
-            decode_row_into(target, self)
-        }
+        if T::IN_PLACE { target.__decode_into(head, self) } else { decode_row_into(target, self) }
     }
 
     /// Reads the rest of an element count, and checks that the bytes can hold that many before anything is allocated
@@ -185,7 +180,7 @@ impl Decoder<'_> {
     #[inline(always)]
     pub(crate) fn elements<T: Persist>(&mut self, head: &[u8]) -> Result<usize, Fail> {
         let memory = const { if is_large_for::<T>(T::MIN) { size_of::<T>() } else { 0 } };
-        if const { Inline::<T>::FIXED && T::MIN > 0 } {
+        if const { T::PLACED_FIXED && T::MIN > 0 } {
             return self.elements_of(head[0], T::MIN, memory, 1);
         }
         self.elements_called(head[0], T::MIN, memory, const { weight::<T>() })

@@ -3,7 +3,6 @@
 use super::lift::collect;
 use super::{Items, compact_items, whole_items};
 use crate::codec::compact::Compact;
-use crate::codec::persist::Inline;
 use crate::codec::persist::checked;
 use crate::codec::{
     Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part,
@@ -20,11 +19,11 @@ fn incomplete() -> Error {
 #[diagnostic::do_not_recommend]
 impl<T: Persist, const N: usize> Persist for [T; N] {
     const __LAYOUT: Layout = Layout {
-        head: N * if Inline::<T>::FIXED { T::HEAD } else { 0 },
-        fixed: Inline::<T>::FIXED,
+        head: N * if T::PLACED_FIXED { T::HEAD } else { 0 },
+        fixed: T::PLACED_FIXED,
         min: N * T::MIN,
         leaf: T::LEAF,
-        cost: 2 + Inline::<T>::COST,
+        cost: 2 + T::PLACED_COST,
         on_stack: on_stack::<Self>(&[T::ON_STACK]),
         pod: T::__LAYOUT.pod,
         ..Layout::new::<Self>()
@@ -61,7 +60,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
 
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {
-        if const { Inline::<T>::FIXED && T::HEAD > 0 } {
+        if const { T::PLACED_FIXED && T::HEAD > 0 } {
             for (item, head) in self.iter().zip(head.chunks_exact_mut(T::HEAD)) {
                 item.__encode_head(head);
             }
@@ -70,12 +69,12 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
 
     #[inline]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        if Inline::<T>::FIXED { Ok(()) } else { T::__encode_slice(self, out) }
+        if T::PLACED_FIXED { Ok(()) } else { T::__encode_slice(self, out) }
     }
 
     #[inline(always)]
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        if Inline::<T>::FIXED {
+        if T::PLACED_FIXED {
             return checked(head).map_err(|_| bad_part::<T>(head, input));
         }
         // `__decode_list` returns `N` elements or an error.
@@ -84,7 +83,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
 
     #[inline(never)]
     fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
-        if Inline::<T>::FIXED {
+        if T::PLACED_FIXED {
             let (mut bad, parts) = (false, &head[..N * T::HEAD]);
             let part = |i| T::__decode_fixed(&parts[i * T::HEAD..][..T::HEAD], &mut bad);
             let items: Vec<T> = (0..N).map(part).collect();
@@ -112,7 +111,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
 
     #[inline]
     fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
-        if Inline::<T>::FIXED {
+        if T::PLACED_FIXED {
             if const { !is_bulky::<Self>() } {
                 *self = Self::__decode(head, input)?;
                 return Ok(());

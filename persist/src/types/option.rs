@@ -3,7 +3,6 @@
 use super::{compact_items, skipping_items, whole_items};
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::persist::Inline;
 use crate::codec::skip::Skipping;
 use crate::codec::with::Same;
 use crate::codec::{
@@ -16,7 +15,7 @@ impl<T: Persist> Persist for Option<T> {
     const __LAYOUT: Layout = Layout {
         head: 1,
         leaf: T::LEAF,
-        cost: 1 + Inline::<T>::COST,
+        cost: 1 + T::PLACED_COST,
         on_stack: on_stack::<Self>(&[T::ON_STACK]),
         skips: true,
         ..Layout::new::<Self>()

@@ -8,7 +8,6 @@ use std::marker::PhantomData;
 use super::{compact_items, counted_items, skipping_items};
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::persist::Inline;
 use crate::codec::skip::Skipping;
 use crate::codec::with::{Adapter, Same, Usual};
 use crate::codec::{
@@ -105,7 +104,7 @@ pub(crate) fn encode<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(
 /// Writes the elements of a list from a slice, after its head.
 #[inline(always)]
 pub(super) fn encode_slice<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
-    if Inline::<T>::FIXED { encode_rest(items, out) } else { encode_called(items, out) }
+    if T::PLACED_FIXED { encode_rest(items, out) } else { encode_called(items, out) }
 }
 
 /// Visits the elements, each named by its index in an error.
@@ -170,13 +169,13 @@ impl<T: Persist> Persist for Vec<T> {
             return Ok(());
         }
         let count = input.elements::<T>(head)?;
-        if const { Inline::<T>::FIXED && T::HEAD > 0 } {
+        if const { T::PLACED_FIXED && T::HEAD > 0 } {
             return T::__decode_list_into(self, count, input);
         }
         let mut elements = |input: &mut Decoder<'_>| {
             self.truncate(count);
             for item in self.iter_mut() {
-                if Inline::<T>::IN_LIST {
+                if T::IN_LIST {
                     item.__decode_into(input.take(T::HEAD)?, input)?;
                 } else {
                     input.value_into(item)?;

@@ -3,7 +3,6 @@
 use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::persist::Inline;
 use crate::codec::persist::checked;
 use crate::codec::row::{cut, cut_mut};
 use crate::codec::with::{Adapter, Lift};
@@ -36,13 +35,13 @@ macro_rules! tuples {
         #[diagnostic::do_not_recommend]
         impl<$($part: Persist),+> Persist for ($($part,)+) {
             const __LAYOUT: Layout = {
-                let fixed = true $(&& Inline::<$part>::FIXED)+;
+                let fixed = true $(&& $part::PLACED_FIXED)+;
                 Layout {
                     head: if fixed { 0 $(+ $part::HEAD)+ } else { 0 },
                     fixed,
                     min: 0 $(+ $part::MIN)+,
                     leaf: true $(&& $part::LEAF)+,
-                    cost: 1 $(+ Inline::<$part>::COST)+,
+                    cost: 1 $(+ $part::PLACED_COST)+,
                     on_stack: on_stack::<Self>(&[$($part::ON_STACK),+]),
                     ..Layout::new::<Self>()
                 }

@@ -14,7 +14,6 @@ use super::directory::{Directory, Location};
 use super::names::Names;
 use super::object::{Bundles, Object, Shapes};
 use super::resources::{Resources, UnknownComponent};
-use crate::codec::persist::Inline;
 use crate::codec::{
     Decoder, Encoder, Fail, Generic, Persist, Pointee, Stop, count, is_bulky, is_light_box,
     out_of_line,
@@ -202,7 +201,7 @@ pub(super) trait AnyColumn: Any + Send {
 fn encode<T: Component>(component: &T, number: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
     out.count_box::<T>(T::MIN);
     // If both have a fixed width, they are written with one bounds check.
-    if Inline::<T>::FIXED
+    if T::PLACED_FIXED
         && let Ok(short) = u8::try_from(number)
         && number <= count::SHORT
     {
@@ -237,7 +236,7 @@ impl<T: Component> ErasedComponents for std::slice::Iter<'_, T> {
     }
 
     fn width(&self) -> Option<usize> {
-        (const { Inline::<T>::FIXED && is_light_box::<T>(T::MIN) }).then_some(T::HEAD)
+        (const { T::PLACED_FIXED && is_light_box::<T>(T::MIN) }).then_some(T::HEAD)
     }
 
     fn put_next(&mut self, number: u64, places: &[usize], out: &mut [u8]) -> usize {

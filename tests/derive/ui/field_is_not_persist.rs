@@ -3,9 +3,14 @@ use persist::Persist;
 struct Texture(u32);
 
 #[derive(Persist)]
-struct Sprite {
+struct Hero {
     texture: Texture,
-    layer: u8,
+}
+
+#[derive(Persist)]
+enum Skin {
+    Plain,
+    Painted { layers: Vec<Texture> },
 }
 
 fn main() {}

@@ -1,6 +1,4 @@
 //! Lists of other crates: a count, then the elements, like a `Vec`.
-
-use crate::codec::persist::Inline;
 use crate::codec::{Decoder, Fail, Generic, Persist, count, extend_fixed};
 use crate::{Error, ErrorKind};
 
@@ -13,7 +11,6 @@ macro_rules! slice_list {
     ) => {
         const _: () = {
             use $crate::codec::compact::Compact;
-            use $crate::codec::persist::Inline;
             use $crate::codec::{
                 Decoder, Encoder, Fail, Generic, Layout, Persist, Pointee, Prototypes, Stop,
                 TypeSet, Visitor,
@@ -70,7 +67,7 @@ macro_rules! slice_list {
                 ) -> Result<(), Fail> {
                     $(list::Room::new("elements", $name, $room).check(head[0], input)?;)?
                     let count = input.elements::<$item>(head)?;
-                    if Inline::<$item>::FIXED {
+                    if <$item>::PLACED_FIXED {
                         self.clear();
                         return list::extend(self, count, input);
                     }
@@ -157,7 +154,7 @@ pub(super) fn extend<T: Persist>(
     count: usize,
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
-    if const { Inline::<T>::FIXED && T::HEAD > 0 } {
+    if const { T::PLACED_FIXED && T::HEAD > 0 } {
         return extend_fixed(items, count, input);
     }
     let mut fail = None;
