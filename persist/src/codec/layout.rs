@@ -20,8 +20,8 @@ pub struct Layout {
     pub min: usize,
     /// True if no value can hold a reference or a class with hooks.
     pub leaf: bool,
-    /// The amount of code of an encode in place: 1 for a number. A type whose cost exceeds
-    /// [`BUDGET`](super::persist::BUDGET) is encoded by a call instead.
+    /// The amount of code of an encode in place: 1 for a number. A type whose cost exceeds a budget is encoded by a call
+    /// instead.
     pub cost: usize,
     /// Number of bytes of a value that are on the stack while [`__decode_boxed`](super::Persist::__decode_boxed) reads
     /// its parts; the largest such number of a row's fields.

@@ -36,8 +36,9 @@ pub fn reach(types: &mut TypeSet, rows: &[&[FieldCodec]]) {
 ///
 /// Where `T` is not `Persist`, all calls fail at that constant, by one and the same error, which rustc shows once. As
 /// functions of a second trait, each would add a note that names itself, and rustc would show them all. For the same
-/// reason the functions have the bound, and not their impl: functions that are not found are errors of their own.
-pub struct FieldCoder<T>(PhantomData<fn() -> T>);
+/// reason the functions have the bound, and not their impl: functions that are not found are errors of their own. The
+/// type is invariant in `T`, or rustc would give `Box<dyn Trait>` another lifetime in each call, and show each error.
+pub struct FieldCoder<T>(PhantomData<fn(T) -> T>);
 
 impl<T> FieldCoder<T> {
     /// The one value.

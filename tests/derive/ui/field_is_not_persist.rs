@@ -3,8 +3,9 @@ use persist::Persist;
 struct Texture(u32);
 
 #[derive(Persist)]
-struct Hero {
+struct Sprite {
     texture: Texture,
+    layer: u8,
 }
 
 #[derive(Persist)]
