@@ -288,6 +288,7 @@ impl<T: Persist> Persist for VecDeque<T> {
 /// A load returns an owned value.
 impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
     counted_items!(Kind::List(T::persist_kind), "Cow<[{}]>", T::persist_name());
+    const __LAYOUT: Layout = Layout::collection::<Self>();
     const __CODE: &'static TypeCode = T::__CODE;
 
     compact_items!(T::COMPACT, Kind::List(T::__compact_kind);
