@@ -286,9 +286,7 @@ pub mod __private {
     };
     pub use crate::codec::type_set::{FieldCodec, TypeSet};
     pub use crate::codec::visitor::{Outcome, Phase, Visitor};
-    pub use crate::codec::{
-        Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop,
-    };
+    pub use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Reflect, Stop};
     pub use crate::env::Env;
     pub use crate::error::Error;
     #[cfg(any(feature = "history", feature = "world"))]
