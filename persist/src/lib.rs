@@ -275,8 +275,9 @@ pub mod __private {
     pub use crate::codec::class::{SAMPLE, kind_of_class};
     pub use crate::codec::content::CellContent;
     pub use crate::codec::convert::{FieldConversion, convert, converted};
-    pub use crate::codec::field::{FieldAccess, FieldNames, FieldStep};
+    pub use crate::codec::field_access::{FieldAccess, FieldNames, FieldStep};
     pub use crate::codec::index::{Nth, short};
+    pub use crate::codec::layout::Layout;
     pub use crate::codec::object::Shared;
     pub use crate::codec::persist::{checked, decode_row, encode_row};
     pub use crate::codec::row::{Row, reach};

@@ -346,7 +346,7 @@ const BEHIND: usize = 1 + 4 + 29;
 pub(crate) fn check<T: Persist + Naive>(value: &T, mut other: T, same: fn(&T, &T) -> bool) {
     let bytes = naive(value);
     assert_eq!(Buffer::new().encode(value).expect("encode"), bytes);
-    assert!(bytes.len() >= T::__MIN, "{} has fewer bytes than MIN", T::persist_name());
+    assert!(bytes.len() >= T::__LAYOUT.min, "{} has fewer bytes than MIN", T::persist_name());
 
     let back: T = decode(&bytes).expect("decode");
     assert_eq!(naive(&back), bytes);

@@ -22,7 +22,7 @@ pub fn check(input: &Input) -> Option<TokenStream> {
             field.name.value
         );
         Some(quote_spanned! {span=>
-            const _: () = _persist::std::assert!(#stored::__SKIPS, #message);
+            const _: () = _persist::std::assert!(#stored::__LAYOUT.skips, #message);
         })
     });
     let skipping = emit! { #(#skipping)* };
@@ -35,7 +35,7 @@ pub fn check(input: &Input) -> Option<TokenStream> {
             input.ident
         );
         return Some(quote_spanned! {span=>
-            const _: () = _persist::std::assert!(false #(|| #types::__COMPACT)*, #message);
+            const _: () = _persist::std::assert!(false #(|| #types::__COMPACT.is_some())*, #message);
             #skipping
         });
     }
@@ -47,7 +47,7 @@ pub fn check(input: &Input) -> Option<TokenStream> {
             field.name.value
         );
         quote_spanned! {span=>
-            const _: () = _persist::std::assert!(#stored::__COMPACT, #message);
+            const _: () = _persist::std::assert!(#stored::__COMPACT.is_some(), #message);
         }
     });
     Some(emit! { #(#checks)* #skipping })

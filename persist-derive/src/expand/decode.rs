@@ -5,8 +5,8 @@ use quote::{ToTokens as _, format_ident};
 
 use super::row::{self, Tag};
 use super::{
-    Access, adapter_of, adapter_read, build, call, container_default, field_default, passed, path,
-    pod, row_call, tried,
+    Access, adapter_of, adapter_read, build, call, call_of, container_default, field_default,
+    passed, path, pod, row_call, tried,
 };
 use crate::ast::{Body, Field, Fields, Input, Store, Variant};
 
@@ -31,11 +31,11 @@ pub fn expand(input: &Input) -> TokenStream {
                 (linear, None)
             } else {
                 let value = construct(&|_, field, _| {
-                    call(field, &emit! { __get_fixed(&mut __segment, __bad) })
+                    call(field, &emit! { get_fixed(&mut __segment, __bad) })
                 });
                 let fixed = emit! { let mut __segment = __head; #value };
                 let body = emit! {
-                    if <Self as _Persist>::__FIXED {
+                    if const { <Self as _Persist>::__LAYOUT.fixed } {
                         return _persist::checked(__head);
                     }
                     #linear
@@ -118,10 +118,10 @@ fn variant(variants: &[Variant]) -> (TokenStream, TokenStream) {
         let value =
             construct(&path(variant), &variant.fields, None, &|i, field, _| read(i, field, index));
         let segment = variant.fields.stored().next().map(|_| {
-            let layout = row::layout(index);
+            let head = row::head(index);
             let fails = fails();
             emit! {
-                let mut __segment = __input.take(#layout.head)?;
+                let mut __segment = __input.take(#head)?;
                 #fails
             }
         });
@@ -131,8 +131,8 @@ fn variant(variants: &[Variant]) -> (TokenStream, TokenStream) {
         let tag = tag.literal(index);
         let value = boxed(&path(variant), &variant.fields, None, index);
         let segment = variant.fields.stored().next().map(|_| {
-            let layout = row::layout(index);
-            emit! { let mut __segment = __input.take(#layout.head)?; }
+            let head = row::head(index);
+            emit! { let mut __segment = __input.take(#head)?; }
         });
         emit! { #tag => { #segment #value } }
     });
@@ -166,7 +166,7 @@ fn read(index: usize, field: &Field, row: usize) -> TokenStream {
     }
     let (row, index) = (row::nth(row), row::nth(index));
     let place = emit! { Self, #row, #index };
-    let value = row_call(field, "__get", &place, &emit! { &mut __segment, __input, &mut __fails });
+    let value = row_call(field, "get", &place, &emit! { &mut __segment, __input, &mut __fails });
     emit! {
         match #value {
             _persist::Option::Some(__value) => __value,
@@ -303,7 +303,7 @@ fn boxed(
             None => {
                 let (row, nth) = (row::nth(row), row::nth(index));
                 let place = emit! { Self, #row, #nth };
-                row_call(field, "__get_boxed", &place, &emit! { &mut __segment, __input })
+                row_call(field, "get_boxed", &place, &emit! { &mut __segment, __input })
             }
         };
         let (local, value) = (boxed_local(index), tried(&value));
@@ -373,7 +373,7 @@ fn into(fields: &Fields, container: Option<&TokenStream>) -> TokenStream {
             .unwrap_or_else(|| {
                 let index = row::nth(index);
                 let arguments = emit! { #value, &mut __segment, __input };
-                row_call(field, "__get_into", &emit! { Self, #index }, &arguments)
+                row_call(field, "get_into", &emit! { Self, #index }, &arguments)
             });
         let get = passed(&get);
         match is_missing {
@@ -386,7 +386,7 @@ fn into(fields: &Fields, container: Option<&TokenStream>) -> TokenStream {
         match &field.store {
             Store::Plain => {
                 let skipped = emit! { __keep_skipped(&mut self.#member, &mut __old.#member) };
-                let keep = call(field, &skipped);
+                let keep = call_of(field, &skipped);
                 Some(emit! { #keep; })
             }
             Store::Skip => Some(emit! { _persist::swap(&mut self.#member, &mut __old.#member); }),

@@ -45,9 +45,9 @@ fn of_struct(fields: &Fields) -> (TokenStream, Option<TokenStream>) {
         let rest = adapter_call(field, "put", &emit! { #value, __out }).unwrap_or_else(|| {
             let index = row::nth(index);
             let place = emit! { Self, #index };
-            let head = row_call(field, "__put_head", &place, &emit! { #value, &mut __segment });
+            let head = row_call(field, "put_head", &place, &emit! { #value, &mut __segment });
             heads.extend(emit! { #head; });
-            row_call(field, "__put_rest", &place, &emit! { #value, &mut __segment, __out })
+            row_call(field, "put_rest", &place, &emit! { #value, &mut __segment, __out })
         });
         tails.extend(passed(&rest));
     }
@@ -67,12 +67,12 @@ fn of_enum(variants: &[Variant]) -> (TokenStream, Option<TokenStream>) {
     let head = tag.store(&emit! { match self { #(#tags)* } });
     let arms: Vec<_> = row::with_fields(variants)
         .map(|(index, variant)| {
-            let layout = row::layout(index);
+            let head = row::head(index);
             let pattern = pattern(variant);
             let fields = fields(&variant.fields, index);
             emit! {
                 #pattern => {
-                    let mut __segment = __out.take(#layout.head)?;
+                    let mut __segment = __out.take(#head)?;
                     #fields
                 }
             }
@@ -90,7 +90,7 @@ fn fields(fields: &Fields, variant: usize) -> TokenStream {
         let put = adapter_call(field, "put", &emit! { #value, __out }).unwrap_or_else(|| {
             let index = row::nth(index);
             let place = emit! { Self, #variant, #index };
-            row_call(field, "__put", &place, &emit! { #value, &mut __segment, __out })
+            row_call(field, "put", &place, &emit! { #value, &mut __segment, __out })
         });
         passed(&put)
     });

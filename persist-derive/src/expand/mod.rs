@@ -78,7 +78,7 @@ fn library(krate: Option<&Given<Path>>) -> TokenStream {
 /// Emits the impls of a type with field records.
 fn class(input: &Input, bounds: &Bounds) -> TokenStream {
     let rows = row::expand(input, bounds);
-    let consts = row::consts(input);
+    let layout = row::type_layout(input);
     let kind = class::kind();
     let empty = prototype(input);
     let encode = encode::expand(input);
@@ -87,7 +87,7 @@ fn class(input: &Input, bounds: &Bounds) -> TokenStream {
     let pod = pod::items(input);
     let persist = bounds.implement(
         &emit! { _persist::Persist },
-        &emit! { #consts #pod #kind #empty #encode #decode #visit },
+        &emit! { #layout #pod #kind #empty #encode #decode #visit },
     );
     let block = pod::block_impl(input);
     let component = component(input, bounds);
@@ -316,11 +316,16 @@ fn default_value(value: &DefaultValue, ty: &TokenStream) -> TokenStream {
     }
 }
 
-/// Emits a call of a function of `Persist` for a field, with the span of the field's type.
+/// Emits a call of a function of `Field` for a field, with the span of the field's type.
 ///
 /// If the type is not `Persist`, each call is an error. Rustc shows an error only once for each span, so that the user
 /// sees one.
 fn call(field: &Field, call: &TokenStream) -> TokenStream {
+    call_of(field, &emit! { __FIELD.#call })
+}
+
+/// Emits a call of a function of `Persist` for a field, like [`call`].
+fn call_of(field: &Field, call: &TokenStream) -> TokenStream {
     let stored = stored(&field.ty);
     let span = field.ty.span().resolved_at(Span::mixed_site());
     let call = dynamic::moved(call.clone(), span);

@@ -7,9 +7,10 @@ use syn::spanned::Spanned as _;
 use super::stored;
 use crate::ast::{Body, Input};
 
-/// Emits the items of `Persist` for such a type, and for lists of it.
-pub fn items(input: &Input) -> Option<TokenStream> {
-    let (_, Body::Struct(fields)) = (input.pod.as_ref()?, &input.body) else { return None };
+/// Emits the checks that the memory of a value is its encoding. The compiler evaluates them even if nothing uses the
+/// type yet.
+fn checks(input: &Input) -> Option<TokenStream> {
+    let Body::Struct(fields) = &input.body else { return None };
     let ident = &input.ident;
     let mut end = emit! { 0 };
     let checks: Vec<TokenStream> = fields
@@ -22,23 +23,28 @@ pub fn items(input: &Input) -> Option<TokenStream> {
             let other = format!("field `{name}` of a `pod` type is not stored as it lies in memory; use a fixed-width integer, a float, an array of them or another `pod` type");
             let moved = format!("field `{name}` does not lie in memory where the declaration of `{ident}` has it; add `#[repr(C)]`");
             let check = quote_spanned! {span=>
-                _persist::std::assert!(#stored::__POD, #other);
-                _persist::std::assert!(_persist::offset_of!(#ident, #member) == #end, #moved);
+                const _: () = {
+                    _persist::std::assert!(#stored::__LAYOUT.pod, #other);
+                    _persist::std::assert!(_persist::offset_of!(#ident, #member) == #end, #moved);
+                };
             };
-            end = emit! { #end + #stored::__HEAD };
+            end = emit! { #end + #stored::__LAYOUT.head };
             check
         })
         .collect();
-    let list = emit! { _persist::std::vec::Vec<Self> };
-    let input_of = emit! { __input: &mut _persist::Decoder<'_> };
     let empty = format!("`{ident}` has no bytes to copy; remove `pod`");
     Some(emit! {
-        const __POD: _persist::bool = {
-            #(#checks)*
-            _persist::std::assert!(_persist::size_of::<Self>() > 0, #empty);
-            true
-        };
+        #(#checks)*
+        const _: () = _persist::std::assert!(_persist::size_of::<#ident>() > 0, #empty);
+    })
+}
 
+/// Emits the items of `Persist` for lists of such a type.
+pub fn items(input: &Input) -> Option<TokenStream> {
+    input.pod.as_ref()?;
+    let list = emit! { _persist::std::vec::Vec<Self> };
+    let input_of = emit! { __input: &mut _persist::Decoder<'_> };
+    Some(emit! {
         #[inline(always)]
         fn __encode_slice(
             __items: &[Self],
@@ -59,16 +65,17 @@ pub fn items(input: &Input) -> Option<TokenStream> {
     })
 }
 
-/// Emits the impl for plain bytes, and a constant that makes the compiler check it even if nothing uses it yet.
+/// Emits the impl for plain bytes, and the checks.
 pub fn block_impl(input: &Input) -> Option<TokenStream> {
     let given = input.pod.as_ref()?;
     let ident = &input.ident;
+    let checks = checks(input);
     let span = given.span.resolved_at(Span::mixed_site());
     Some(quote_spanned! {span=>
         #[automatically_derived]
         impl _persist::pod::PodBlock for #ident {}
 
-        const _: _persist::bool = <#ident as _Persist>::__POD;
+        #checks
     })
 }
 

@@ -1,4 +1,4 @@
-//! The rows: the stored fields of a struct or of each variant, and the constants that follow from them.
+//! The rows: the stored fields of a struct or of each variant, and the layout that follows from them.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::ToTokens as _;
@@ -15,7 +15,7 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
             Some(adapter) => emit! { #adapter::PART },
             None => {
                 let stored = stored(&field.ty);
-                emit! { #stored::__PART }
+                emit! { #stored::__FIELD.part() }
             }
         });
         bounds.implement(
@@ -29,10 +29,16 @@ pub fn expand(input: &Input, bounds: &Bounds) -> TokenStream {
     rows.filter(|(_, fields)| is_row(fields)).map(|(index, fields)| row(index, fields)).collect()
 }
 
-/// Emits the layout of a struct or a variant.
-pub fn layout(index: usize) -> TokenStream {
+/// Emits the layout of the fields of a struct or a variant.
+fn layout(index: usize) -> TokenStream {
     let index = nth(index);
     emit! { <Self as _persist::Row<#index>>::LAYOUT }
+}
+
+/// Emits the number of bytes of the first segment of a variant.
+pub fn head(index: usize) -> TokenStream {
+    let index = nth(index);
+    emit! { <Self as _persist::Row<#index>>::HEAD }
 }
 
 /// Emits the type that stands for an index. Indices above 63 have no short name in the library.
@@ -114,59 +120,20 @@ impl Tag {
     }
 }
 
-/// Emits the hidden constants of `Persist`.
-pub fn consts(input: &Input) -> TokenStream {
-    let hooks = input.hooks.any();
-    let (head, fixed, min, leaf, cost) = match &input.body {
+/// Emits the layout of the type: the hidden constant of `Persist`.
+pub fn type_layout(input: &Input) -> TokenStream {
+    let layout = match &input.body {
         Body::Struct(_) => {
             let layout = layout(0);
-            (
-                emit! { #layout.head },
-                emit! { #layout.fixed },
-                emit! { #layout.min },
-                emit! { #layout.leaf },
-                // A value that is copied as one block costs as much as a number.
-                if input.pod.is_some() {
-                    emit! { 1 }
-                } else {
-                    emit! { 1 + #layout.cost }
-                },
-            )
+            emit! { _persist::Layout::of_struct::<Self>(#layout) }
         }
         Body::Enum(variants) => {
             let bytes = Tag::new(variants).bytes();
-            let layouts: Vec<_> = with_fields(variants).map(|(index, _)| layout(index)).collect();
-            let fixed = layouts.is_empty();
-            (
-                emit! { #bytes },
-                emit! { #fixed },
-                emit! { #bytes },
-                emit! { true #(&& #layouts.leaf)* },
-                emit! { 2 #(+ 1 + #layouts.cost)* },
-            )
+            let layouts = with_fields(variants).map(|(index, _)| layout(index));
+            emit! { _persist::Layout::of_enum::<Self>(#bytes, &[#(#layouts),*]) }
         }
     };
-    let on_stack = match &input.body {
-        Body::Struct(_) => vec![layout(0)],
-        Body::Enum(variants) => with_fields(variants).map(|(index, _)| layout(index)).collect(),
-    };
-    let on_stack = on_stack.split_first().map(|(first, others)| {
-        emit! {
-            const __ON_STACK: _persist::usize =
-                _persist::on_stack::<Self>(&[#first.on_stack #(, #others.on_stack)*]);
-        }
-    });
-    let leaf = if hooks {
-        emit! { false }
-    } else {
-        leaf
-    };
-    emit! {
-        const __HEAD: _persist::usize = #head;
-        const __FIXED: _persist::bool = #fixed;
-        const __MIN: _persist::usize = #min;
-        const __LEAF: _persist::bool = #leaf;
-        const __COST: _persist::usize = #cost;
-        #on_stack
-    }
+    let block = input.pod.is_some().then(|| emit! { .block() });
+    let hooks = input.hooks.any().then(|| emit! { .with_hooks() });
+    emit! { const __LAYOUT: _persist::Layout = #layout #block #hooks; }
 }

@@ -45,7 +45,6 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
         let (names, pointee) = (super::class::names(input, bounds), super::pointee(bounds));
         return emit! { #persist #names #pointee };
     }
-    let (usize, bool) = (emit! { _persist::usize }, emit! { _persist::bool });
     let head = emit! { __head: &[_persist::u8] };
     let out = emit! { __out: &mut _persist::Encoder<'_> };
     let input_of = emit! { __input: &mut _persist::Decoder<'_> };
@@ -62,17 +61,9 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
     let persist = bounds.implement(
         &emit! { _persist::Persist },
         &emit! {
-            const __HEAD: #usize = #stored::__HEAD;
-            const __FIXED: #bool = #stored::__FIXED;
-            const __MIN: #usize = #stored::__MIN;
-            const __LEAF: #bool = #stored::__LEAF;
+            const __LAYOUT: _persist::Layout = #stored::__LAYOUT.transparent::<Self>();
             const __CODE: &'static _persist::TypeCode = #stored::__CODE;
-            const __NULLABLE: #bool = #stored::__NULLABLE;
-            const __COST: #usize = #stored::__COST;
-            const __ON_STACK: #usize = _persist::on_stack::<Self>(&[#stored::__ON_STACK]);
-            const __POD: #bool = #stored::__POD && _persist::size_of::<Self>() == #stored::__HEAD;
-            const __COMPACT: #bool = #stored::__COMPACT;
-            const __COMPACT_MIN: #usize = #stored::__COMPACT_MIN;
+            const __COMPACT: _persist::Option<_persist::usize> = #stored::__COMPACT;
 
             fn __compact_kind() -> _persist::Kind { #stored::__compact_kind() }
             #[inline]
@@ -107,7 +98,7 @@ pub fn expand(input: &Input, fields: &Fields, bounds: &Bounds) -> TokenStream {
                 #result::Ok(_persist::out_of_line(|| _persist::Box::new(#unboxed)))
             }
             #[inline(always)]
-            fn __decode_fixed(#head, __bad: &mut #bool) -> Self { #fixed }
+            fn __decode_fixed(#head, __bad: &mut _persist::bool) -> Self { #fixed }
             #[inline]
             fn __decode_into(&mut self, #head, #input_of) -> #result<(), _persist::Fail> {
                 #stored::__decode_into(&mut self.#member, __head, __input)
@@ -181,8 +172,11 @@ impl Through<'_> {
         bounds.implement(
             &emit! { _persist::Persist },
             &emit! {
-                const __MIN: _persist::usize = #stored::MIN;
-                const __LEAF: _persist::bool = true;
+                const __LAYOUT: _persist::Layout = _persist::Layout {
+                    min: #stored::MIN,
+                    leaf: true,
+                    .._persist::Layout::new::<Self>()
+                };
                 const __CODE: &'static _persist::TypeCode = &_persist::TypeCode::Attribute(#code);
 
                 fn persist_kind() -> _persist::Kind { #stored::kind() }

@@ -11,8 +11,8 @@ use crate::ast::{Body, Field, Fields, Given, Hooks, Input, Store};
 
 pub fn expand(input: &Input) -> TokenStream {
     let reach = reach(input);
-    let visit = fields(input, &emit! { __visit_field }, Access::mutable);
-    let visit_shared = fields(input, &emit! { __visit_field_shared }, Access::shared);
+    let visit = fields(input, &emit! { visit }, Access::mutable);
+    let visit_shared = fields(input, &emit! { visit_shared }, Access::shared);
     // `before_save` of an outer value runs before those of its fields. The other hooks run from the inside out.
     let hooks = &input.hooks;
     let before_save = hook(hooks, hooks.before_save.as_ref(), "BeforeSave", true);

@@ -4,7 +4,8 @@ use std::any::Any;
 
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
-use super::field::FieldAccess;
+use super::field_access::FieldAccess;
+use super::persist::Generic;
 use super::persist::Persist;
 use super::type_set::{ClassAccess, DynamicFields, FieldCodec, TypeSet};
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
@@ -95,7 +96,7 @@ impl ClassAccess {
             open: |value| Some(value.downcast_ref::<T>()?),
             open_mut: |value| Some(value.downcast_mut::<T>()?),
             make_field: T::persist_make_field,
-            encode_empty: T::__encode_empty,
+            encode_empty: T::encode_empty,
         }
     }
 }

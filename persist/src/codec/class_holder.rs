@@ -27,3 +27,21 @@ pub trait ClassHolder {
     /// Passes the classes and the context of a load to the value.
     fn connect(&mut self, registry: &dyn Any, context: Option<SharedContext>);
 }
+
+/// Reaches the class holder in a value whose type is known at run time only.
+#[derive(Clone, Copy)]
+pub struct HolderAccess {
+    pub get: fn(&dyn Any) -> Option<&dyn ClassHolder>,
+    pub get_mut: fn(&mut dyn Any) -> Option<&mut dyn ClassHolder>,
+}
+
+impl HolderAccess {
+    /// Gives access to values of type `T`.
+    #[must_use]
+    pub const fn new<T: ClassHolder + 'static>() -> Self {
+        Self {
+            get: |value| Some(value.downcast_ref::<T>()?),
+            get_mut: |value| Some(value.downcast_mut::<T>()?),
+        }
+    }
+}

@@ -7,6 +7,7 @@ use super::count;
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
+use super::persist::Generic;
 use super::persist::Persist;
 use super::type_set::{FieldCodec, TypeSet};
 use super::with::Adapter;
@@ -38,10 +39,10 @@ impl Integer {
 pub enum Compact {}
 
 impl<T: Persist> Adapter<T> for Compact {
-    const MIN: usize = T::__COMPACT_MIN;
-    const LEAF: bool = T::__LEAF;
+    const MIN: usize = T::COMPACT_MIN;
+    const LEAF: bool = T::LEAF;
     const IS_ADAPTER: bool = false;
-    const PART: FieldCodec = FieldCodec::with::<T, Self>(T::__COMPACT_MIN, T::__LEAF);
+    const PART: FieldCodec = FieldCodec::with::<T, Self>(T::COMPACT_MIN, T::LEAF);
 
     fn kind() -> Kind {
         T::__compact_kind()
@@ -67,7 +68,7 @@ impl<T: Persist> Adapter<T> for Compact {
 
     #[inline(always)]
     fn decode_into(target: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        if T::__COMPACT {
+        if T::COMPACT {
             Self::replace(target, Self::decode(input)?);
             return Ok(());
         }

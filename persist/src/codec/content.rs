@@ -6,7 +6,9 @@ use std::sync::{Mutex, RwLock};
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
+use super::layout::Layout;
 use super::links::Prototypes;
+use super::persist::Generic;
 use super::persist::Persist;
 use super::pointer::{AsCell, PointTo};
 use super::type_set::TypeSet;
@@ -35,10 +37,10 @@ impl<T: Persist> CellContent for T {
 
 /// Stores a `Box<C>`. The library implements it; see [`CellContent`].
 pub trait BoxOf<C: ?Sized> {
-    /// Like [`Persist::__MIN`].
+    /// Like [`Layout::min`].
     const MIN: usize;
 
-    /// Like [`Persist::__NULLABLE`].
+    /// Like [`Layout::nullable`].
     const NULLABLE: bool;
 
     /// Like [`Persist::__CODE`].
@@ -105,13 +107,13 @@ impl<T: Persist> BoxOf<T> for AsCell {
 
     #[inline]
     fn encode(content: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        out.count_box::<T>(T::__MIN);
+        out.count_box::<T>(T::MIN);
         out.in_box::<T>(|out| out.value(content))
     }
 
     #[inline]
     fn decode(input: &mut Decoder<'_>) -> Result<Box<T>, Fail> {
-        input.charge_box::<T>(T::__MIN)?;
+        input.charge_box::<T>(T::MIN)?;
         input.in_box::<T, _>(Decoder::boxed)
     }
 
@@ -126,17 +128,20 @@ impl<T: Persist> BoxOf<T> for AsCell {
     }
 
     fn visit(content: &mut T, visitor: &mut Visitor<'_>) -> Result<()> {
-        if T::__LEAF { Ok(()) } else { visitor.nested(|visitor| content.__visit(visitor)) }
+        if T::LEAF { Ok(()) } else { visitor.nested(|visitor| content.__visit(visitor)) }
     }
 
     fn visit_shared(content: &T, visitor: &mut Visitor<'_>) -> Result<()> {
-        if T::__LEAF { Ok(()) } else { visitor.nested(|visitor| content.__visit_shared(visitor)) }
+        if T::LEAF { Ok(()) } else { visitor.nested(|visitor| content.__visit_shared(visitor)) }
     }
 }
 
 impl<C: ?Sized + CellContent> Persist for Box<C> {
-    const __MIN: usize = <C::As as BoxOf<C>>::MIN;
-    const __NULLABLE: bool = <C::As as BoxOf<C>>::NULLABLE;
+    const __LAYOUT: Layout = Layout {
+        min: <C::As as BoxOf<C>>::MIN,
+        nullable: <C::As as BoxOf<C>>::NULLABLE,
+        ..Layout::new::<Self>()
+    };
     const __CODE: &'static TypeCode = <C::As as BoxOf<C>>::CODE;
 
     fn persist_kind() -> Kind {

@@ -36,11 +36,12 @@
 //!
 //! | files | part |
 //! | --- | --- |
-//! | `persist`, `row`, `index`, `value` | the trait, rows of fields, whole values in place or by a call |
+//! | `persist`, `layout` | the trait, and the constants of a type, by which its values are placed |
+//! | `row`, `index`, `field`, `value` | rows of fields, the code of a field, whole values in place or by a call |
 //! | `buffer`, `windows`, `encoder` | memory that grows by windows, and the cursor that writes to it |
 //! | `decoder`, `fail`, `boxed`, `weight` | the cursor that reads; values too large for the stack; limits of memory |
 //! | `count`, `compact`, `text`, `pod` | counts, small integers, strings and blocks as bytes |
-//! | `class`, `field`, `type_set`, `parts` | fields at run time; the types that a registration collects |
+//! | `class`, `field_access`, `type_set`, `parts` | fields at run time; the types that a registration collects |
 //! | `with`, `convert`, `skip` | adapters, older types of a field, elements that cannot be loaded |
 //! | `object`, `pointer`, `content`, `trait_object`, `lock` | shared objects, boxes, trait objects, cells |
 //! | `class_holder` | values that hold classes which their type does not name, as worlds do |
@@ -58,7 +59,7 @@
 //! | head of level   | head of name  | 41 64 61         | head of hp    | head of luck   |
 //! | 03 00 00 00     | 03            | "Ada"            | 14 00         | 00 00 00 3f    |
 //! +-----------------+---------------+------------------+---------------+----------------+
-//!   __put_head<_0>    __put_head<_1>  __put_rest<_1>     __put_rest<_2>  __put_rest<_3>
+//!   put_head<_0>      put_head<_1>    put_rest<_1>       put_rest<_2>    put_rest<_3>
 //! ```
 //!
 //! The head of a class is its first segment, so a class is itself a field with head and tail in the row around it.
@@ -110,8 +111,11 @@ pub(crate) mod decoder;
 pub(crate) mod encoder;
 mod fail;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
-pub(crate) mod field;
+mod field;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
+pub(crate) mod field_access;
 pub(crate) mod index;
+pub(crate) mod layout;
 mod links;
 mod lock;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
@@ -169,8 +173,9 @@ pub(crate) use decoder::{
 };
 pub(crate) use encoder::SaveLinks;
 #[cfg(any(feature = "history", feature = "world"))]
-pub(crate) use field::is_same_name;
-pub(crate) use field::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess};
+pub(crate) use field_access::is_same_name;
+pub(crate) use field_access::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess};
+pub(crate) use layout::Layout;
 pub(crate) use links::{
     Factory, Link, Pointed, PrototypeTable, ReferenceSlot, Referent, Within, charge_empty,
 };
@@ -178,7 +183,7 @@ pub(crate) use lock::LockCell;
 pub(crate) use object::{AnyObject, Shared, WeakShared, put_shared, shared};
 #[allow(unused_imports, reason = "lists of other crates need it")]
 pub(crate) use persist::extend_fixed;
-pub(crate) use persist::{bad_part, decode_vec};
+pub(crate) use persist::{Generic, bad_part, decode_vec};
 pub(crate) use pointer::{
     ArcFamily, AsCell, AsLengthy, Family, Lengthy, OpenCell, PointTo, RcFamily, Unsized,
 };

@@ -1,3 +1,4 @@
+use super::persist::Generic;
 use super::persist::Persist;
 use super::type_set::{Parts, PartsWalk};
 use crate::Result;
@@ -17,10 +18,10 @@ impl<T> Parts<'_, T> {
         match &mut self.0 {
             PartsWalk::Types(types) => P::__reach(types),
             PartsWalk::Exclusive(value, visitor) => {
-                return exclusive(value).__visit_field(name, visitor);
+                return P::__FIELD.visit(exclusive(value), name, visitor);
             }
             PartsWalk::Shared(value, visitor) => {
-                return shared(value).__visit_field_shared(name, visitor);
+                return P::__FIELD.visit_shared(shared(value), name, visitor);
             }
         }
         Ok(())
@@ -63,12 +64,12 @@ impl<T> Parts<'_, T> {
                 P::__reach(types);
                 Ok(())
             }
-            _ if P::__LEAF => Ok(()),
+            _ if P::LEAF => Ok(()),
             PartsWalk::Exclusive(value, visitor) => visitor.nested(|visitor| {
-                exclusive(value, &mut |part| part.__visit_field(&name(), visitor))
+                exclusive(value, &mut |part| P::__FIELD.visit(part, &name(), visitor))
             }),
             PartsWalk::Shared(value, visitor) => visitor.nested(|visitor| {
-                shared(value, &mut |part| part.__visit_field_shared(&name(), visitor))
+                shared(value, &mut |part| P::__FIELD.visit_shared(part, &name(), visitor))
             }),
         }
     }

@@ -1,18 +1,14 @@
 use std::any::Any;
-use std::marker::PhantomData;
 use std::mem::{needs_drop, swap};
 
-use super::boxed::{boxed, is_bulky, out_of_line, unboxed};
-use super::class_holder::ClassHolder;
+use super::boxed::{boxed, is_bulky, out_of_line};
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::field::{ListAccess, MapAccess};
-use super::index::Index;
-use super::index::short::_0;
+use super::layout::Layout;
 use super::links::Prototypes;
-use super::row::{At, Row, cut, cut_mut};
-use super::type_set::{FieldCodec, Parts, TypeSet};
+use super::row::FieldCoder;
+use super::type_set::{Parts, TypeSet};
 use super::visitor::Visitor;
 use crate::Result;
 use crate::reflect::{Kind, TypeCode};
@@ -194,80 +190,34 @@ pub trait Persist: Sized + 'static {
         Ok(())
     }
 
-    // The following items are for speed alone, and for the derive. A value is split into a head and a tail. Its first
-    // `__HEAD` bytes are written and read as part of a segment that it shares with its neighbours, after one bounds
-    // check. The tail follows on its own. A number is all head; a string's head is the first byte of its length. The
-    // split never changes the bytes.
+    // Hidden from here on. The items below change no byte of a save. They are for speed and for the derive, and an impl
+    // by hand needs none of them.
+    //
+    // A value is split into a head and a tail. The head, whose length is in the layout, is written and read as part of a
+    // segment that it shares with its neighbours, after one bounds check. The tail follows on its own. A number is all
+    // head; a string's head is the first byte of its length.
 
-    /// Number of bytes of a value in the segment that it shares with its neighbours.
-    #[doc(hidden)]
-    const __HEAD: usize = 0;
+    // What the derive and other types read of a type. `__FIELD` is the same for all.
 
-    /// True if the value has no tail.
+    /// The code for a field of this type.
     #[doc(hidden)]
-    const __FIXED: bool = false;
+    const __FIELD: FieldCoder<Self> = FieldCoder::NEW;
 
-    /// The fewest bytes that a value can take, by which a load refuses impossible counts. An encode checks it.
+    /// Number of bytes, cost and properties of a value.
     #[doc(hidden)]
-    const __MIN: usize = if size_of::<Self>() == 0 { 0 } else { 1 };
+    const __LAYOUT: Layout = Layout::new::<Self>();
 
-    /// True if no value can hold a reference or a class with hooks.
-    #[doc(hidden)]
-    const __LEAF: bool = false;
-
-    /// True if a value's class may be one that the program lacks; an `Option` around the value then becomes `None`.
-    #[doc(hidden)]
-    const __NULLABLE: bool = false;
-
-    /// True if the memory of a value is its encoding, where [`IS_BLOCK`](super::pod::IS_BLOCK) says so.
-    #[doc(hidden)]
-    const __POD: bool = false;
-
-    /// True if [`__encode_compact`](Persist::__encode_compact) writes a form of its own.
-    #[doc(hidden)]
-    const __COMPACT: bool = false;
+    // Not in the layout: a list has these from its elements, whose layout may need that of the list in them.
 
     /// The attributes whose code restores values of the type, such as `via`, anywhere in the type.
     #[doc(hidden)]
     const __CODE: &'static TypeCode = &TypeCode::None;
 
-    /// Number of bytes of a value that are on the stack while [`__decode_boxed`](Persist::__decode_boxed) reads its
-    /// parts.
+    /// The fewest bytes of the compact form; `None` if the type has only its usual form.
     #[doc(hidden)]
-    const __ON_STACK: usize = size_of::<Self>();
+    const __COMPACT: Option<usize> = None;
 
-    /// Access to the elements, for a list.
-    #[doc(hidden)]
-    const __LIST: Option<&'static dyn ListAccess> = None;
-
-    /// Access to the values, for a map.
-    #[doc(hidden)]
-    const __MAP: Option<&'static dyn MapAccess> = None;
-
-    /// The fewest bytes of the compact form.
-    #[doc(hidden)]
-    const __COMPACT_MIN: usize = Self::__MIN;
-
-    /// The amount of code of an encode in place: 1 for a number. A type whose cost exceeds [`BUDGET`] is encoded by a
-    /// call instead.
-    #[doc(hidden)]
-    const __COST: usize = usize::MAX;
-
-    /// True for a [`ClassHolder`].
-    #[doc(hidden)]
-    const __HOLDS_CLASSES: bool = false;
-
-    /// Returns the value as one that holds values of classes which its type does not name.
-    #[doc(hidden)]
-    fn __class_holder(&self) -> Option<&dyn ClassHolder> {
-        None
-    }
-
-    /// Like [`__class_holder`](Persist::__class_holder), for changes.
-    #[doc(hidden)]
-    fn __class_holder_mut(&mut self) -> Option<&mut dyn ClassHolder> {
-        None
-    }
+    // Values by head and tail, and what is inside. The derive and nearly all types of the library override these.
 
     /// Adds the classes and object types that this type reaches.
     #[doc(hidden)]
@@ -278,7 +228,7 @@ pub trait Persist: Sized + 'static {
         }
     }
 
-    /// Writes the head; `head` has `__HEAD` bytes.
+    /// Writes the head; `head` has the layout's number of bytes.
     #[doc(hidden)]
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {
@@ -290,47 +240,18 @@ pub trait Persist: Sized + 'static {
     #[inline(always)]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         const {
-            let has_tail = Self::__HEAD > 0 && !Self::__FIXED;
+            let has_tail = Self::HEAD > 0 && !Self::FIXED;
             assert!(!has_tail, "a type that has a head and a tail implements `__encode_tail`");
         }
         self.persist_encode(out)
     }
 
-    /// Reads a value; `head` has `__HEAD` bytes, the tail is next in `input`.
+    /// Reads a value; `head` has the layout's number of bytes, the tail is next in `input`.
     #[doc(hidden)]
     #[inline(always)]
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         let _ = head;
         Self::persist_decode(input)
-    }
-
-    /// Reads a value that is too large for the stack into a box; `head` has `__HEAD` bytes.
-    #[doc(hidden)]
-    #[inline(never)]
-    fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
-        boxed(Self::__decode(head, input))
-    }
-
-    /// Creates an empty value that is too large for the stack.
-    #[doc(hidden)]
-    fn __empty_boxed(prototypes: &Prototypes<'_>) -> Result<Box<Self>> {
-        Self::persist_empty(prototypes).map(Box::new)
-    }
-
-    /// Reads the content of an `Option`.
-    ///
-    /// The result is `None` if the value's class is one that the program lacks. A decode reports that by
-    /// [`Fail::Unregistered`], after reading the bytes. Only types whose values may be of several classes do so.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn __decode_some(input: &mut Decoder<'_>) -> Result<Option<Self>, Fail> {
-        match input.value() {
-            Err(Fail::Unregistered) if Self::__NULLABLE => {
-                input.forgive();
-                Ok(None)
-            }
-            result => result.map(Some),
-        }
     }
 
     /// Reads a value that is all head. It sets `bad` instead of failing, so that a loop over many values can be one run
@@ -339,7 +260,7 @@ pub trait Persist: Sized + 'static {
     #[inline(always)]
     fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
         let _ = (head, bad);
-        const { assert!(!Self::__FIXED, "a type that is fixed implements `__decode_fixed`") };
+        const { assert!(!Self::FIXED, "a type that is fixed implements `__decode_fixed`") };
         unreachable!("only types that are fixed are decoded so")
     }
 
@@ -347,7 +268,7 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     #[inline]
     fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
-        if Self::__HEAD == 0 {
+        if Self::HEAD == 0 {
             return self.persist_decode_into(input);
         }
         *self = Self::__decode(head, input)?;
@@ -377,222 +298,22 @@ pub trait Persist: Sized + 'static {
         Self::persist_parts(&mut Parts::shared(self, visitor))
     }
 
-    // The derived code for a field of this type. As functions of the trait they all fail alike where a type is not
-    // `Persist`, and rustc shows one error.
+    // Values that are too large for the stack. Types that hold others in place override these.
 
-    /// Describes a field of this type, for a layout.
-    #[doc(hidden)]
-    const __PART: FieldCodec = FieldCodec::new::<Self>();
-
-    /// Writes the head of field `I` of a struct, if it lies in the first segment.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn __put_head<R: Row<_0>, I: Index>(&self, segment: &mut &mut [u8]) {
-        if At::<R, _0, I>::FIRST && Inline::<Self>::IN_PLACE {
-            self.__encode_head(cut_mut(segment, Self::__HEAD));
-        }
-    }
-
-    /// Writes the rest of field `I` of a struct after `__put_head`.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn __put_rest<'o, R: Row<_0>, I: Index>(
-        &self,
-        segment: &mut &'o mut [u8],
-        out: &mut Encoder<'o>,
-    ) -> Result<(), Stop> {
-        if At::<R, _0, I>::FIRST { out.tail(self) } else { self.__put::<R, _0, I>(segment, out) }
-    }
-
-    /// Writes field `I` of a row.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn __put<'o, R: Row<V>, V, I: Index>(
-        &self,
-        segment: &mut &'o mut [u8],
-        out: &mut Encoder<'o>,
-    ) -> Result<(), Stop> {
-        if At::<R, V, I>::BEGINS {
-            *segment = out.take(At::<R, V, I>::SEGMENT)?;
-        }
-        if Inline::<Self>::IN_PLACE {
-            self.__encode_head(cut_mut(segment, Self::__HEAD));
-        }
-        out.tail(self)
-    }
-
-    /// Reads field `I` of a row. On failure it sets `fails` and returns `None`.
-    ///
-    /// In a `Result`, the byte of a [`Fail`] would share its place with the value. The compiler then writes and reads
-    /// the value in pieces of other sizes, and a struct in place had to wait for memory.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn __get<'s, 'i: 's, R: Row<V>, V, I: Index>(
-        segment: &mut &'s [u8],
-        input: &mut Decoder<'i>,
-        fails: &mut Fail,
-    ) -> Option<Self> {
-        if At::<R, V, I>::BEGINS {
-            match input.take(At::<R, V, I>::SEGMENT) {
-                Ok(next) => *segment = next,
-                Err(fail) => {
-                    *fails = fail;
-                    return None;
-                }
-            }
-        }
-        let head = cut(segment, Inline::<Self>::HEAD);
-        if const { is_bulky::<Self>() } {
-            return unboxed(input.tail_boxed(head)).map_err(|fail| *fails = fail).ok();
-        }
-        if Inline::<Self>::FIXED {
-            let mut bad = false;
-            let value = Self::__decode_fixed(head, &mut bad);
-            if !bad {
-                return Some(value);
-            }
-            *fails = bad_part::<Self>(head, input);
-            return None;
-        }
-        match input.tail(head) {
-            Ok(value) => Some(value),
-            Err(fail) => {
-                *fails = fail;
-                None
-            }
-        }
-    }
-
-    /// Reads field `I` of a row into a box, for a row that is too large for the stack.
+    /// Reads a value that is too large for the stack into a box; `head` has the layout's number of bytes.
     #[doc(hidden)]
     #[inline(never)]
-    fn __get_boxed<'s, 'i: 's, R: Row<V>, V, I: Index>(
-        segment: &mut &'s [u8],
-        input: &mut Decoder<'i>,
-    ) -> Result<Box<Self>, Fail> {
-        if At::<R, V, I>::BEGINS {
-            *segment = input.take(At::<R, V, I>::SEGMENT)?;
-        }
-        input.tail_boxed(cut(segment, Inline::<Self>::HEAD))
+    fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
+        boxed(Self::__decode(head, input))
     }
 
-    /// Reads over field `I` of a struct.
+    /// Creates an empty value that is too large for the stack.
     #[doc(hidden)]
-    #[inline(always)]
-    fn __get_into<'s, 'i: 's, R: Row<_0>, I: Index>(
-        &mut self,
-        segment: &mut &'s [u8],
-        input: &mut Decoder<'i>,
-    ) -> Result<(), Fail> {
-        if At::<R, _0, I>::BEGINS {
-            *segment = input.take(At::<R, _0, I>::SEGMENT)?;
-        }
-        input.tail_into(cut(segment, Inline::<Self>::HEAD), self)
+    fn __empty_boxed(prototypes: &Prototypes<'_>) -> Result<Box<Self>> {
+        Self::persist_empty(prototypes).map(Box::new)
     }
 
-    /// Reads a field of a row whose fields are all head.
-    #[doc(hidden)]
-    #[inline(always)]
-    fn __get_fixed(segment: &mut &[u8], bad: &mut bool) -> Self {
-        if Inline::<Self>::FIXED {
-            return Self::__decode_fixed(cut(segment, Self::__HEAD), bad);
-        }
-        unreachable!("only rows that are all head are read so")
-    }
-
-    /// Visits a field, and names it in an error.
-    #[doc(hidden)]
-    fn __visit_field(&mut self, name: &str, visitor: &mut Visitor<'_>) -> Result<()> {
-        if Self::__LEAF {
-            return Ok(());
-        }
-        visited(self.__visit(visitor), name)
-    }
-
-    /// Visits a field through `&`, and names it in an error.
-    #[doc(hidden)]
-    fn __visit_field_shared(&self, name: &str, visitor: &mut Visitor<'_>) -> Result<()> {
-        if Self::__LEAF {
-            return Ok(());
-        }
-        visited(self.__visit_shared(visitor), name)
-    }
-
-    // The following functions are compiled in the crate of the type, and share the code that drops it.
-
-    /// Writes a value whose type is known at run time only.
-    #[doc(hidden)]
-    fn __encode_field(field: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        match field.downcast_ref::<Self>() {
-            Some(field) => field.persist_encode(out),
-            None => Err(out.no_field()),
-        }
-    }
-
-    /// Reads over a value whose type is known at run time only. Without one, the value is read and dropped.
-    #[doc(hidden)]
-    #[expect(clippy::question_mark, reason = "its traits are code for each type")]
-    fn __decode_field(field: Option<&mut dyn Any>, input: &mut Decoder<'_>) -> Result<(), Fail> {
-        let mut value = match Self::persist_decode(input) {
-            Ok(value) => value,
-            Err(fail) => return Err(fail),
-        };
-        let Some(field) = field else { return Ok(()) };
-        let Some(field) = field.downcast_mut::<Self>() else { return Err(Fail::Value) };
-        // Swapped rather than assigned, so that `value` is dropped at one place.
-        swap(field, &mut value);
-        field.__keep_skipped(&mut value);
-        Ok(())
-    }
-
-    /// Writes the empty value.
-    #[doc(hidden)]
-    fn __encode_empty(prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        match Self::persist_empty(prototypes) {
-            Ok(value) => value.persist_encode(out),
-            Err(error) => Err(out.refuse(error)),
-        }
-    }
-
-    /// Reads a list whole. Compiled once for each type of element, however many lists of it there are.
-    #[doc(hidden)]
-    #[inline(never)]
-    fn __decode_called(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
-        decode_items(head, input)
-    }
-
-    // The compact form. A type without integers has only its usual form.
-
-    /// Returns the kind of the compact form.
-    #[doc(hidden)]
-    fn __compact_kind() -> Kind {
-        Self::persist_kind()
-    }
-
-    /// Writes the value in its compact form.
-    #[doc(hidden)]
-    #[inline]
-    fn __encode_compact(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        out.value(self)
-    }
-
-    /// Reads a value in its compact form.
-    #[doc(hidden)]
-    #[inline]
-    fn __decode_compact(input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        input.value()
-    }
-
-    /// True for a container that can skip elements which cannot be loaded.
-    #[doc(hidden)]
-    const __SKIPS: bool = false;
-
-    /// Reads a value, and skips elements that cannot be loaded.
-    #[doc(hidden)]
-    #[inline]
-    fn __decode_skipping(input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        input.value()
-    }
+    // Many values in a row. Types whose memory is their encoding override these.
 
     /// Writes many values one after the other.
     #[doc(hidden)]
@@ -618,16 +339,162 @@ pub trait Persist: Sized + 'static {
     ) -> Result<(), Fail> {
         decode_fixed_into(list, count, input)
     }
+
+    // The compact form. Integers override these, and the types that hold other types.
+
+    /// Returns the kind of the compact form.
+    #[doc(hidden)]
+    fn __compact_kind() -> Kind {
+        Self::persist_kind()
+    }
+
+    /// Writes the value in its compact form.
+    #[doc(hidden)]
+    #[inline]
+    fn __encode_compact(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        out.value(self)
+    }
+
+    /// Reads a value in its compact form.
+    #[doc(hidden)]
+    #[inline]
+    fn __decode_compact(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        input.value()
+    }
+
+    // Values that cannot be loaded. Containers override the first, and ids of objects the second.
+
+    /// Reads a value, and skips elements that cannot be loaded.
+    #[doc(hidden)]
+    #[inline]
+    fn __decode_skipping(input: &mut Decoder<'_>) -> Result<Self, Fail> {
+        input.value()
+    }
+
+    /// Reads the content of an `Option`.
+    ///
+    /// The result is `None` if the value's class is one that the program lacks. A decode reports that by
+    /// [`Fail::Unregistered`], after reading the bytes. Only types whose values may be of several classes do so.
+    #[doc(hidden)]
+    #[inline(always)]
+    fn __decode_some(input: &mut Decoder<'_>) -> Result<Option<Self>, Fail> {
+        match input.value() {
+            Err(Fail::Unregistered) if Self::NULLABLE => {
+                input.forgive();
+                Ok(None)
+            }
+            result => result.map(Some),
+        }
+    }
 }
 
-/// Names a field in the error of its visit. Compiled once.
-fn visited(result: Result<()>, name: &str) -> Result<()> {
-    result.map_err(|error| error.in_field(name))
+/// Constants and functions of every [`Persist`] type, which no type overrides. Only the library uses them.
+///
+/// The functions would work as generic functions, too. As default functions of a trait, rustc compiles them in the
+/// codegen unit of the type, where the code that drops its values already is.
+pub(crate) trait Generic: Persist {
+    // The fields of the layout by which code branches. Each is a constant of its own: rustc leaves out a branch on a
+    // constant `bool` before it compiles what is inside, but it does not read one out of a constant struct.
+
+    /// Like [`Layout::head`](super::layout::Layout::head).
+    const HEAD: usize = Self::__LAYOUT.head;
+
+    /// Like [`Layout::fixed`](super::layout::Layout::fixed).
+    const FIXED: bool = Self::__LAYOUT.fixed;
+
+    /// Like [`Layout::min`](super::layout::Layout::min).
+    const MIN: usize = Self::__LAYOUT.min;
+
+    /// Like [`Layout::leaf`](super::layout::Layout::leaf).
+    const LEAF: bool = Self::__LAYOUT.leaf;
+
+    /// Like [`Layout::cost`](super::layout::Layout::cost).
+    const COST: usize = Self::__LAYOUT.cost;
+
+    /// Like [`Layout::on_stack`](super::layout::Layout::on_stack).
+    const ON_STACK: usize = Self::__LAYOUT.on_stack;
+
+    /// Like [`Layout::nullable`](super::layout::Layout::nullable).
+    const NULLABLE: bool = Self::__LAYOUT.nullable;
+
+    // How a value is coded among its neighbours.
+
+    /// True if values are encoded in place.
+    const IN_PLACE: bool = Self::COST
+        <= if Self::FIXED {
+            FIXED_BUDGET
+        } else if needs_drop::<Self>() {
+            BUDGET
+        } else {
+            PLAIN_BUDGET
+        };
+
+    /// True if elements of a list are encoded in its loop, without a call.
+    const IN_LIST: bool = Self::COST <= LIST_BUDGET;
+
+    /// True if values are all head where they are encoded in place.
+    const PLACED_FIXED: bool = Self::FIXED && Self::IN_PLACE;
+
+    /// Number of bytes of a value in the segment that it shares with its neighbours.
+    const PLACED_HEAD: usize = if Self::IN_PLACE { Self::HEAD } else { 0 };
+
+    /// The cost of a value as part of another.
+    const PLACED_COST: usize = if Self::IN_PLACE { Self::COST } else { CALL };
+
+    // The compact form.
+
+    /// True if [`__encode_compact`](Persist::__encode_compact) writes a form of its own.
+    const COMPACT: bool = Self::__COMPACT.is_some();
+
+    /// The fewest bytes that `__encode_compact` writes.
+    const COMPACT_MIN: usize = match Self::__COMPACT {
+        Some(min) => min,
+        None => Self::MIN,
+    };
+
+    /// Writes a value whose type is known at run time only.
+    fn encode_field(field: &dyn Any, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        match field.downcast_ref::<Self>() {
+            Some(field) => field.persist_encode(out),
+            None => Err(out.no_field()),
+        }
+    }
+
+    /// Reads over a value whose type is known at run time only. Without one, the value is read and dropped.
+    #[expect(clippy::question_mark, reason = "its traits are code for each type")]
+    fn decode_field(field: Option<&mut dyn Any>, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        let mut value = match Self::persist_decode(input) {
+            Ok(value) => value,
+            Err(fail) => return Err(fail),
+        };
+        let Some(field) = field else { return Ok(()) };
+        let Some(field) = field.downcast_mut::<Self>() else { return Err(Fail::Value) };
+        // Swapped rather than assigned, so that `value` is dropped at one place.
+        swap(field, &mut value);
+        field.__keep_skipped(&mut value);
+        Ok(())
+    }
+
+    /// Writes the empty value.
+    fn encode_empty(prototypes: &Prototypes<'_>, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        match Self::persist_empty(prototypes) {
+            Ok(value) => value.persist_encode(out),
+            Err(error) => Err(out.refuse(error)),
+        }
+    }
+
+    /// Reads a list whole. Compiled once for each type of element, however many lists of it there are.
+    #[inline(never)]
+    fn decode_called(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<Self>, Fail> {
+        decode_items(head, input)
+    }
 }
+
+impl<T: Persist> Generic for T {}
 
 /// The largest cost of a value that is encoded in place. Measured on a crate of 200 structs, and by the instructions of
 /// the public data sets: 12 and 32 took longer to build and saved nothing.
-pub(crate) const BUDGET: usize = 6;
+const BUDGET: usize = 6;
 
 /// The budget for values of fixed width. They are plain moves, so that a triangle of twelve numbers is copied as one
 /// block.
@@ -644,34 +511,6 @@ const LIST_BUDGET: usize = 32;
 /// The cost of a call.
 pub(super) const CALL: usize = 2;
 
-/// Decides how a value of a type is coded among its neighbours. These are constants of the type so that each is
-/// evaluated once, not in every function that uses it.
-pub(crate) struct Inline<T>(PhantomData<T>);
-
-impl<T: Persist> Inline<T> {
-    /// True if values are encoded in place.
-    pub(crate) const IN_PLACE: bool = T::__COST
-        <= if T::__FIXED {
-            FIXED_BUDGET
-        } else if needs_drop::<T>() {
-            BUDGET
-        } else {
-            PLAIN_BUDGET
-        };
-
-    /// True if elements of a list are encoded in its loop, without a call.
-    pub(crate) const IN_LIST: bool = T::__COST <= LIST_BUDGET;
-
-    /// True if values are all head where they are encoded in place.
-    pub(crate) const FIXED: bool = T::__FIXED && Self::IN_PLACE;
-
-    /// Number of bytes of a value in the segment that it shares with its neighbours.
-    pub(crate) const HEAD: usize = if Self::IN_PLACE { T::__HEAD } else { 0 };
-
-    /// The cost of a value as part of another.
-    pub(crate) const COST: usize = if Self::IN_PLACE { T::__COST } else { CALL };
-}
-
 /// Decodes a value of fixed width on its own.
 #[inline(always)]
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
@@ -685,33 +524,33 @@ pub fn checked<T: Persist>(head: &[u8]) -> Result<T, Fail> {
 #[inline(always)]
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub fn encode_row<T: Persist>(value: &T, out: &mut Encoder<'_>) -> Result<(), Stop> {
-    value.__encode_head(out.take(T::__HEAD)?);
-    if T::__FIXED { Ok(()) } else { value.__encode_tail(out) }
+    value.__encode_head(out.take(T::HEAD)?);
+    if T::FIXED { Ok(()) } else { value.__encode_tail(out) }
 }
 
 /// Reads a value whole, inlined into the caller.
 #[inline(always)]
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub fn decode_row<T: Persist>(input: &mut Decoder<'_>) -> Result<T, Fail> {
-    T::__decode(input.take(T::__HEAD)?, input)
+    T::__decode(input.take(T::HEAD)?, input)
 }
 
 /// Writes the items; those of fixed width in one segment.
 #[inline(always)]
 pub(super) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
-    if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
+    if const { T::PLACED_FIXED && T::HEAD > 0 } {
         // A length that overflows does not fit either.
-        let len = items.len().saturating_mul(T::__HEAD);
-        out.rows(len, T::__HEAD, |offset, rows| {
-            let items = &items[offset / T::__HEAD..];
-            for (item, head) in items.iter().zip(rows.chunks_exact_mut(T::__HEAD)) {
+        let len = items.len().saturating_mul(T::HEAD);
+        out.rows(len, T::HEAD, |offset, rows| {
+            let items = &items[offset / T::HEAD..];
+            for (item, head) in items.iter().zip(rows.chunks_exact_mut(T::HEAD)) {
                 item.__encode_head(head);
             }
         })?;
     } else {
         out.fork(|out| {
             items.iter().try_for_each(|item| {
-                if Inline::<T>::IN_LIST { encode_row(item, out) } else { out.value(item) }
+                if T::IN_LIST { encode_row(item, out) } else { out.value(item) }
             })
         })?;
     }
@@ -721,14 +560,14 @@ pub(super) fn encode_each<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Res
 /// Reads the rest of a list after its head.
 #[inline(always)]
 pub(crate) fn decode_vec<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
-    if Inline::<T>::FIXED { decode_items(head, input) } else { T::__decode_called(head, input) }
+    if T::PLACED_FIXED { decode_items(head, input) } else { T::decode_called(head, input) }
 }
 
 /// Reads the elements of a list into a `Vec`. [`decode_vec`] may call or inline this function.
 #[inline(always)]
 fn decode_items<T: Persist>(head: &[u8], input: &mut Decoder<'_>) -> Result<Vec<T>, Fail> {
     let count = input.elements::<T>(head)?;
-    if T::__LEAF {
+    if T::LEAF {
         T::__decode_list(count, input)
     } else {
         input.nested_in::<T, _>(|input| T::__decode_list(count, input))
@@ -741,13 +580,13 @@ pub(crate) fn decode_each<T: Persist>(
     count: usize,
     input: &mut Decoder<'_>,
 ) -> Result<Vec<T>, Fail> {
-    if const { Inline::<T>::FIXED && T::__HEAD > 0 && !is_bulky::<T>() } {
+    if const { T::PLACED_FIXED && T::HEAD > 0 && !is_bulky::<T>() } {
         let start = input.rest();
-        let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
+        let segment = input.take(count.checked_mul(T::HEAD).ok_or(Fail::End)?)?;
         let mut bad = false;
         // Not by `extend`, which first reserves more room than needed.
         let items =
-            segment.chunks_exact(T::__HEAD).map(|head| T::__decode_fixed(head, &mut bad)).collect();
+            segment.chunks_exact(T::HEAD).map(|head| T::__decode_fixed(head, &mut bad)).collect();
         return if bad { Err(bad_item::<T>(start, count, input)) } else { Ok(items) };
     }
     let mut items = Vec::new();
@@ -762,7 +601,7 @@ pub(crate) fn decode_each<T: Persist>(
             out_of_line(|| items.push(*item));
             continue;
         }
-        items.push(if Inline::<T>::IN_LIST { decode_row(input)? } else { input.value()? });
+        items.push(if T::IN_LIST { decode_row(input)? } else { input.value()? });
     }
     Ok(items)
 }
@@ -786,9 +625,9 @@ pub(crate) fn extend_fixed<T: Persist>(
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
     let start = input.rest();
-    let segment = input.take(count.checked_mul(T::__HEAD).ok_or(Fail::End)?)?;
+    let segment = input.take(count.checked_mul(T::HEAD).ok_or(Fail::End)?)?;
     let mut bad = false;
-    items.extend(segment.chunks_exact(T::__HEAD).map(|head| T::__decode_fixed(head, &mut bad)));
+    items.extend(segment.chunks_exact(T::HEAD).map(|head| T::__decode_fixed(head, &mut bad)));
     if bad { Err(bad_item::<T>(start, count, input)) } else { Ok(()) }
 }
 
@@ -812,6 +651,6 @@ fn bad_item<'a, T: Persist>(items: &'a [u8], count: usize, input: &mut Decoder<'
 #[cold]
 #[inline(never)]
 pub(crate) fn bad_part<T: Persist>(parts: &[u8], input: &mut Decoder<'_>) -> Fail {
-    let mut parts = parts.chunks_exact(T::__HEAD.max(1));
+    let mut parts = parts.chunks_exact(T::HEAD.max(1));
     parts.find_map(|part| input.tail::<T>(part).err()).unwrap_or(Fail::Value)
 }

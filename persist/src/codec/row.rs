@@ -10,55 +10,19 @@
 use std::marker::PhantomData;
 
 use super::index::Index;
+use super::layout::Layout;
 use super::type_set::{FieldCodec, TypeSet};
-
-/// The sums over the fields of a row.
-#[derive(Clone, Copy)]
-pub struct Layout {
-    /// Number of bytes of the first segment.
-    pub head: usize,
-    /// True if no field has a tail.
-    pub fixed: bool,
-    /// The fewest bytes that the fields can take.
-    pub min: usize,
-    /// True if no field can hold a class.
-    pub leaf: bool,
-    /// The cost of all fields together.
-    pub cost: usize,
-    /// The largest number of bytes of one field that are on the stack while it is read.
-    pub on_stack: usize,
-}
-
-impl Layout {
-    const fn from_parts(parts: &[FieldCodec]) -> Self {
-        let mut layout = Self { head: 0, fixed: true, min: 0, leaf: true, cost: 0, on_stack: 0 };
-        // A `const fn` cannot loop over an iterator.
-        let mut i = 0;
-        while i < parts.len() {
-            // The head is added before `fixed` changes: the first field with a tail has its head in this segment, too.
-            if layout.fixed {
-                layout.head += parts[i].head;
-            }
-            layout.fixed &= parts[i].fixed;
-            layout.leaf &= parts[i].leaf;
-            layout.min += parts[i].min;
-            if parts[i].on_stack > layout.on_stack {
-                layout.on_stack = parts[i].on_stack;
-            }
-            layout.cost = layout.cost.saturating_add(parts[i].cost);
-            i += 1;
-        }
-        layout
-    }
-}
 
 /// Lists the stored fields of a struct, or of variant `V`. The derive implements it.
 pub trait Row<V> {
     /// The fields, in declaration order.
     const PARTS: &'static [FieldCodec];
 
-    /// Their segments.
-    const LAYOUT: Layout = Layout::from_parts(Self::PARTS);
+    /// The sums over the fields.
+    const LAYOUT: Layout = Layout::of_row(Self::PARTS);
+
+    /// Number of bytes of the first segment.
+    const HEAD: usize = Self::LAYOUT.head;
 }
 
 /// Adds the types that the fields of a class reach.
@@ -66,6 +30,19 @@ pub fn reach(types: &mut TypeSet, rows: &[&[FieldCodec]]) {
     for part in rows.iter().copied().flatten() {
         (part.reach)(types);
     }
+}
+
+/// Codes a field of type `T` in a row. Derived code has it from [`Persist::__FIELD`](super::Persist::__FIELD).
+///
+/// Where `T` is not `Persist`, all calls fail at that constant, by one and the same error, which rustc shows once. As
+/// functions of a second trait, each would add a note that names itself, and rustc would show them all. For the same
+/// reason the functions have the bound, and not their impl: functions that are not found are errors of their own. The
+/// type is invariant in `T`, or rustc would give `Box<dyn Trait>` another lifetime in each call, and show each error.
+pub struct FieldCoder<T>(PhantomData<fn(T) -> T>);
+
+impl<T> FieldCoder<T> {
+    /// The one value.
+    pub const NEW: Self = Self(PhantomData);
 }
 
 /// Position of field `I` in a row.

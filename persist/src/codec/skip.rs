@@ -6,8 +6,10 @@ use std::marker::PhantomData;
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::field::FieldAccess;
-use super::persist::{CALL, Persist};
+use super::field_access::FieldAccess;
+use super::persist::CALL;
+use super::persist::Generic;
+use super::persist::Persist;
 use super::type_set::{FieldCodec, TypeSet};
 use super::with::Adapter;
 use crate::reflect::Kind;
@@ -16,15 +18,15 @@ use crate::reflect::Kind;
 pub enum SkipFailed {}
 
 impl<T: Persist> Adapter<T> for SkipFailed {
-    const MIN: usize = T::__MIN;
+    const MIN: usize = T::MIN;
     const IS_ADAPTER: bool = false;
     const PART: FieldCodec = FieldCodec {
         head: 0,
         fixed: false,
-        min: T::__MIN,
-        leaf: T::__LEAF,
+        min: T::MIN,
+        leaf: T::LEAF,
         cost: CALL,
-        on_stack: T::__ON_STACK,
+        on_stack: T::ON_STACK,
         reach: T::__reach,
         access: const { &FieldAccess { decode: decode_skipping::<T>, ..FieldAccess::new::<T>() } },
     };

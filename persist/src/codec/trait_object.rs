@@ -17,6 +17,7 @@ use super::fail::Fail;
 use super::links::{Pointed, Prototypes};
 use super::lock::LockCell;
 use super::object::Shared;
+use super::persist::Generic;
 use super::persist::Persist;
 use super::pointer::{
     ArcFamily, AsCell, Family, NewValue, PointTo, Pointee, RcFamily, Unsized, draft_of,
@@ -63,7 +64,7 @@ impl<T: Persist> Portable for T {
     }
 
     fn count_box(&self, out: &mut Encoder<'_>) {
-        out.count_box::<T>(T::__MIN);
+        out.count_box::<T>(T::MIN);
     }
 
     fn visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -231,7 +232,7 @@ impl<D: ?Sized + TraitObject> Caster<D> {
     {
         Self {
             decode: |input| {
-                input.charge_box::<T>(T::__MIN)?;
+                input.charge_box::<T>(T::MIN)?;
                 // Like the decode of a box. With a `?` there would be more copies of the value on the stack, at each
                 // level of nesting.
                 input.in_box::<T, _>(Decoder::boxed::<T>).map(D::boxed)

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::field::FieldAccess;
+use super::field_access::FieldAccess;
 use super::links::Prototypes;
 use super::object::Shared;
 use super::unknown::Unknown;

@@ -6,9 +6,10 @@ use super::boxed::{is_bulky, out_of_line};
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::field::FieldAccess;
+use super::field_access::FieldAccess;
 use super::links::{Factory, Prototypes, Within};
-use super::persist::{Inline, Persist};
+use super::persist::Generic;
+use super::persist::Persist;
 use super::type_set::FieldCodec;
 use super::visitor::Visitor;
 use super::weight::{is_large_for, levels, weight};
@@ -41,13 +42,13 @@ impl FieldAccess {
     #[must_use]
     pub const fn new<F: Persist>() -> Self {
         Self {
-            encode: F::__encode_field,
-            decode: F::__decode_field,
-            list: F::__LIST,
-            map: F::__MAP,
+            encode: F::encode_field,
+            decode: F::decode_field,
+            list: F::__LAYOUT.list,
+            map: F::__LAYOUT.map,
             has_adapter: false,
             is_plain: true,
-            visit: if F::__LEAF { None } else { Some(visit::<F>) },
+            visit: if F::LEAF { None } else { Some(visit::<F>) },
         }
     }
 }
@@ -57,12 +58,12 @@ impl FieldCodec {
     #[must_use]
     pub const fn new<T: Persist>() -> Self {
         Self {
-            head: Inline::<T>::HEAD,
-            fixed: Inline::<T>::FIXED,
-            min: T::__MIN,
-            leaf: T::__LEAF,
-            cost: Inline::<T>::COST,
-            on_stack: T::__ON_STACK,
+            head: T::PLACED_HEAD,
+            fixed: T::PLACED_FIXED,
+            min: T::MIN,
+            leaf: T::LEAF,
+            cost: T::PLACED_COST,
+            on_stack: T::ON_STACK,
             reach: T::__reach,
             access: const { &FieldAccess::new::<T>() },
         }
@@ -77,8 +78,8 @@ impl<'a> Encoder<'a> {
     /// Returns [`Stop`] if the value refuses.
     #[inline(always)]
     pub fn value<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
-        if Inline::<T>::IN_PLACE {
-            value.__encode_head(self.take(T::__HEAD)?);
+        if T::IN_PLACE {
+            value.__encode_head(self.take(T::HEAD)?);
         }
         self.tail(value)
     }
@@ -86,9 +87,9 @@ impl<'a> Encoder<'a> {
     /// Writes the tail of a value, or all of one that is not encoded in place.
     #[inline(always)]
     pub(crate) fn tail<T: Persist>(&mut self, value: &T) -> Result<(), Stop> {
-        if Inline::<T>::FIXED {
+        if T::PLACED_FIXED {
             Ok(())
-        } else if Inline::<T>::IN_PLACE {
+        } else if T::IN_PLACE {
             value.__encode_tail(self)
         } else {
             value.persist_encode(self)
@@ -101,7 +102,7 @@ impl<'a> Encoder<'a> {
         &mut self,
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        self.deeper(const { levels(T::__ON_STACK) }, encode)
+        self.deeper(const { levels(T::ON_STACK) }, encode)
     }
 
     /// Encodes the content of a cell of this sort.
@@ -111,7 +112,7 @@ impl<'a> Encoder<'a> {
         cell: Within,
         encode: impl FnOnce(&mut Self) -> Result<(), Stop>,
     ) -> Result<(), Stop> {
-        if T::__LEAF { encode(self) } else { self.within(cell, encode) }
+        if T::LEAF { encode(self) } else { self.within(cell, encode) }
     }
 }
 
@@ -123,20 +124,20 @@ impl Decoder<'_> {
     /// Returns a [`Fail`] if the bytes are not such a value.
     #[inline(always)]
     pub fn value<T: Persist>(&mut self) -> Result<T, Fail> {
-        let head = self.take(Inline::<T>::HEAD)?;
+        let head = self.take(T::PLACED_HEAD)?;
         self.tail(head)
     }
 
     /// Reads the tail of a value, or all of one that is not decoded in place.
     #[inline(always)]
     pub(crate) fn tail<T: Persist>(&mut self, head: &[u8]) -> Result<T, Fail> {
-        if Inline::<T>::IN_PLACE { T::__decode(head, self) } else { T::persist_decode(self) }
+        if T::IN_PLACE { T::__decode(head, self) } else { T::persist_decode(self) }
     }
 
     /// Reads a value whole into a box.
     #[inline(always)]
     pub(crate) fn boxed<T: Persist>(&mut self) -> Result<Box<T>, Fail> {
-        let head = self.take(Inline::<T>::HEAD)?;
+        let head = self.take(T::PLACED_HEAD)?;
         self.tail_boxed(head)
     }
 
@@ -146,10 +147,10 @@ impl Decoder<'_> {
         if const { !is_bulky::<T>() } {
             return self.tail(head).map(Box::new);
         }
-        if Inline::<T>::IN_PLACE {
+        if T::IN_PLACE {
             return T::__decode_boxed(head, self);
         }
-        let head = self.take(T::__HEAD)?;
+        let head = self.take(T::HEAD)?;
         T::__decode_boxed(head, self)
     }
 
@@ -160,7 +161,7 @@ impl Decoder<'_> {
     /// Returns a [`Fail`] if the bytes are not such a value. The target then is a valid mixture of old and new.
     #[inline(always)]
     pub fn value_into<T: Persist>(&mut self, target: &mut T) -> Result<(), Fail> {
-        let head = self.take(Inline::<T>::HEAD)?;
+        let head = self.take(T::PLACED_HEAD)?;
         self.tail_into(head, target)
     }
 
@@ -171,22 +172,18 @@ impl Decoder<'_> {
         head: &[u8],
         target: &mut T,
     ) -> Result<(), Fail> {
-        if Inline::<T>::IN_PLACE {
-            target.__decode_into(head, self)
-        } else {
-            decode_row_into(target, self)
-        }
+        if T::IN_PLACE { target.__decode_into(head, self) } else { decode_row_into(target, self) }
     }
 
     /// Reads the rest of an element count, and checks that the bytes can hold that many before anything is allocated
     /// for them.
     #[inline(always)]
     pub(crate) fn elements<T: Persist>(&mut self, head: &[u8]) -> Result<usize, Fail> {
-        let memory = const { if is_large_for::<T>(T::__MIN) { size_of::<T>() } else { 0 } };
-        if const { Inline::<T>::FIXED && T::__MIN > 0 } {
-            return self.elements_of(head[0], T::__MIN, memory, 1);
+        let memory = const { if is_large_for::<T>(T::MIN) { size_of::<T>() } else { 0 } };
+        if const { T::PLACED_FIXED && T::MIN > 0 } {
+            return self.elements_of(head[0], T::MIN, memory, 1);
         }
-        self.elements_called(head[0], T::__MIN, memory, const { weight::<T>() })
+        self.elements_called(head[0], T::MIN, memory, const { weight::<T>() })
     }
 
     /// Decodes the content of a box of an `I`: like [`nested_in`](Self::nested_in), but for a value that is created in
@@ -196,7 +193,7 @@ impl Decoder<'_> {
         &mut self,
         decode: impl FnOnce(&mut Self) -> Result<T, Fail>,
     ) -> Result<T, Fail> {
-        self.deeper(const { levels(I::__ON_STACK) }, decode)
+        self.deeper(const { levels(I::ON_STACK) }, decode)
     }
 
     /// Decodes the content of a cell of this sort.
@@ -206,7 +203,7 @@ impl Decoder<'_> {
         cell: Within,
         decode: impl FnOnce(&mut Self) -> Result<R, Fail>,
     ) -> Result<R, Fail> {
-        if T::__LEAF { decode(self) } else { self.within(cell, decode) }
+        if T::LEAF { decode(self) } else { self.within(cell, decode) }
     }
 }
 
@@ -221,7 +218,7 @@ pub(crate) fn empty_box<T: Persist>(prototypes: &Prototypes<'_>) -> Result<Box<T
 /// Reads over a value whole, by a call.
 #[inline(never)]
 fn decode_row_into<T: Persist>(value: &mut T, input: &mut Decoder<'_>) -> Result<(), Fail> {
-    value.__decode_into(input.take(T::__HEAD)?, input)
+    value.__decode_into(input.take(T::HEAD)?, input)
 }
 
 fn visit<T: Persist>(field: &dyn Any, visitor: &mut Visitor<'_>) -> crate::Result<()> {

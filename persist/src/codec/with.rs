@@ -15,9 +15,11 @@ use super::count;
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::field::FieldAccess;
+use super::field_access::FieldAccess;
 use super::links::Prototypes;
-use super::persist::{CALL, Persist};
+use super::persist::CALL;
+use super::persist::Generic;
+use super::persist::Persist;
 use super::type_set::{FieldCodec, TypeSet};
 use crate::ErrorKind;
 use crate::reflect::Kind;
@@ -284,7 +286,7 @@ macro_rules! stored_as {
         }
     };
     ($stored:ty) => {
-        const MIN: usize = <$stored>::__MIN;
+        const MIN: usize = <$stored as Generic>::MIN;
 
         fn kind() -> Kind {
             <$stored>::persist_kind()
@@ -328,7 +330,7 @@ pub(crate) enum Usual {}
 
 impl<T: Persist> Adapter<T> for Usual {
     stored_as!(T);
-    const LEAF: bool = T::__LEAF;
+    const LEAF: bool = T::LEAF;
     const IS_ADAPTER: bool = false;
 
     #[inline(always)]
@@ -619,7 +621,7 @@ pub fn put_each<S: Persist, I: ExactSizeIterator<Item: Borrow<S>>>(
 ) -> Result<(), Stop> {
     let (count, mut left) = (items.len(), items.len());
     out.take(1)?[0] = count::head(count as u64);
-    out.elements::<S>(count, S::__MIN, S::__LEAF, |out| {
+    out.elements::<S>(count, S::MIN, S::LEAF, |out| {
         out.fork(|out| {
             let mut items = items;
             items.try_for_each(|item| match left.checked_sub(1) {

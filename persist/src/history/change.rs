@@ -7,7 +7,7 @@ use super::label::{Label, Verb};
 use super::migrated::Migrated;
 use super::world::{World, WorldChange, verb_of};
 use crate::codec::persist::{decode_row, encode_row};
-use crate::codec::{Decoder, Encoder, Fail, Prototypes, Stop};
+use crate::codec::{Decoder, Encoder, Fail, Layout, Prototypes, Stop};
 use crate::fields::{
     AsText, ChangeState, Direction, EditedWorld as _, FieldChange, Merge, ObjectChange as _,
     ObjectName, Owner,
@@ -48,7 +48,7 @@ pub enum ChangeKind {
 const OF_FIELDS: u8 = 2;
 
 impl Persist for ChangeKind {
-    const __HEAD: usize = 1;
+    const __LAYOUT: Layout = Layout { head: 1, ..Layout::new::<Self>() };
 
     /// A journal has the schemas of the program's classes alone, so nothing reads values by this kind.
     fn persist_kind() -> Kind {

@@ -70,7 +70,7 @@ impl<T: 'static> Support<T> {
 impl<T: Persist> Support<T> {
     /// Registers the class of the target and gives access to its fields, so that edits can be recorded.
     pub(super) fn know_fields(&mut self) -> Result<()> {
-        if self.fields.is_some() || T::__HOLDS_CLASSES {
+        if self.fields.is_some() || T::__LAYOUT.class_holder.is_some() {
             return Ok(());
         }
         self.registry.register_value::<T>()?;

@@ -84,7 +84,7 @@ pub struct Sink<'s, 'o> {
 
 /// Returns the context of the `Saves`; if it has none, that of the value.
 fn context_of<T: Persist>(saves: &Saves, value: &T) -> Option<SharedContext> {
-    saves.shared_context().or_else(|| value.__class_holder()?.context())
+    saves.shared_context().or_else(|| (T::__LAYOUT.class_holder?.get)(value)?.context())
 }
 
 /// Runs the `validate` functions of a value, so that a value that a load would refuse is not saved.
@@ -365,7 +365,7 @@ pub(super) fn connect<T: Persist>(
     registry: &Registry,
     context: Option<SharedContext>,
 ) {
-    if let Some(value) = value.__class_holder_mut() {
+    if let Some(value) = T::__LAYOUT.class_holder.and_then(|access| (access.get_mut)(value)) {
         value.connect(registry, context);
     }
 }

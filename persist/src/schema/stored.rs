@@ -46,7 +46,7 @@ pub struct Node {
 /// The bytes of the values of a kind, and what is in them.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
-    /// The fewest, as `Persist::__MIN`; 0 if there are none at all.
+    /// The fewest, as the layout's `min`; 0 if there are none at all.
     pub(super) min: u32,
     /// How many every value has, if all have as many; else [`VARIES`](Self::VARIES), as if they are very many.
     span: u32,

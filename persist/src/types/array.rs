@@ -3,10 +3,10 @@
 use super::lift::collect;
 use super::{Items, compact_items, whole_items};
 use crate::codec::compact::Compact;
-use crate::codec::persist::{Inline, checked};
+use crate::codec::persist::checked;
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part, is_bulky,
-    on_stack, unboxed,
+    Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part,
+    is_bulky, on_stack, unboxed,
 };
 use crate::reflect::{Kind, TypeCode};
 use crate::{Error, ErrorKind, Result};
@@ -18,14 +18,17 @@ fn incomplete() -> Error {
 
 #[diagnostic::do_not_recommend]
 impl<T: Persist, const N: usize> Persist for [T; N] {
-    const __HEAD: usize = N * if Inline::<T>::FIXED { T::__HEAD } else { 0 };
-    const __FIXED: bool = Inline::<T>::FIXED;
-    const __MIN: usize = N * T::__MIN;
-    const __LEAF: bool = T::__LEAF;
+    const __LAYOUT: Layout = Layout {
+        head: N * if T::PLACED_FIXED { T::HEAD } else { 0 },
+        fixed: T::PLACED_FIXED,
+        min: N * T::MIN,
+        leaf: T::LEAF,
+        cost: 2 + T::PLACED_COST,
+        on_stack: on_stack::<Self>(&[T::ON_STACK]),
+        pod: T::__LAYOUT.pod,
+        ..Layout::new::<Self>()
+    };
     const __CODE: &'static TypeCode = T::__CODE;
-    const __POD: bool = T::__POD;
-    const __COST: usize = 2 + Inline::<T>::COST;
-    const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
     whole_items!();
 
@@ -53,12 +56,12 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
         }
     }
 
-    compact_items!(T::__COMPACT, Items<Compact>);
+    compact_items!(T::COMPACT, Items<Compact>);
 
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {
-        if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
-            for (item, head) in self.iter().zip(head.chunks_exact_mut(T::__HEAD)) {
+        if const { T::PLACED_FIXED && T::HEAD > 0 } {
+            for (item, head) in self.iter().zip(head.chunks_exact_mut(T::HEAD)) {
                 item.__encode_head(head);
             }
         }
@@ -66,12 +69,12 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
 
     #[inline]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        if Inline::<T>::FIXED { Ok(()) } else { T::__encode_slice(self, out) }
+        if T::PLACED_FIXED { Ok(()) } else { T::__encode_slice(self, out) }
     }
 
     #[inline(always)]
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        if Inline::<T>::FIXED {
+        if T::PLACED_FIXED {
             return checked(head).map_err(|_| bad_part::<T>(head, input));
         }
         // `__decode_list` returns `N` elements or an error.
@@ -80,9 +83,9 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
 
     #[inline(never)]
     fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
-        if Inline::<T>::FIXED {
-            let (mut bad, parts) = (false, &head[..N * T::__HEAD]);
-            let part = |i| T::__decode_fixed(&parts[i * T::__HEAD..][..T::__HEAD], &mut bad);
+        if T::PLACED_FIXED {
+            let (mut bad, parts) = (false, &head[..N * T::HEAD]);
+            let part = |i| T::__decode_fixed(&parts[i * T::HEAD..][..T::HEAD], &mut bad);
             let items: Vec<T> = (0..N).map(part).collect();
             if bad {
                 return Err(bad_part::<T>(head, input));
@@ -100,7 +103,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
     fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
         let mut rest = head;
         std::array::from_fn(|_| {
-            let (item, after) = rest.split_at(T::__HEAD);
+            let (item, after) = rest.split_at(T::HEAD);
             rest = after;
             T::__decode_fixed(item, bad)
         })
@@ -108,14 +111,14 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
 
     #[inline]
     fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
-        if Inline::<T>::FIXED {
+        if T::PLACED_FIXED {
             if const { !is_bulky::<Self>() } {
                 *self = Self::__decode(head, input)?;
                 return Ok(());
             }
-            let (mut bad, parts) = (false, &head[..N * T::__HEAD]);
+            let (mut bad, parts) = (false, &head[..N * T::HEAD]);
             for (i, item) in self.iter_mut().enumerate() {
-                *item = T::__decode_fixed(&parts[i * T::__HEAD..][..T::__HEAD], &mut bad);
+                *item = T::__decode_fixed(&parts[i * T::HEAD..][..T::HEAD], &mut bad);
             }
             return if bad { Err(bad_part::<T>(head, input)) } else { Ok(()) };
         }

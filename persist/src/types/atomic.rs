@@ -7,14 +7,14 @@ use std::sync::atomic::{
 
 use super::number::fixed_items;
 use crate::Result;
-use crate::codec::{Decoder, Fail, Persist, Prototypes};
+use crate::codec::{Decoder, Fail, Generic, Layout, Persist, Prototypes};
 use crate::reflect::Kind;
 
 macro_rules! atomics {
     ($($atomic:ident $number:ident)*) => {$(
         #[diagnostic::do_not_recommend]
         impl Persist for $atomic {
-            const __HEAD: usize = <$number as Persist>::__HEAD;
+            const __LAYOUT: Layout = Layout::number::<Self>($number::HEAD);
 
             fixed_items!();
 

@@ -8,19 +8,14 @@ use std::time::Duration;
 use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::{
-    AsCell, CellContent, Decoder, Encoder, Fail, LockCell, OpenCell, Persist, Phase, Pointee,
-    Prototypes, Stop, TypeSet, Visitor, Within, boxed_with, on_stack,
+    AsCell, CellContent, Decoder, Encoder, Fail, Generic, Layout, LockCell, OpenCell, Persist,
+    Phase, Pointee, Prototypes, Stop, TypeSet, Visitor, Within, boxed_with, on_stack,
 };
 use crate::reflect::{self, Kind, TypeCode};
 
 impl<T: Persist + Copy> Persist for Cell<T> {
-    const __HEAD: usize = T::__HEAD;
-    const __FIXED: bool = T::__FIXED;
-    const __MIN: usize = T::__MIN;
-    const __LEAF: bool = T::__LEAF;
+    const __LAYOUT: Layout = Layout { nullable: false, ..T::__LAYOUT.wrapped::<Self>() };
     const __CODE: &'static TypeCode = T::__CODE;
-    const __COST: usize = T::__COST;
-    const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
     whole_items!();
 
@@ -40,9 +35,7 @@ impl<T: Persist + Copy> Persist for Cell<T> {
         T::persist_empty(prototypes).map(Cell::new)
     }
 
-    const __COMPACT_MIN: usize = T::__COMPACT_MIN;
-
-    compact_items!(T::__COMPACT, T::__compact_kind();
+    compact_items!(min: T::__COMPACT, T::__compact_kind();
         this, out => this.get().__encode_compact(out);
         input => T::__decode_compact(input).map(Cell::new));
 
@@ -75,7 +68,7 @@ impl<T: Persist + Copy> Persist for Cell<T> {
     }
 
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if T::__LEAF {
+        if T::LEAF {
             return Ok(());
         }
         // A hook may change the value. A `Copy` value holds no references.
@@ -115,10 +108,13 @@ impl<T: Persist + Copy> OpenCell for Cell<T> {
 macro_rules! guarded {
     ($($cell:ident, $get_mut:expr;)*) => {$(
         impl<T: Persist> Persist for $cell<T> {
-            const __MIN: usize = T::__MIN;
-            const __LEAF: bool = T::__LEAF;
+            const __LAYOUT: Layout = Layout {
+                min: T::MIN,
+                leaf: T::LEAF,
+                on_stack: on_stack::<Self>(&[T::ON_STACK]),
+                ..Layout::new::<Self>()
+            };
             const __CODE: &'static TypeCode = T::__CODE;
-            const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
             fn persist_kind() -> Kind {
                 T::persist_kind()
@@ -172,7 +168,7 @@ macro_rules! guarded {
             }
 
             fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-                if T::__LEAF {
+                if T::LEAF {
                     return Ok(());
                 }
                 if visitor.phase() == Phase::Validate {
@@ -238,10 +234,13 @@ guarded! {
 macro_rules! once {
     ($($cell:ident)*) => {$(
         impl<T: Persist> Persist for $cell<T> {
-            const __HEAD: usize = 1;
-            const __LEAF: bool = T::__LEAF;
+            const __LAYOUT: Layout = Layout {
+                head: 1,
+                leaf: T::LEAF,
+                on_stack: on_stack::<Self>(&[T::ON_STACK]),
+                ..Layout::new::<Self>()
+            };
             const __CODE: &'static TypeCode = T::__CODE;
-            const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
             whole_items!();
 
@@ -295,7 +294,7 @@ macro_rules! once {
             }
 
             fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-                if T::__LEAF {
+                if T::LEAF {
                     return Ok(());
                 }
                 if !visitor.leaves_cells() {
@@ -309,7 +308,7 @@ macro_rules! once {
             }
 
             fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-                if T::__LEAF {
+                if T::LEAF {
                     return Ok(());
                 }
                 let value = match visitor.phase() {

@@ -7,7 +7,7 @@ use std::hash::{Hash, Hasher};
 use std::marker::PhantomData;
 
 use super::whole_items;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Remapped, Stop};
+use crate::codec::{Decoder, Encoder, Fail, Layout, Persist, Pointee, Prototypes, Remapped, Stop};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, Result};
 
@@ -249,11 +249,7 @@ fn no_key(arena: &str, bits: u64, verb: &str) -> Error {
 
 #[diagnostic::do_not_recommend]
 impl<A: Arena> Persist for Handle<A> {
-    // The value is all head, but it is not `FIXED`, because the load decides about its final state.
-    const __HEAD: usize = 9;
-    const __MIN: usize = 9;
-    const __LEAF: bool = true;
-    const __COST: usize = 3;
+    const __LAYOUT: Layout = Layout::handle::<Self>();
 
     whole_items!();
 

@@ -18,8 +18,8 @@ use crate::codec::compact::Compact;
 use crate::codec::skip::Skipping;
 use crate::codec::with::{Adapter, Usual, clash};
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, KeyLinks, LoadLinks, Persist, Prototypes, Stop, TypeSet,
-    Visitor,
+    Buffer, Decoder, Encoder, Fail, Generic, KeyLinks, Layout, LoadLinks, Persist, Prototypes,
+    Stop, TypeSet, Visitor,
 };
 use crate::codec::{FieldAccess, MapAccess, decode};
 use crate::reflect::{Kind, TypeCode};
@@ -76,14 +76,12 @@ macro_rules! hashed_map_items {
         }
 
         $crate::types::compact_items!(
-            $key::__COMPACT || $value::__COMPACT,
+            <$key as $crate::codec::Generic>::COMPACT || <$value as $crate::codec::Generic>::COMPACT,
             $crate::reflect::Kind::Map($key::__compact_kind, $value::__compact_kind);
             this, out =>
                 $crate::types::map::encode_hashed::<Compact, Compact, $key, $value>(this.iter(), out);
             head, input => hashed_map_items!(@decode Compact, $key, $value, head, input)
         );
-
-        const __SKIPS: bool = true;
 
         fn __decode_skipping(input: &mut Decoder<'_>) -> Result<Self, Fail> {
             use $crate::codec::skip::Skipping;
@@ -136,10 +134,13 @@ where
         K::persist_name(),
         V::persist_name()
     );
+    const __LAYOUT: Layout = Layout {
+        skips: true,
+        map: Some(&MapOf::<Self>(PhantomData)),
+        ..Layout::collection::<Self>()
+    };
     const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
     hashed_map_items!(K, V);
-
-    const __MAP: Option<&'static dyn MapAccess> = Some(&MapOf::<Self>(PhantomData));
 }
 
 /// Visits the values in the order of their encoded keys.
@@ -147,7 +148,7 @@ pub(super) fn visit_hashed<'m, K: Persist, V: Persist>(
     entries: impl Iterator<Item = (&'m K, &'m mut V)>,
     visitor: &mut Visitor<'_>,
 ) -> Result<()> {
-    if V::__LEAF {
+    if V::LEAF {
         return Ok(());
     }
     visit_each(SortedEntries::new::<Usual>(entries, visitor.env())?.into_values(), visitor)
@@ -158,7 +159,7 @@ pub(super) fn visit_hashed_shared<'m, K: Persist, V: Persist>(
     entries: impl Iterator<Item = (&'m K, &'m V)>,
     visitor: &mut Visitor<'_>,
 ) -> Result<()> {
-    if V::__LEAF {
+    if V::LEAF {
         return Ok(());
     }
     visit_each_shared(SortedEntries::new::<Usual>(entries, visitor.env())?.into_values(), visitor)
@@ -230,9 +231,12 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         K::persist_name(),
         V::persist_name()
     );
+    const __LAYOUT: Layout = Layout {
+        skips: true,
+        map: Some(&MapOf::<Self>(PhantomData)),
+        ..Layout::collection::<Self>()
+    };
     const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
-
-    const __MAP: Option<&'static dyn MapAccess> = Some(&MapOf::<Self>(PhantomData));
 
     fn __reach(types: &mut TypeSet) {
         reach::<K, V>(types);
@@ -242,11 +246,9 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         Ok(BTreeMap::new())
     }
 
-    compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
+    compact_items!(K::COMPACT || V::COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
         this, out => encode_entries::<Compact, Compact, K, V>(this.iter(), out);
         head, input => decode_ordered::<Compact, K, V>(head, input));
-
-    const __SKIPS: bool = true;
 
     fn __decode_skipping(input: &mut Decoder<'_>) -> Result<Self, Fail> {
         decode_ordered::<Skipping<Usual>, K, V>(input.take(1)?, input)

@@ -72,13 +72,16 @@ macro_rules! whole_items {
 pub(crate) use whole_items;
 
 /// Expands to the items of a type whose parts may have a compact form, by the adapter for that. Or by its kind and how
-/// it is written and read: whole, or after the `head` of its count.
+/// it is written and read: after the `head` of its count, or whole, with the `min` bytes of the form if it has one.
 macro_rules! compact_items {
     ($compact:expr, $adapter:ty) => {
-        const __COMPACT_MIN: usize = <$adapter as $crate::codec::with::Adapter<Self>>::MIN;
-
         $crate::types::compact_items!(
-            $compact, <$adapter as $crate::codec::with::Adapter<Self>>::kind();
+            min: if $compact {
+                Some(<$adapter as $crate::codec::with::Adapter<Self>>::MIN)
+            } else {
+                None
+            },
+            <$adapter as $crate::codec::with::Adapter<Self>>::kind();
             this, out => <$adapter as $crate::codec::with::Adapter<Self>>::encode(this, out);
             input => <$adapter as $crate::codec::with::Adapter<Self>>::decode(input)
         );
@@ -87,7 +90,9 @@ macro_rules! compact_items {
         $compact:expr, $kind:expr;
         $this:ident, $out:ident => $encode:expr; $head:ident, $input:ident => $decode:expr
     ) => {
-        $crate::types::compact_items!($compact, $kind;
+        $crate::types::compact_items!(
+            min: if $compact { Some(<Self as $crate::codec::Generic>::MIN) } else { None },
+            $kind;
             $this, $out => {
                 $out.take(1)?[0] = $crate::codec::count::head($this.len() as u64);
                 $encode
@@ -98,8 +103,11 @@ macro_rules! compact_items {
             }
         );
     };
-    ($compact:expr, $kind:expr; $this:ident, $out:ident => $encode:expr; $input:ident => $decode:expr) => {
-        const __COMPACT: bool = $compact;
+    (
+        min: $min:expr, $kind:expr;
+        $this:ident, $out:ident => $encode:expr; $input:ident => $decode:expr
+    ) => {
+        const __COMPACT: Option<usize> = $min;
 
         fn __compact_kind() -> $crate::reflect::Kind {
             $kind
@@ -109,7 +117,7 @@ macro_rules! compact_items {
             &self,
             $out: &mut $crate::codec::Encoder<'_>,
         ) -> Result<(), $crate::codec::Stop> {
-            if !Self::__COMPACT {
+            if !<Self as $crate::codec::Generic>::COMPACT {
                 return $out.value(self);
             }
             let $this = self;
@@ -119,7 +127,7 @@ macro_rules! compact_items {
         fn __decode_compact(
             $input: &mut $crate::codec::Decoder<'_>,
         ) -> Result<Self, $crate::codec::Fail> {
-            if !Self::__COMPACT {
+            if !<Self as $crate::codec::Generic>::COMPACT {
                 return $input.value();
             }
             $decode
@@ -131,8 +139,6 @@ use compact_items;
 /// Expands to the items of a container that can skip elements which cannot be loaded, by the adapter for that.
 macro_rules! skipping_items {
     ($adapter:ty) => {
-        const __SKIPS: bool = true;
-
         fn __decode_skipping(
             input: &mut $crate::codec::Decoder<'_>,
         ) -> Result<Self, $crate::codec::Fail> {
@@ -163,7 +169,7 @@ macro_rules! struct_tables {
         ];
         const VARIANTS: &'static [$crate::reflect::VariantRecord] = &[];
         const __ROWS: &'static [&'static [$crate::codec::type_set::FieldCodec]] =
-            &[&[$(<$part as $crate::codec::Persist>::__PART),+]];
+            &[&[$(<$part as $crate::codec::Persist>::__FIELD.part()),+]];
     };
 }
 use struct_tables;
@@ -179,9 +185,6 @@ macro_rules! counted_items {
         }
     };
     ($kind:expr) => {
-        const __HEAD: usize = 1;
-        const __LEAF: bool = false;
-
         $crate::types::whole_items!();
 
         fn persist_kind() -> $crate::reflect::Kind {

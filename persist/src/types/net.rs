@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddrV4, SocketAddrV6};
 
 use super::number::fixed_items;
 use crate::Result;
-use crate::codec::{Decoder, Fail, Persist, Prototypes};
+use crate::codec::{Decoder, Fail, Generic, Layout, Persist, Prototypes};
 use crate::reflect::Kind;
 
 /// Expands to the impls of types that two functions convert to a fixed-width value and back.
@@ -12,7 +12,7 @@ macro_rules! stored_as {
     ($($ty:ident, $stored:ty, $prototype:expr, $to:expr, $from:expr;)*) => {$(
         #[diagnostic::do_not_recommend]
         impl Persist for $ty {
-            const __HEAD: usize = <$stored as Persist>::__HEAD;
+            const __LAYOUT: Layout = Layout::number::<Self>(<$stored>::HEAD);
 
             fixed_items!();
 

@@ -9,7 +9,9 @@ use std::num::{
 
 use crate::codec::compact::{unzigzag, zigzag};
 use crate::codec::row::put;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, count, pod};
+use crate::codec::{
+    Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, count, pod,
+};
 use crate::reflect::{Integer, Kind};
 use crate::{ErrorKind, Result};
 
@@ -22,11 +24,6 @@ macro_rules! fixed_items {
         });
     };
     ($head:ident, $input:ident => $decode:block) => {
-        const __FIXED: bool = true;
-        const __MIN: usize = Self::__HEAD;
-        const __LEAF: bool = true;
-        const __COST: usize = 1;
-
         $crate::types::whole_items!();
 
         #[inline(always)]
@@ -46,8 +43,7 @@ pub(super) use fixed_items;
 /// Expands to the items of an integer that has a compact form, from the functions that convert it to a count and back.
 macro_rules! count_items {
     ($kind:ident, $to:expr, $from:expr) => {
-        const __COMPACT: bool = true;
-        const __COMPACT_MIN: usize = 1;
+        const __COMPACT: Option<usize> = Some(1);
 
         fn __compact_kind() -> Kind {
             Kind::Compact(Integer::$kind)
@@ -86,8 +82,7 @@ macro_rules! numbers {
 
         #[diagnostic::do_not_recommend]
         impl Persist for $number {
-            const __HEAD: usize = size_of::<$number>();
-            const __POD: bool = true;
+            const __LAYOUT: Layout = Layout::number::<Self>(size_of::<$number>()).pod();
 
             fixed_items!();
             $($form!($number $kind);)?
@@ -144,7 +139,7 @@ macro_rules! stored_as_number {
     ($($ty:ty, $number:ident, $prototype:expr, $to:expr, $from:expr;)*) => {$(
         #[diagnostic::do_not_recommend]
         impl Persist for $ty {
-            const __HEAD: usize = <$number as Persist>::__HEAD;
+            const __LAYOUT: Layout = Layout::number::<Self>($number::HEAD);
 
             fixed_items!(head, input => {
                 crate::codec::persist::checked(head).map_err(|_| {
@@ -153,8 +148,7 @@ macro_rules! stored_as_number {
                 })
             });
 
-            const __COMPACT: bool = <$number as Persist>::__COMPACT;
-            const __COMPACT_MIN: usize = <$number as Persist>::__COMPACT_MIN;
+            const __COMPACT: Option<usize> = $number::__COMPACT;
 
             fn __compact_kind() -> Kind {
                 <$number as Persist>::__compact_kind()
@@ -233,7 +227,7 @@ stored_as_number! {
 
 #[diagnostic::do_not_recommend]
 impl Persist for char {
-    const __HEAD: usize = 4;
+    const __LAYOUT: Layout = Layout::number::<Self>(4);
 
     fixed_items!();
 
@@ -261,7 +255,7 @@ impl Persist for char {
 
 #[diagnostic::do_not_recommend]
 impl Persist for bool {
-    const __HEAD: usize = 1;
+    const __LAYOUT: Layout = Layout::number::<Self>(1);
 
     fixed_items!();
 
@@ -292,6 +286,8 @@ impl Persist for bool {
 
 #[diagnostic::do_not_recommend]
 impl Persist for () {
+    const __LAYOUT: Layout = Layout::number::<Self>(0);
+
     fixed_items!();
 
     fn persist_kind() -> Kind {
@@ -307,6 +303,8 @@ impl Persist for () {
 }
 
 impl<T: ?Sized + 'static> Persist for std::marker::PhantomData<T> {
+    const __LAYOUT: Layout = Layout::number::<Self>(0);
+
     fixed_items!();
 
     fn persist_kind() -> Kind {

@@ -4,7 +4,9 @@ use std::any::TypeId;
 
 use super::Arena;
 use super::whole_items;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Remapped, Stop};
+use crate::codec::{
+    Decoder, Encoder, Fail, Generic, Layout, Persist, Pointee, Prototypes, Remapped, Stop,
+};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
@@ -69,11 +71,7 @@ fn no_id(bits: u64) -> Error {
 /// object to a remap is dead, and in an `Option` it is `None`.
 #[diagnostic::do_not_recommend]
 impl Persist for ObjectId {
-    const __HEAD: usize = 9;
-    const __MIN: usize = 9;
-    const __LEAF: bool = true;
-    const __COST: usize = 3;
-    const __NULLABLE: bool = true;
+    const __LAYOUT: Layout = Layout { nullable: true, ..Layout::handle::<Self>() };
 
     whole_items!();
 
@@ -110,7 +108,7 @@ impl Persist for ObjectId {
     }
 
     fn __decode_some(input: &mut Decoder<'_>) -> Result<Option<Self>, Fail> {
-        let head = input.take(Self::__HEAD)?;
+        let head = input.take(Self::HEAD)?;
         let (bits, found) = find(head, input)?;
         Ok(match found {
             CurrentId::Live(id) => Some(id),

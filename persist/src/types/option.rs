@@ -3,20 +3,24 @@
 use super::{compact_items, skipping_items, whole_items};
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::persist::Inline;
 use crate::codec::skip::Skipping;
 use crate::codec::with::Same;
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, on_stack, out_of_line,
+    Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet, Visitor, on_stack,
+    out_of_line,
 };
 use crate::reflect::{Kind, TypeCode};
 
 impl<T: Persist> Persist for Option<T> {
-    const __HEAD: usize = 1;
-    const __LEAF: bool = T::__LEAF;
+    const __LAYOUT: Layout = Layout {
+        head: 1,
+        leaf: T::LEAF,
+        cost: 1 + T::PLACED_COST,
+        on_stack: on_stack::<Self>(&[T::ON_STACK]),
+        skips: true,
+        ..Layout::new::<Self>()
+    };
     const __CODE: &'static TypeCode = T::__CODE;
-    const __COST: usize = 1 + Inline::<T>::COST;
-    const __ON_STACK: usize = on_stack::<Self>(&[T::__ON_STACK]);
 
     whole_items!();
     skipping_items!(Option<Skipping<Same>>);
@@ -37,7 +41,7 @@ impl<T: Persist> Persist for Option<T> {
         Ok(None)
     }
 
-    compact_items!(T::__COMPACT, Option<Compact>);
+    compact_items!(T::COMPACT, Option<Compact>);
 
     #[inline(always)]
     fn __encode_head(&self, head: &mut [u8]) {
@@ -75,7 +79,7 @@ impl<T: Persist> Persist for Option<T> {
     fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
         match (head[0], self) {
             (0, this) => *this = None,
-            (1, Some(value)) if !T::__NULLABLE => input.value_into(value)?,
+            (1, Some(value)) if !T::NULLABLE => input.value_into(value)?,
             (1, this) => *this = T::__decode_some(input)?,
             _ => return Err(Fail::Value),
         }
@@ -84,21 +88,21 @@ impl<T: Persist> Persist for Option<T> {
 
     #[inline]
     fn __keep_skipped(&mut self, old: &mut Self) {
-        if let (Some(new), Some(old), false) = (self, old, T::__NULLABLE) {
+        if let (Some(new), Some(old), false) = (self, old, T::NULLABLE) {
             new.__keep_skipped(old);
         }
     }
 
     fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
         match self {
-            Some(value) if !T::__LEAF => value.__visit(visitor),
+            Some(value) if !T::LEAF => value.__visit(visitor),
             _ => Ok(()),
         }
     }
 
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
         match self {
-            Some(value) if !T::__LEAF => value.__visit_shared(visitor),
+            Some(value) if !T::LEAF => value.__visit_shared(visitor),
             _ => Ok(()),
         }
     }

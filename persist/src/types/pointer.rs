@@ -6,9 +6,9 @@ use std::sync::{self, Arc};
 use std::time::Duration;
 
 use crate::codec::{
-    ArcFamily, AsLengthy, Decoder, Encoder, Fail, Family, Lengthy, Linked, Persist, PointTo,
-    Pointed, Pointee, Prototypes, RcFamily, ReferenceSlot, Referent, Stop, TypeSet, Unsized,
-    Visitor, count, put_shared,
+    ArcFamily, AsLengthy, Decoder, Encoder, Fail, Family, Layout, Lengthy, Linked, Persist,
+    PointTo, Pointed, Pointee, Prototypes, RcFamily, ReferenceSlot, Referent, Stop, TypeSet,
+    Unsized, Visitor, count, put_shared,
 };
 use crate::reflect::{Holder, Kind, Pointer, Reference, TypeCode};
 use crate::{ErrorKind, Result};
@@ -102,11 +102,8 @@ fn find<P: ?Sized + Pointee, F: Family>(
 macro_rules! pointers {
     ($($strong:ident $weak:path, $family:ident;)*) => {$(
         impl<P: ?Sized + Pointee> Persist for $strong<P> {
-            const __MIN: usize = 1;
-            const __LEAF: bool = false;
-            const __NULLABLE: bool = true;
+            const __LAYOUT: Layout = Layout { cost: 8, nullable: true, ..Layout::new::<Self>() };
             const __CODE: &'static TypeCode = P::As::CODE;
-            const __COST: usize = 8;
 
             fn persist_kind() -> Kind {
                 kind::<P>(Pointer::$strong, false)
@@ -168,10 +165,8 @@ macro_rules! pointers {
 
         /// A weak pointer does not make its target part of the save. It is stored as 0 if its target was dropped.
         impl<P: ?Sized + Pointee> Persist for $weak {
-            const __MIN: usize = 1;
-            const __LEAF: bool = false;
+            const __LAYOUT: Layout = Layout { cost: 8, ..Layout::new::<Self>() };
             const __CODE: &'static TypeCode = P::As::CODE;
-            const __COST: usize = 8;
 
             fn persist_kind() -> Kind {
                 kind::<P>(Pointer::$strong, true)

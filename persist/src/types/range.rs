@@ -5,7 +5,9 @@ use std::ops::{Range, RangeFrom, RangeFull, RangeInclusive, RangeTo, RangeToIncl
 
 use super::number::fixed_items;
 use super::struct_tables;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet};
+use crate::codec::{
+    Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Reflect, Stop, TypeSet,
+};
 use crate::reflect::{Kind, TypeCode};
 use crate::{ErrorKind, Result};
 
@@ -26,8 +28,11 @@ macro_rules! ranges {
         }
 
         impl<T: Persist> Persist for $range<T> {
-            const __MIN: usize = 0 $(+ { let _ = stringify!($bound); T::__MIN })+;
-            const __LEAF: bool = true;
+            const __LAYOUT: Layout = Layout {
+                min: 0 $(+ { let _ = stringify!($bound); T::MIN })+,
+                leaf: true,
+                ..Layout::new::<Self>()
+            };
             const __CODE: &'static TypeCode = T::__CODE;
 
             fn persist_kind() -> Kind {
@@ -73,6 +78,8 @@ fn reach<T: Persist, R: Reflect>(types: &mut TypeSet) {
 
 #[diagnostic::do_not_recommend]
 impl Persist for RangeFull {
+    const __LAYOUT: Layout = Layout::number::<Self>(0);
+
     fixed_items!();
 
     fn persist_kind() -> Kind {
@@ -107,9 +114,8 @@ impl<T: Persist + PartialOrd> Reflect for RangeInclusive<T> {
 
 /// A range that was iterated to its end refuses to be saved, because its bounds do not show that it is empty.
 impl<T: Persist + PartialOrd> Persist for RangeInclusive<T> {
-    const __MIN: usize = 2 * T::__MIN;
+    const __LAYOUT: Layout = Layout { min: 2 * T::MIN, leaf: true, ..Layout::new::<Self>() };
     const __CODE: &'static TypeCode = T::__CODE;
-    const __LEAF: bool = true;
 
     fn persist_kind() -> Kind {
         Kind::Class(|| Self::CLASS)

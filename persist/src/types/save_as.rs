@@ -9,7 +9,7 @@ use std::any::Any;
 use super::encode_text;
 use super::sequence::encode;
 use crate::Error;
-use crate::codec::field::{FieldAccess, FieldNames, FieldStep, is_same_name};
+use crate::codec::field_access::{FieldAccess, FieldNames, FieldStep, is_same_name};
 use crate::codec::type_set::FieldCodec;
 use crate::codec::{Encoder, Persist, Reflect, Stop, Visitor};
 

@@ -8,11 +8,11 @@ use std::marker::PhantomData;
 use super::{compact_items, counted_items, skipping_items};
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::persist::Inline;
 use crate::codec::skip::Skipping;
 use crate::codec::with::{Adapter, Same, Usual};
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet, Visitor, count, decode_vec,
+    Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet, Visitor, count,
+    decode_vec,
 };
 use crate::codec::{FieldAccess, ListAccess};
 use crate::reflect::{Kind, TypeCode};
@@ -85,7 +85,7 @@ pub(super) fn decode_lifted<A: Adapter<T>, T: 'static>(
 
 #[inline(always)]
 fn encode_rest<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
-    out.elements::<T>(items.len(), T::__MIN, T::__LEAF, |out| T::__encode_slice(items, out))
+    out.elements::<T>(items.len(), T::MIN, T::LEAF, |out| T::__encode_slice(items, out))
 }
 
 /// Writes the elements of a list, after its head. Compiled once for each type of element, however many lists of it
@@ -104,7 +104,7 @@ pub(crate) fn encode<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(
 /// Writes the elements of a list from a slice, after its head.
 #[inline(always)]
 pub(super) fn encode_slice<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {
-    if Inline::<T>::FIXED { encode_rest(items, out) } else { encode_called(items, out) }
+    if T::PLACED_FIXED { encode_rest(items, out) } else { encode_called(items, out) }
 }
 
 /// Visits the elements, each named by its index in an error.
@@ -112,7 +112,7 @@ pub(super) fn visit_each<'t, T: Persist>(
     items: impl IntoIterator<Item = &'t mut T>,
     visitor: &mut Visitor<'_>,
 ) -> Result<()> {
-    if T::__LEAF {
+    if T::LEAF {
         return Ok(());
     }
     let mut items = items.into_iter();
@@ -124,7 +124,7 @@ pub(super) fn visit_each_shared<'t, T: Persist>(
     items: impl IntoIterator<Item = &'t T>,
     visitor: &mut Visitor<'_>,
 ) -> Result<()> {
-    if T::__LEAF {
+    if T::LEAF {
         return Ok(());
     }
     let mut items = items.into_iter();
@@ -133,13 +133,16 @@ pub(super) fn visit_each_shared<'t, T: Persist>(
 
 impl<T: Persist> Persist for Vec<T> {
     counted_items!(Kind::List(T::persist_kind), "Vec<{}>", T::persist_name());
+    const __LAYOUT: Layout = Layout {
+        cost: 6,
+        skips: true,
+        list: Some(&ListOf::<Self>(PhantomData)),
+        ..Layout::collection::<Self>()
+    };
     const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(Vec<Skipping<Same>>);
 
-    compact_items!(T::__COMPACT, Vec<Compact>);
-
-    const __COST: usize = 6;
-    const __LIST: Option<&'static dyn ListAccess> = Some(&ListOf::<Self>(PhantomData));
+    compact_items!(T::COMPACT, Vec<Compact>);
 
     fn __reach(types: &mut TypeSet) {
         T::__reach(types);
@@ -166,14 +169,14 @@ impl<T: Persist> Persist for Vec<T> {
             return Ok(());
         }
         let count = input.elements::<T>(head)?;
-        if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
+        if const { T::PLACED_FIXED && T::HEAD > 0 } {
             return T::__decode_list_into(self, count, input);
         }
         let mut elements = |input: &mut Decoder<'_>| {
             self.truncate(count);
             for item in self.iter_mut() {
-                if Inline::<T>::IN_LIST {
-                    item.__decode_into(input.take(T::__HEAD)?, input)?;
+                if T::IN_LIST {
+                    item.__decode_into(input.take(T::HEAD)?, input)?;
                 } else {
                     input.value_into(item)?;
                 }
@@ -184,7 +187,7 @@ impl<T: Persist> Persist for Vec<T> {
             }
             Ok(())
         };
-        if T::__LEAF { elements(input) } else { input.nested_in::<T, _>(elements) }
+        if T::LEAF { elements(input) } else { input.nested_in::<T, _>(elements) }
     }
 
     #[inline]
@@ -205,10 +208,11 @@ impl<T: Persist> Persist for Vec<T> {
 
 impl<T: Persist> Persist for Box<[T]> {
     counted_items!(Kind::List(T::persist_kind), "Box<[{}]>", T::persist_name());
+    const __LAYOUT: Layout = Layout::collection::<Self>();
     const __CODE: &'static TypeCode = T::__CODE;
 
-    compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
-        this, out => encode_elements::<Compact, T>(this.iter(), T::__LEAF, out);
+    compact_items!(T::COMPACT, Kind::List(T::__compact_kind);
+        this, out => encode_elements::<Compact, T>(this.iter(), T::LEAF, out);
         head, input => decode_lifted::<Compact, T>(head[0], input).map(Vec::into_boxed_slice));
 
     fn __reach(types: &mut TypeSet) {
@@ -240,12 +244,15 @@ impl<T: Persist> Persist for Box<[T]> {
 
 impl<T: Persist> Persist for VecDeque<T> {
     counted_items!(Kind::List(T::persist_kind), "VecDeque<{}>", T::persist_name());
+    const __LAYOUT: Layout = Layout {
+        skips: true,
+        list: Some(&ListOf::<Self>(PhantomData)),
+        ..Layout::collection::<Self>()
+    };
     const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(VecDeque<Skipping<Same>>);
 
-    compact_items!(T::__COMPACT, VecDeque<Compact>);
-
-    const __LIST: Option<&'static dyn ListAccess> = Some(&ListOf::<Self>(PhantomData));
+    compact_items!(T::COMPACT, VecDeque<Compact>);
 
     fn __reach(types: &mut TypeSet) {
         T::__reach(types);
@@ -258,7 +265,7 @@ impl<T: Persist> Persist for VecDeque<T> {
     #[inline]
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let (front, back) = self.as_slices();
-        out.elements::<T>(self.len(), T::__MIN, T::__LEAF, |out| {
+        out.elements::<T>(self.len(), T::MIN, T::LEAF, |out| {
             T::__encode_slice(front, out)?;
             T::__encode_slice(back, out)
         })
@@ -281,10 +288,11 @@ impl<T: Persist> Persist for VecDeque<T> {
 /// A load returns an owned value.
 impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
     counted_items!(Kind::List(T::persist_kind), "Cow<[{}]>", T::persist_name());
+    const __LAYOUT: Layout = Layout::collection::<Self>();
     const __CODE: &'static TypeCode = T::__CODE;
 
-    compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
-        this, out => encode_elements::<Compact, T>(this.iter(), T::__LEAF, out);
+    compact_items!(T::COMPACT, Kind::List(T::__compact_kind);
+        this, out => encode_elements::<Compact, T>(this.iter(), T::LEAF, out);
         head, input => decode_lifted::<Compact, T>(head[0], input).map(Cow::Owned));
 
     fn __reach(types: &mut TypeSet) {
@@ -306,7 +314,7 @@ impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
     }
 
     fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-        if T::__LEAF { Ok(()) } else { visit_each(self.to_mut(), visitor) }
+        if T::LEAF { Ok(()) } else { visit_each(self.to_mut(), visitor) }
     }
 
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -316,10 +324,11 @@ impl<T: Persist + Clone> Persist for Cow<'static, [T]> {
 
 impl<T: Persist> Persist for LinkedList<T> {
     counted_items!(Kind::List(T::persist_kind), "LinkedList<{}>", T::persist_name());
+    const __LAYOUT: Layout = Layout { skips: true, ..Layout::collection::<Self>() };
     const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(LinkedList<Skipping<Same>>);
 
-    compact_items!(T::__COMPACT, LinkedList<Compact>);
+    compact_items!(T::COMPACT, LinkedList<Compact>);
 
     fn __reach(types: &mut TypeSet) {
         T::__reach(types);
@@ -330,7 +339,7 @@ impl<T: Persist> Persist for LinkedList<T> {
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_elements::<Usual, T>(self.iter(), T::__LEAF, out)
+        encode_elements::<Usual, T>(self.iter(), T::LEAF, out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
@@ -356,10 +365,11 @@ fn in_order<T: Ord>(heap: &BinaryHeap<T>) -> Vec<&T> {
 /// keep their order in the heap.
 impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     counted_items!(Kind::List(T::persist_kind), "BinaryHeap<{}>", T::persist_name());
+    const __LAYOUT: Layout = Layout::collection::<Self>();
     const __CODE: &'static TypeCode = T::__CODE;
 
-    compact_items!(T::__COMPACT, Kind::List(T::__compact_kind);
-        this, out => encode_elements::<Compact, T>(in_order(this).into_iter(), T::__LEAF, out);
+    compact_items!(T::COMPACT, Kind::List(T::__compact_kind);
+        this, out => encode_elements::<Compact, T>(in_order(this).into_iter(), T::LEAF, out);
         head, input => decode_lifted::<Compact, T>(head[0], input).map(Self::from));
 
     fn __reach(types: &mut TypeSet) {
@@ -372,7 +382,7 @@ impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     }
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        encode_elements::<Usual, T>(in_order(self).into_iter(), T::__LEAF, out)
+        encode_elements::<Usual, T>(in_order(self).into_iter(), T::LEAF, out)
     }
 
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {

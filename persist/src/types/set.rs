@@ -9,7 +9,7 @@ use super::{compact_items, counted_items, skipping_items};
 use crate::codec::compact::Compact;
 use crate::codec::skip::Skipping;
 use crate::codec::with::{Adapter, Same, Usual, clash};
-use crate::codec::{Decoder, Encoder, Fail, Persist, Prototypes, Stop, TypeSet};
+use crate::codec::{Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet};
 use crate::reflect::{Kind, TypeCode};
 use crate::{ErrorKind, Result};
 
@@ -56,7 +56,7 @@ macro_rules! hashed_set_items {
         }
 
         $crate::types::compact_items!(
-            $item::__COMPACT, $crate::reflect::Kind::Set($item::__compact_kind);
+            <$item as $crate::codec::Generic>::COMPACT, $crate::reflect::Kind::Set($item::__compact_kind);
             this, out => $crate::types::set::encode_hashed::<Compact, $item>(this.iter(), out);
             head, input => hashed_set_items!(@decode Compact, $item, head, input)
         );
@@ -91,6 +91,7 @@ where
     S: BuildHasher + Default + 'static,
 {
     counted_items!(Kind::Set(T::persist_kind), "HashSet<{}>", T::persist_name());
+    const __LAYOUT: Layout = Layout { skips: true, ..Layout::collection::<Self>() };
     const __CODE: &'static TypeCode = T::__CODE;
     hashed_set_items!(T);
     skipping_items!(HashSet<Skipping<Same>, ()>);
@@ -129,6 +130,7 @@ pub(super) fn decode_in_any_order<A: Adapter<T>, T: 'static, S: Default>(
 /// load refuses them.
 impl<T: Persist + Ord> Persist for BTreeSet<T> {
     counted_items!(Kind::Set(T::persist_kind), "BTreeSet<{}>", T::persist_name());
+    const __LAYOUT: Layout = Layout { skips: true, ..Layout::collection::<Self>() };
     const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(BTreeSet<Skipping<Same>>);
 
@@ -140,7 +142,7 @@ impl<T: Persist + Ord> Persist for BTreeSet<T> {
         Ok(BTreeSet::new())
     }
 
-    compact_items!(T::__COMPACT, BTreeSet<Compact>);
+    compact_items!(T::COMPACT, BTreeSet<Compact>);
 
     fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         encode_elements::<Usual, T>(self.iter(), false, out)

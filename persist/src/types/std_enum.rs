@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use super::whole_items;
 use crate::codec::type_set::FieldCodec;
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Prototypes, Reflect, Stop, TypeSet, Visitor, on_stack,
-    out_of_line,
+    Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Reflect, Stop, TypeSet, Visitor,
+    on_stack, out_of_line,
 };
 use crate::reflect::{
     Argument, Body, Class, FieldRecord, Kind, Prototype, TypeCode, VariantRecord,
@@ -22,7 +22,7 @@ macro_rules! std_enums {
                 .prototype(Prototype::Variant(0));
             const FIELDS: &'static [FieldRecord] = &[];
             const __ROWS: &'static [&'static [FieldCodec]] =
-                &[&[<$a as Persist>::__PART], &[<$b as Persist>::__PART]];
+                &[&[<$a as Persist>::__FIELD.part()], &[<$b as Persist>::__FIELD.part()]];
             const VARIANTS: &'static [VariantRecord] = &[
                 VariantRecord {
                     name: stringify!($first),
@@ -66,12 +66,14 @@ macro_rules! std_enums {
 
         #[diagnostic::do_not_recommend]
         impl<$($param: Persist),*> Persist for $ty {
-            const __HEAD: usize = 1;
-            const __LEAF: bool = <$a as Persist>::__LEAF && <$b as Persist>::__LEAF;
+            const __LAYOUT: Layout = Layout {
+                head: 1,
+                leaf: <$a as Generic>::LEAF && <$b as Generic>::LEAF,
+                on_stack: on_stack::<Self>(&[<$a as Generic>::ON_STACK, <$b as Generic>::ON_STACK]),
+                ..Layout::new::<Self>()
+            };
             const __CODE: &'static TypeCode =
                 &TypeCode::Parts(&[<$a as Persist>::__CODE, <$b as Persist>::__CODE]);
-            const __ON_STACK: usize =
-                on_stack::<Self>(&[<$a as Persist>::__ON_STACK, <$b as Persist>::__ON_STACK]);
 
             whole_items!();
 

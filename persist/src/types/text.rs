@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::whole_items;
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Prototypes, Stop, count, decode_text, decode_text_into,
+    Decoder, Encoder, Fail, Layout, Persist, Prototypes, Stop, count, decode_text, decode_text_into,
 };
 use crate::reflect::Kind;
 use crate::{ErrorKind, Result};
@@ -48,9 +48,7 @@ pub(super) fn decode_len(head: &[u8], input: &mut Decoder<'_>) -> Result<usize, 
 
 #[diagnostic::do_not_recommend]
 impl Persist for String {
-    const __HEAD: usize = 1;
-    const __LEAF: bool = true;
-    const __COST: usize = 3;
+    const __LAYOUT: Layout = Layout::text::<Self>();
 
     whole_items!();
 
@@ -104,9 +102,7 @@ fn decode_into(text: &mut String, head: u8, input: &mut Decoder<'_>) -> Result<(
 /// Expands to the items of a type that is stored as text and gives a `&str`, except for those that read it.
 macro_rules! text_items {
     () => {
-        const __HEAD: usize = 1;
-        const __LEAF: bool = true;
-        const __COST: usize = 3;
+        const __LAYOUT: $crate::codec::Layout = $crate::codec::Layout::text::<Self>();
 
         $crate::types::whole_items!();
 
@@ -163,7 +159,7 @@ macro_rules! texts_of_the_system {
     ($($ty:ty, $name:literal, $what:literal, $to_str:expr;)*) => {$(
         #[diagnostic::do_not_recommend]
         impl Persist for $ty {
-            const __LEAF: bool = true;
+            const __LAYOUT: Layout = Layout { leaf: true, ..Layout::new::<Self>() };
 
             fn persist_kind() -> Kind {
                 Kind::Text

@@ -7,7 +7,7 @@ use super::number::fixed_items;
 use super::struct_tables;
 use crate::Result;
 use crate::codec::row::cut;
-use crate::codec::{Decoder, Fail, Persist, Prototypes, Reflect, TypeSet};
+use crate::codec::{Decoder, Fail, Layout, Persist, Prototypes, Reflect, TypeSet};
 use crate::reflect::Kind;
 
 pub(super) const NANOS_PER_SECOND: u32 = 1_000_000_000;
@@ -37,7 +37,7 @@ times! {
 /// Stored as seconds as `u64`, then nanoseconds as `u32`.
 #[diagnostic::do_not_recommend]
 impl Persist for Duration {
-    const __HEAD: usize = 12;
+    const __LAYOUT: Layout = Layout::number::<Self>(12);
 
     fixed_items!();
 
@@ -79,7 +79,7 @@ pub(super) fn nanos(head: &[u8], bad: &mut bool) -> u32 {
 /// Stored as whole seconds since 1970-01-01 UTC as `i64`, rounded down, then the remaining nanoseconds as `u32`.
 #[diagnostic::do_not_recommend]
 impl Persist for SystemTime {
-    const __HEAD: usize = 12;
+    const __LAYOUT: Layout = Layout::number::<Self>(12);
 
     fixed_items!();
 

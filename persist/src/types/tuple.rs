@@ -3,12 +3,12 @@
 use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::compact::Compact;
-use crate::codec::persist::{Inline, checked};
+use crate::codec::persist::checked;
 use crate::codec::row::{cut, cut_mut};
 use crate::codec::with::{Adapter, Lift};
 use crate::codec::{
-    Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
-    on_stack, out_of_line,
+    Decoder, Encoder, Fail, FieldNames, FieldStep, Generic, Layout, Persist, Prototypes, Stop,
+    TypeSet, Visitor, on_stack, out_of_line,
 };
 use crate::reflect::{Kind, TypeCode};
 
@@ -34,13 +34,19 @@ macro_rules! tuples {
 
         #[diagnostic::do_not_recommend]
         impl<$($part: Persist),+> Persist for ($($part,)+) {
-            const __HEAD: usize = if Self::__FIXED { 0 $(+ $part::__HEAD)+ } else { 0 };
-            const __FIXED: bool = true $(&& Inline::<$part>::FIXED)+;
-            const __MIN: usize = 0 $(+ $part::__MIN)+;
-            const __LEAF: bool = true $(&& $part::__LEAF)+;
+            const __LAYOUT: Layout = {
+                let fixed = true $(&& $part::PLACED_FIXED)+;
+                Layout {
+                    head: if fixed { 0 $(+ $part::HEAD)+ } else { 0 },
+                    fixed,
+                    min: 0 $(+ $part::MIN)+,
+                    leaf: true $(&& $part::LEAF)+,
+                    cost: 1 $(+ $part::PLACED_COST)+,
+                    on_stack: on_stack::<Self>(&[$($part::ON_STACK),+]),
+                    ..Layout::new::<Self>()
+                }
+            };
             const __CODE: &'static TypeCode = &TypeCode::Parts(&[$($part::__CODE),+]);
-            const __COST: usize = 1 $(+ Inline::<$part>::COST)+;
-            const __ON_STACK: usize = on_stack::<Self>(&[$($part::__ON_STACK),+]);
 
             whole_items!();
 
@@ -60,19 +66,19 @@ macro_rules! tuples {
                 Ok(($($part::persist_empty(prototypes)?,)+))
             }
 
-            compact_items!(false $(|| $part::__COMPACT)+, ($(compact!($part),)+));
+            compact_items!(false $(|| $part::COMPACT)+, ($(compact!($part),)+));
 
             #[inline(always)]
             fn __encode_head(&self, head: &mut [u8]) {
-                if Self::__FIXED {
+                if Self::FIXED {
                     let mut head = head;
-                    $(self.$index.__encode_head(cut_mut(&mut head, $part::__HEAD));)+
+                    $(self.$index.__encode_head(cut_mut(&mut head, $part::HEAD));)+
                 }
             }
 
             #[inline(always)]
             fn __encode_tail(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-                if !Self::__FIXED {
+                if !Self::FIXED {
                     $(out.value(&self.$index)?;)+
                 }
                 Ok(())
@@ -80,11 +86,11 @@ macro_rules! tuples {
 
             #[inline(always)]
             fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
-                if Self::__FIXED {
+                if Self::FIXED {
                     return checked(head).or_else(|_| {
                         // Read one by one, the parts give the reason.
                         let mut head = head;
-                        Ok(($(input.tail::<$part>(cut(&mut head, $part::__HEAD))?,)+))
+                        Ok(($(input.tail::<$part>(cut(&mut head, $part::HEAD))?,)+))
                     });
                 }
                 Ok(($(input.value::<$part>()?,)+))
@@ -92,9 +98,9 @@ macro_rules! tuples {
 
             #[inline(never)]
             fn __decode_boxed(head: &[u8], input: &mut Decoder<'_>) -> Result<Box<Self>, Fail> {
-                let parts = if Self::__FIXED {
+                let parts = if Self::FIXED {
                     let mut head = head;
-                    ($(input.tail_boxed::<$part>(cut(&mut head, $part::__HEAD))?,)+)
+                    ($(input.tail_boxed::<$part>(cut(&mut head, $part::HEAD))?,)+)
                 } else {
                     ($(input.boxed::<$part>()?,)+)
                 };
@@ -104,12 +110,12 @@ macro_rules! tuples {
             #[inline(always)]
             fn __decode_fixed(head: &[u8], bad: &mut bool) -> Self {
                 let mut head = head;
-                ($($part::__decode_fixed(cut(&mut head, $part::__HEAD), bad),)+)
+                ($($part::__decode_fixed(cut(&mut head, $part::HEAD), bad),)+)
             }
 
             #[inline]
             fn __decode_into(&mut self, head: &[u8], input: &mut Decoder<'_>) -> Result<(), Fail> {
-                if Self::__FIXED {
+                if Self::FIXED {
                     *self = Self::__decode(head, input)?;
                 } else {
                     $(input.value_into(&mut self.$index)?;)+
@@ -123,12 +129,12 @@ macro_rules! tuples {
             }
 
             fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-                $(self.$index.__visit_field(stringify!($index), visitor)?;)+
+                $($part::__FIELD.visit(&mut self.$index, stringify!($index), visitor)?;)+
                 Ok(())
             }
 
             fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-                $(self.$index.__visit_field_shared(stringify!($index), visitor)?;)+
+                $($part::__FIELD.visit_shared(&self.$index, stringify!($index), visitor)?;)+
                 Ok(())
             }
         }

@@ -6,8 +6,8 @@ use std::num::{Saturating, Wrapping};
 use super::{compact_items, whole_items};
 use crate::Result;
 use crate::codec::{
-    Decoder, Encoder, Fail, FieldNames, FieldStep, Persist, Prototypes, Stop, TypeSet, Visitor,
-    out_of_line,
+    Decoder, Encoder, Fail, FieldNames, FieldStep, Layout, Persist, Prototypes, Stop, TypeSet,
+    Visitor, out_of_line,
 };
 use crate::reflect::{Kind, TypeCode};
 
@@ -18,14 +18,8 @@ macro_rules! wrappers {
         }
 
         impl<T: Persist> Persist for $wrapper<T> {
-            const __HEAD: usize = T::__HEAD;
-            const __FIXED: bool = T::__FIXED;
-            const __MIN: usize = T::__MIN;
-            const __LEAF: bool = T::__LEAF;
+            const __LAYOUT: Layout = T::__LAYOUT.wrapped::<Self>();
             const __CODE: &'static TypeCode = T::__CODE;
-            const __NULLABLE: bool = T::__NULLABLE;
-            const __COST: usize = T::__COST;
-            const __ON_STACK: usize = T::__ON_STACK;
 
             whole_items!();
 
@@ -45,9 +39,7 @@ macro_rules! wrappers {
                 T::persist_empty(prototypes).map(Self)
             }
 
-            const __COMPACT_MIN: usize = T::__COMPACT_MIN;
-
-            compact_items!(T::__COMPACT, T::__compact_kind();
+            compact_items!(min: T::__COMPACT, T::__compact_kind();
                 this, out => this.0.__encode_compact(out);
                 input => T::__decode_compact(input).map(Self));
 

@@ -9,10 +9,10 @@ use super::resources::{AnyResource, UnknownComponent, UnknownResource};
 use super::stored::{EncodeScope, ObjectSelection, StoredObject, StoredWorld, encode_objects};
 use super::visit;
 use super::world::{AnyComponent, LAST_ID, World, charge_pages};
-use crate::codec::class_holder::ClassHolder;
+use crate::codec::class_holder::HolderAccess;
 use crate::codec::{
-    AsTrait, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop,
-    TraitObject as _, TypeSet, Visitor, count,
+    AsTrait, BoxOf, Decoder, Encoder, Fail, Generic, Layout, Persist, Phase, Pointee, Prototypes,
+    Stop, TraitObject as _, TypeSet, Visitor, count,
 };
 use crate::env::{Env, shared};
 use crate::format::unpacked;
@@ -48,7 +48,7 @@ impl WorldReader<'_> {
     fn decode_object(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
         let stored = count::decode(input)?;
         // The id is decoded as a handle, so that the remap of the load can replace it.
-        let mut head = [1; ObjectId::__HEAD];
+        let mut head = [1; ObjectId::HEAD];
         head[1..].copy_from_slice(&stored.to_le_bytes());
         let id = ObjectId::__decode(&head, input)?;
         let name = decode_text_bytes(input)?;
@@ -319,16 +319,11 @@ pub(super) fn load_part(
 
 #[diagnostic::do_not_recommend]
 impl Persist for World {
-    const __MIN: usize = 10;
-    const __HOLDS_CLASSES: bool = true;
-
-    fn __class_holder(&self) -> Option<&dyn ClassHolder> {
-        Some(self)
-    }
-
-    fn __class_holder_mut(&mut self) -> Option<&mut dyn ClassHolder> {
-        Some(self)
-    }
+    const __LAYOUT: Layout = Layout {
+        min: 10,
+        class_holder: Some(HolderAccess::new::<Self>()),
+        ..Layout::new::<Self>()
+    };
 
     fn persist_kind() -> Kind {
         StoredWorld::persist_kind()

@@ -12,6 +12,7 @@ use super::world::{
     ParkedObject, World,
 };
 use crate::ObjectId;
+use crate::codec::Generic;
 use crate::codec::TypeSet;
 use crate::reflect::Class;
 use crate::sorting::sort;
@@ -21,7 +22,7 @@ impl ComponentType {
         Self {
             id: TypeId::of::<T>(),
             name: T::persist_name,
-            is_leaf: T::__LEAF,
+            is_leaf: T::LEAF,
             holds_world: || {
                 let mut types = TypeSet::default();
                 T::__reach(&mut types);

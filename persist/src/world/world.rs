@@ -14,9 +14,9 @@ use super::directory::{Directory, Location};
 use super::names::Names;
 use super::object::{Bundles, Object, Shapes};
 use super::resources::{Resources, UnknownComponent};
-use crate::codec::persist::Inline;
 use crate::codec::{
-    Decoder, Encoder, Fail, Persist, Pointee, Stop, count, is_bulky, is_light_box, out_of_line,
+    Decoder, Encoder, Fail, Generic, Persist, Pointee, Stop, count, is_bulky, is_light_box,
+    out_of_line,
 };
 #[cfg(feature = "history")]
 use crate::fields::NumberFields;
@@ -199,14 +199,14 @@ pub(super) trait AnyColumn: Any + Send {
 /// Encodes a component like a `Box<dyn AnyComponent>`: the number of its class, and the value.
 #[inline]
 fn encode<T: Component>(component: &T, number: u64, out: &mut Encoder<'_>) -> Result<(), Stop> {
-    out.count_box::<T>(T::__MIN);
+    out.count_box::<T>(T::MIN);
     // If both have a fixed width, they are written with one bounds check.
-    if Inline::<T>::FIXED
+    if T::PLACED_FIXED
         && let Ok(short) = u8::try_from(number)
         && number <= count::SHORT
     {
         return out.in_box::<T>(|out| {
-            if let [first, value @ ..] = out.take(1 + T::__HEAD)? {
+            if let [first, value @ ..] = out.take(1 + T::HEAD)? {
                 *first = short;
                 component.__encode_head(value);
             }
@@ -236,19 +236,19 @@ impl<T: Component> ErasedComponents for std::slice::Iter<'_, T> {
     }
 
     fn width(&self) -> Option<usize> {
-        (const { Inline::<T>::FIXED && is_light_box::<T>(T::__MIN) }).then_some(T::__HEAD)
+        (const { T::PLACED_FIXED && is_light_box::<T>(T::MIN) }).then_some(T::HEAD)
     }
 
     fn put_next(&mut self, number: u64, places: &[usize], out: &mut [u8]) -> usize {
         let number = count::head(number);
         for (place, component) in places.iter().zip(self) {
-            let place = out.get_mut(*place..).and_then(|out| out.get_mut(..1 + T::__HEAD));
+            let place = out.get_mut(*place..).and_then(|out| out.get_mut(..1 + T::HEAD));
             if let Some((first, value)) = place.and_then(<[u8]>::split_first_mut) {
                 *first = number;
                 component.__encode_head(value);
             }
         }
-        1 + T::__HEAD
+        1 + T::HEAD
     }
 }
 
@@ -309,7 +309,7 @@ impl<T: Component> AnyColumn for Column<T> {
             return Ok(false);
         }
         charge_pages(self.pages().len(), location, input)?;
-        input.charge_box::<T>(T::__MIN)?;
+        input.charge_box::<T>(T::MIN)?;
         // The type of this component is known, so an unregistered class is inside it. The component must not be skipped
         // as unknown, which `Unregistered` would mean to the caller.
         let registered = |fail| if fail == Fail::Unregistered { Fail::Refused } else { fail };

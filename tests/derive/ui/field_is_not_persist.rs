@@ -8,4 +8,10 @@ struct Sprite {
     layer: u8,
 }
 
+#[derive(Persist)]
+enum Skin {
+    Plain,
+    Painted { layers: Vec<Texture> },
+}
+
 fn main() {}

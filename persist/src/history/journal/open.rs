@@ -277,7 +277,7 @@ impl<T: Persist + Default> SessionOptions<T> {
     ) -> Result<Option<ReplayStop>> {
         let support = &self.history.support;
         let mut commands = support.registry.clone();
-        if !T::__HOLDS_CLASSES {
+        if T::__LAYOUT.class_holder.is_none() {
             // A type without field records only has changes by commands.
             let _ = commands.register_value::<T>();
         }

@@ -2,7 +2,7 @@
 
 use bytes::{Bytes, BytesMut};
 
-use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, count};
+use crate::codec::{Decoder, Encoder, Fail, Layout, Persist, Pointee, Prototypes, Stop, count};
 use crate::reflect::Kind;
 use crate::types::sequence::encode_slice;
 use crate::types::whole_items;
@@ -11,8 +11,7 @@ macro_rules! bytes {
     ($($ty:ty = $from:expr;)*) => {$(
         #[diagnostic::do_not_recommend]
         impl Persist for $ty {
-            const __HEAD: usize = 1;
-            const __LEAF: bool = true;
+            const __LAYOUT: Layout = Layout { leaf: true, ..Layout::collection::<Self>() };
 
             whole_items!();
 

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use crate::Persist;
 use crate::codec::row::cut;
-use crate::codec::{Decoder, Fail, Prototypes, TypeSet};
+use crate::codec::{Decoder, Fail, Layout, Prototypes, TypeSet};
 use crate::reflect::Kind;
 use crate::types::number::fixed_items;
 use crate::types::time::nanos;
@@ -37,7 +37,7 @@ impl Instant {
 
 #[diagnostic::do_not_recommend]
 impl Persist for Instant {
-    const __HEAD: usize = 12;
+    const __LAYOUT: Layout = Layout::number::<Self>(12);
 
     fixed_items!();
 

@@ -6,8 +6,8 @@ use enum_map::{EnumArray, EnumMap};
 use crate::codec::compact::Compact;
 use crate::codec::with::{Adapter, Usual};
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, NoLinks, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor,
-    count,
+    Buffer, Decoder, Encoder, Fail, Generic, Layout, NoLinks, Persist, Pointee, Prototypes, Stop,
+    TypeSet, Visitor, count,
 };
 use crate::reflect::Kind;
 use crate::types::map::{decode_entries, encode_entries, reach};
@@ -17,7 +17,7 @@ use crate::{ErrorKind, Result};
 
 #[diagnostic::do_not_recommend]
 impl<K: Persist + EnumArray<V>, V: Persist + Default> Persist for EnumMap<K, V> {
-    const __HEAD: usize = 1;
+    const __LAYOUT: Layout = Layout::collection::<Self>();
 
     whole_items!();
 
@@ -33,7 +33,7 @@ impl<K: Persist + EnumArray<V>, V: Persist + Default> Persist for EnumMap<K, V> 
         Ok(Self::default())
     }
 
-    compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
+    compact_items!(K::COMPACT || V::COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
         this, out => encode_entries::<Compact, Compact, K, V>(this.iter(), out);
         head, input => decode::<Compact, K, V>(head, input));
 
@@ -65,7 +65,7 @@ fn decode<C: Adapter<K> + Adapter<V>, K: Persist + EnumArray<V>, V: Persist + De
 ) -> Result<EnumMap<K, V>, Fail> {
     let entries = decode_entries::<C, K, usize, V>(head, input, K::into_usize)?;
     let mut map = EnumMap::default();
-    if !V::__LEAF && entries.len() < map.len() {
+    if !V::LEAF && entries.len() < map.len() {
         check_default::<V>(input)?;
     }
     for (key, value) in entries {

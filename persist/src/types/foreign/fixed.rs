@@ -12,7 +12,9 @@ use fixed::{
 
 use crate::Result;
 use crate::codec::type_set::FieldCodec;
-use crate::codec::{Decoder, Fail, Persist, Pointee, Prototypes, Reflect, TypeSet};
+use crate::codec::{
+    Decoder, Fail, Generic, Layout, Persist, Pointee, Prototypes, Reflect, TypeSet,
+};
 use crate::reflect::class::Body;
 use crate::reflect::{Class, FieldRecord, Kind, VariantRecord};
 use crate::types::number::fixed_items;
@@ -68,7 +70,7 @@ macro_rules! numbers {
             const FIELDS: &'static [FieldRecord] =
                 &[FieldRecord::new::<$bits>("bits", None, <$bits as Persist>::persist_kind)];
             const VARIANTS: &'static [VariantRecord] = &[];
-            const __ROWS: &'static [&'static [FieldCodec]] = &[&[<$bits as Persist>::__PART]];
+            const __ROWS: &'static [&'static [FieldCodec]] = &[&[<$bits as Persist>::__FIELD.part()]];
 
             fn persist_field(&self, _: usize) -> Option<&dyn Any> {
                 None
@@ -81,7 +83,7 @@ macro_rules! numbers {
 
         #[diagnostic::do_not_recommend]
         impl<Frac: Unsigned + 'static> Persist for $name<Frac> {
-            const __HEAD: usize = <$bits as Persist>::__HEAD;
+            const __LAYOUT: Layout = Layout::number::<Self>($bits::HEAD);
 
             fixed_items!();
 

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, Hash};
 
 use crate::codec::compact::Compact;
 use crate::codec::with::Usual;
-use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Stop, Visitor};
+use crate::codec::{Decoder, Encoder, Fail, Layout, Persist, Pointee, Stop, Visitor};
 use crate::reflect::{Kind, TypeCode};
 use crate::types::counted_items;
 use crate::types::map::hashed_map_items;
@@ -20,6 +20,7 @@ macro_rules! maps_and_sets {
             S: BuildHasher + Default + 'static,
         {
             counted_items!(Kind::Map(K::persist_kind, V::persist_kind));
+            const __LAYOUT: Layout = Layout { skips: true, ..Layout::collection::<Self>() };
             const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
             hashed_map_items!(K, V);
         }
@@ -40,6 +41,7 @@ macro_rules! maps_and_sets {
             S: BuildHasher + Default + 'static,
         {
             counted_items!(Kind::Set(T::persist_kind));
+            const __LAYOUT: Layout = Layout::collection::<Self>();
             const __CODE: &'static TypeCode = T::__CODE;
             hashed_set_items!(T);
         }

@@ -7,7 +7,9 @@ use indexmap::{IndexMap, IndexSet};
 use crate::Result;
 use crate::codec::compact::Compact;
 use crate::codec::with::{Adapter, Usual};
-use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor};
+use crate::codec::{
+    Decoder, Encoder, Fail, Generic, Layout, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor,
+};
 use crate::reflect::{Kind, TypeCode};
 use crate::types::sequence::{decode_parts, encode_elements, visit_each, visit_each_shared};
 use crate::types::{compact_items, counted_items, map, set};
@@ -21,9 +23,10 @@ where
     S: BuildHasher + Default + 'static,
 {
     counted_items!(Kind::Map(K::persist_kind, V::persist_kind));
+    const __LAYOUT: Layout = Layout::collection::<Self>();
     const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
 
-    compact_items!(K::__COMPACT || V::__COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
+    compact_items!(K::COMPACT || V::COMPACT, Kind::Map(K::__compact_kind, V::__compact_kind);
         this, out => map::encode_entries::<Compact, Compact, K, V>(this.iter(), out);
         head, input => decode::<Compact, K, V, S>(head, input));
 
@@ -88,9 +91,10 @@ where
     S: BuildHasher + Default + 'static,
 {
     counted_items!(Kind::Set(T::persist_kind));
+    const __LAYOUT: Layout = Layout::collection::<Self>();
     const __CODE: &'static TypeCode = T::__CODE;
 
-    compact_items!(T::__COMPACT, Kind::Set(T::__compact_kind);
+    compact_items!(T::COMPACT, Kind::Set(T::__compact_kind);
         this, out => encode_elements::<Compact, T>(this.iter(), false, out);
         head, input => decode_set::<Compact, T, S>(head, input));
 

@@ -9,7 +9,7 @@ use jiff::{Error, SignedDuration, Span, Timestamp, Zoned};
 use super::calendar::{self, CivilDate, CivilDateTime, CivilTime, Instant, ZonedDateTime};
 use super::{refuse, stored_as};
 use crate::Persist;
-use crate::codec::{Decoder, Encoder, Fail, Pointee, Prototypes, Stop, TypeSet};
+use crate::codec::{Decoder, Encoder, Fail, Generic, Layout, Pointee, Prototypes, Stop, TypeSet};
 use crate::reflect::Kind;
 
 stored_as! {
@@ -152,8 +152,8 @@ impl CalendarSpan {
 /// Refuses to save a time zone without a name, which only the system's own zone can be.
 #[diagnostic::do_not_recommend]
 impl Persist for Zoned {
-    const __MIN: usize = ZonedDateTime::__MIN;
-    const __LEAF: bool = true;
+    const __LAYOUT: Layout =
+        Layout { min: ZonedDateTime::MIN, leaf: true, ..Layout::new::<Self>() };
 
     fn persist_kind() -> Kind {
         ZonedDateTime::persist_kind()

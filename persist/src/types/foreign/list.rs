@@ -1,7 +1,5 @@
 //! Lists of other crates: a count, then the elements, like a `Vec`.
-
-use crate::codec::persist::Inline;
-use crate::codec::{Decoder, Fail, Persist, count, extend_fixed};
+use crate::codec::{Decoder, Fail, Generic, Persist, count, extend_fixed};
 use crate::{Error, ErrorKind};
 
 /// Implements `Persist` for a list of another crate whose elements lie in a slice, by the crate's functions `clear`,
@@ -13,9 +11,9 @@ macro_rules! slice_list {
     ) => {
         const _: () = {
             use $crate::codec::compact::Compact;
-            use $crate::codec::persist::Inline;
             use $crate::codec::{
-                Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor,
+                Decoder, Encoder, Fail, Generic, Layout, Persist, Pointee, Prototypes, Stop,
+                TypeSet, Visitor,
             };
             use $crate::reflect::Kind;
             use $crate::types::foreign::list;
@@ -24,12 +22,13 @@ macro_rules! slice_list {
             #[diagnostic::do_not_recommend]
             impl<$($generics)*> Persist for $list {
                 $crate::types::counted_items!(Kind::List(<$item>::persist_kind));
+                const __LAYOUT: Layout = Layout::collection::<Self>();
                 const __CODE: &'static $crate::reflect::TypeCode = <$item>::__CODE;
 
                 $crate::types::compact_items!(
-                    <$item>::__COMPACT, Kind::List(<$item>::__compact_kind);
+                    <$item>::COMPACT, Kind::List(<$item>::__compact_kind);
                     this, out => {
-                        sequence::encode_elements::<Compact, $item>(this.iter(), <$item>::__LEAF, out)
+                        sequence::encode_elements::<Compact, $item>(this.iter(), <$item>::LEAF, out)
                     };
                     head, input => {
                         $(list::Room::new("elements", $name, $room).check(head[0], input)?;)?
@@ -68,7 +67,7 @@ macro_rules! slice_list {
                 ) -> Result<(), Fail> {
                     $(list::Room::new("elements", $name, $room).check(head[0], input)?;)?
                     let count = input.elements::<$item>(head)?;
-                    if Inline::<$item>::FIXED {
+                    if <$item>::PLACED_FIXED {
                         self.clear();
                         return list::extend(self, count, input);
                     }
@@ -108,7 +107,7 @@ pub(super) fn nested<T: Persist>(
     input: &mut Decoder<'_>,
     elements: impl FnOnce(&mut Decoder<'_>) -> Result<(), Fail>,
 ) -> Result<(), Fail> {
-    if T::__LEAF { elements(input) } else { input.nested_in::<T, _>(elements) }
+    if T::LEAF { elements(input) } else { input.nested_in::<T, _>(elements) }
 }
 
 /// The capacity of a type that does not grow, in elements or bytes.
@@ -155,7 +154,7 @@ pub(super) fn extend<T: Persist>(
     count: usize,
     input: &mut Decoder<'_>,
 ) -> Result<(), Fail> {
-    if const { Inline::<T>::FIXED && T::__HEAD > 0 } {
+    if const { T::PLACED_FIXED && T::HEAD > 0 } {
         return extend_fixed(items, count, input);
     }
     let mut fail = None;

@@ -221,11 +221,12 @@ macro_rules! __stored_as {
     };
 }
 
-/// Implements `Persist` for a type that is [`StoredAs`] another, with additional items of the trait if needed.
+/// Implements `Persist` for a type that is [`StoredAs`] another, with additional items of the trait if needed. A
+/// function of `Layout` may follow the type.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __persist_through {
-    ({$($generics:tt)*} $ty:ty; $($more:tt)*) => {
+    ({$($generics:tt)*} $ty:ty $(, $form:ident)?; $($more:tt)*) => {
         const _: () = {
             use $crate::__private as _persist;
 
@@ -233,18 +234,12 @@ macro_rules! __persist_through {
 
             #[diagnostic::do_not_recommend]
             impl<$($generics)*> _persist::Persist for $ty {
-                const __HEAD: _persist::usize =
-                    <__Stored<Self> as _persist::Persist>::__HEAD;
-                const __FIXED: _persist::bool =
-                    <__Stored<Self> as _persist::Persist>::__FIXED;
-                const __MIN: _persist::usize = <__Stored<Self> as _persist::Persist>::__MIN;
-                const __LEAF: _persist::bool = true;
-                const __COST: _persist::usize =
-                    <__Stored<Self> as _persist::Persist>::__COST;
-                const __COMPACT: _persist::bool =
+                const __LAYOUT: _persist::Layout =
+                    <__Stored<Self> as _persist::Persist>::__LAYOUT
+                        .stored_for::<Self>()
+                        $(.$form())?;
+                const __COMPACT: _persist::Option<_persist::usize> =
                     <__Stored<Self> as _persist::Persist>::__COMPACT;
-                const __COMPACT_MIN: _persist::usize =
-                    <__Stored<Self> as _persist::Persist>::__COMPACT_MIN;
 
                 fn persist_kind() -> _persist::Kind {
                     <Self as _persist::StoredAs>::kind()
@@ -299,7 +294,7 @@ macro_rules! __persist_through {
 
                 #[inline(always)]
                 fn __encode_head(&self, head: &mut [_persist::u8]) {
-                    if <Self as _persist::Persist>::__HEAD > 0 {
+                    if const { <Self as _persist::Persist>::__LAYOUT.head > 0 } {
                         let stored = <Self as _persist::StoredAs>::store(self);
                         _persist::Persist::__encode_head(&stored, head);
                     }
@@ -310,7 +305,7 @@ macro_rules! __persist_through {
                     &self,
                     out: &mut _persist::Encoder<'_>,
                 ) -> _persist::Result<(), _persist::Stop> {
-                    if <Self as _persist::Persist>::__FIXED {
+                    if const { <Self as _persist::Persist>::__LAYOUT.fixed } {
                         return _persist::Result::Ok(());
                     }
                     let stored = <Self as _persist::StoredAs>::store(self);
@@ -356,12 +351,9 @@ macro_rules! block_as {
 
         impl $crate::codec::pod::PodBlock for $ty {}
 
-        $crate::__persist_through! { {} $ty;
-            const __POD: bool = {
-                assert!(size_of::<Self>() == size_of::<$stored>());
-                true
-            };
+        const _: () = assert!(size_of::<$ty>() == size_of::<$stored>());
 
+        $crate::__persist_through! { {} $ty, pod;
             #[inline(always)]
             fn __encode_slice(
                 items: &[Self],

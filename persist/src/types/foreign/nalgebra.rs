@@ -30,7 +30,8 @@ macro_rules! nalgebra {
 
             use super::{TOLERANCE, no_unit, refuse_size};
             use crate::codec::{
-                Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet,
+                Decoder, Encoder, Fail, Generic, Layout, Persist, Pointee, Prototypes, Stop,
+                TypeSet,
             };
             use crate::reflect::Kind;
             use crate::types::foreign::{
@@ -180,7 +181,7 @@ macro_rules! nalgebra {
 
             #[diagnostic::do_not_recommend]
             impl<T: Persist + Scalar> Persist for DVector<T> {
-                const __LEAF: bool = true;
+                const __LAYOUT: Layout = Layout { leaf: true, ..Layout::new::<Self>() };
 
                 fn persist_kind() -> Kind {
                     Kind::List(T::persist_kind)
@@ -209,8 +210,11 @@ macro_rules! nalgebra {
 
             #[diagnostic::do_not_recommend]
             impl<T: Persist + Scalar> Persist for DMatrix<T> {
-                const __MIN: usize = <(usize, usize, Vec<T>)>::__MIN;
-                const __LEAF: bool = true;
+                const __LAYOUT: Layout = Layout {
+                    min: <(usize, usize, Vec<T>)>::MIN,
+                    leaf: true,
+                    ..Layout::new::<Self>()
+                };
 
                 fn persist_kind() -> Kind {
                     <(usize, usize, Vec<T>)>::persist_kind()

@@ -12,7 +12,9 @@ use super::stored_as;
 use crate::Result;
 use crate::codec::compact::Compact;
 use crate::codec::with::{Adapter, Usual};
-use crate::codec::{Decoder, Encoder, Fail, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor};
+use crate::codec::{
+    Decoder, Encoder, Fail, Generic, Layout, Persist, Pointee, Prototypes, Stop, TypeSet, Visitor,
+};
 use crate::reflect::{Kind, TypeCode};
 use crate::types::sequence::{visit_each, visit_each_shared};
 use crate::types::{compact_items, counted_items, map};
@@ -90,6 +92,7 @@ macro_rules! secondary_maps {
             for $map<K, V $(, $hasher)?>
         {
             counted_items!(Kind::Map(u64::persist_kind, V::persist_kind));
+            const __LAYOUT: Layout = Layout::collection::<Self>();
             const __CODE: &'static TypeCode = V::__CODE;
 
             compact_items!(true, Kind::Map(u64::__compact_kind, V::__compact_kind);
@@ -113,14 +116,14 @@ macro_rules! secondary_maps {
             }
 
             fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
-                if V::__LEAF {
+                if V::LEAF {
                     return Ok(());
                 }
                 visit_each(in_order(self.iter_mut()).into_iter().map(|(_, value)| value), visitor)
             }
 
             fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
-                if V::__LEAF {
+                if V::LEAF {
                     return Ok(());
                 }
                 visit_each_shared(in_order(self.iter()).into_iter().map(|(_, value)| value), visitor)
