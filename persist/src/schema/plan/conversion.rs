@@ -4,10 +4,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::meaning::{Meaning, is_same_kind};
-use super::number::Width;
-use super::ops::{Conversion, FieldName, Member, StoredFields};
-use super::plan::Plans;
-use super::{ClassSchema, Form, KindSchema, LoadEvent, ProgramFields, Stored, pair};
+use super::{
+    Conversion, FieldName, Member, Other, OtherField, Plan, Plans, StoredFields, VariantPlan,
+};
+use crate::schema::event::REMOVED;
+use crate::schema::number::Width;
+use crate::schema::{ClassSchema, Form, KindSchema, LoadEvent, ProgramFields, Stored, pair};
+use crate::{Error, ErrorKind, Result};
 
 /// Conversions nest as deep as kinds do, and a few deeper where classes are unwrapped.
 const DEEPEST: u32 = 100;
@@ -21,7 +24,7 @@ const TUPLES: usize = 4;
 
 impl Plans<'_> {
     /// The conversion between two kinds; `None` if there is none.
-    pub(super) fn conversion(
+    pub(in crate::schema) fn conversion(
         &mut self,
         node: usize,
         expected: &KindSchema,
@@ -41,7 +44,7 @@ impl Plans<'_> {
     }
 
     /// The conversion of a bare value to that of a class; `None` if there is none.
-    pub(super) fn value_conversion(
+    pub(in crate::schema) fn value_conversion(
         &mut self,
         node: usize,
         target: usize,
@@ -55,7 +58,7 @@ impl Plans<'_> {
         is_accepted.then(|| self.conversion(node, expected, place)).flatten()
     }
 
-    pub(super) fn enter(&mut self, conversion: Conversion) -> usize {
+    pub(in crate::schema) fn enter(&mut self, conversion: Conversion) -> usize {
         self.conversions.push(conversion);
         self.conversions.len() - 1
     }
@@ -67,7 +70,7 @@ impl Plans<'_> {
 
     /// True if a bare value may become a value of a class: the class has no `migrate`, which the value would have
     /// missed.
-    pub(super) fn enters_as_it_is(&self, target: usize) -> bool {
+    pub(in crate::schema) fn enters_as_it_is(&self, target: usize) -> bool {
         self.program.targets[target].is_none_or(|it| it.class.migration.is_empty())
     }
 
@@ -77,6 +80,138 @@ impl Plans<'_> {
             KindSchema::Dynamic(_) => self.matched.dynamic_same,
             kind => kind.parts().iter().all(|part| self.has_same_classes(part)),
         }
+    }
+
+    pub(super) fn compile(&mut self, class: usize, index: usize) -> Result<Plan> {
+        let program = self.program;
+        let all = self.stored.clone();
+        let (stored, compiled) = (&all[class], &program.classes[index]);
+        self.check_since(class, index)?;
+        let has_unknown = stored.kinds().any(|kind| *kind == KindSchema::Unknown);
+        if self.is_migrated(class, index) || has_unknown {
+            return Ok(Plan::Named);
+        }
+        let newer = self.newer(class, index);
+        match (&stored.form, &compiled.form) {
+            (Form::Struct(_), Form::Struct(_)) => {
+                let mut fields = self.stored_fields(class, 0, &program.expected(index, 0))?;
+                fields.rows.extend(newer);
+                Ok(Plan::Struct(Arc::new(fields)))
+            }
+            (Form::Enum(old), Form::Enum(_)) => {
+                let sides = program.sides(stored, index).into_iter().zip(old).enumerate();
+                let plans = sides.map(|(i, (side, old))| {
+                    let Some(new) = side.new else {
+                        let other = self.other(class, i, &old.name, index);
+                        return Ok(other.map_or(VariantPlan::Removed, VariantPlan::Other));
+                    };
+                    let fields = self.stored_fields(class, i, &new)?;
+                    Ok(VariantPlan::Fields(Arc::new(fields)))
+                });
+                plans.collect::<Result<Vec<_>>>().map(|plans| Plan::Enum(plans.into(), newer))
+            }
+            (Form::Value(old), Form::Value(new)) => {
+                let place = FieldName { class: &stored.name, field: "" };
+                match self.value_conversion(all.first(class, 0), index, &place) {
+                    Some(conversion) => {
+                        Ok(Plan::Value(conversion, self.converted(old, new, &place)))
+                    }
+                    None => Err(self.mismatch(&stored.name, old, new)),
+                }
+            }
+            _ => {
+                let what = |class: &ClassSchema| match class.form {
+                    Form::Struct(_) => "a struct",
+                    Form::Enum(_) => "an enum",
+                    Form::Value(_) => "a bare value",
+                };
+                Err(Error::new(
+                    ErrorKind::KindMismatch,
+                    format!(
+                        "the save holds {} where the program has {}; keep its form; or give the new type another name, `#[persist(class = \"...\")]`, and the fields that hold it a `convert` from the old one",
+                        what(stored),
+                        what(compiled)
+                    ),
+                ))
+            }
+        }
+    }
+
+    /// The program's `other` variant for a stored one.
+    pub(super) fn other(
+        &mut self,
+        class: usize,
+        variant: usize,
+        name: &str,
+        target: usize,
+    ) -> Option<Other> {
+        let described = self.program.targets[target]?.class;
+        let records = described.variants();
+        let other = records.iter().position(|variant| variant.other)?;
+        let is_removed = described.removed.contains(&name);
+        let field = match records[other].fields.is_empty() {
+            true => OtherField::None,
+            false if is_removed => OtherField::Empty,
+            false => OtherField::Unknown(self.stored.unknown_variant(class, variant)),
+        };
+        let event = match field {
+            OtherField::Unknown(_) => LoadEvent::Kept,
+            _ => LoadEvent::Replaced,
+        };
+        let detail = if is_removed { REMOVED } else { records[other].name };
+        let row = self.rows.row(event, &self.stored[class].name, name, detail);
+        Some(Other { variant: other, field, row })
+    }
+
+    /// Refuses values of a class that says that programs with this version of it must not read them.
+    pub(super) fn check_since(&self, class: usize, target: usize) -> Result<()> {
+        let stored = &self.stored[class];
+        let version = self.program.targets[target].map(|target| target.class.version);
+        let Some((since, version)) = stored.since.zip(version).filter(|(since, own)| since > own)
+        else {
+            return Ok(());
+        };
+        let name = &stored.name;
+        Err(Error::new(
+            ErrorKind::NewerFormat,
+            format!(
+                "the save holds version {} of {name}, which says that only programs with version {since} or later may read it, and this program has version {version}; load it with a newer version of the program",
+                stored.version
+            ),
+        )
+        .in_class(&**name))
+    }
+
+    /// The row of records that are of a newer version of their class.
+    pub(super) fn newer(&mut self, class: usize, target: usize) -> Option<usize> {
+        let stored = &self.stored[class];
+        let version = self.program.targets[target]?.class.version;
+        let detail = format!("version {} to {version}", stored.version);
+        (stored.version > version)
+            .then(|| self.rows.row(LoadEvent::Newer, &stored.name, "", &detail))
+    }
+
+    /// An error of rewriting a record. It says so if the record is to become another instance of its generic class, or
+    /// a class of another name by its number.
+    pub fn of_other_class(&self, class: usize, error: Error) -> Error {
+        let fits = !matches!(error.kind(), ErrorKind::KindMismatch | ErrorKind::MissingField);
+        let Some(place) = self.resolve(class).filter(|_| !fits) else { return error };
+        let (stored, own) = (&self.stored[class], &self.program.classes[place]);
+        let (name, target, why) = (&stored.name, &own.name, error.message());
+        let aliases = self.program.targets[place].map_or(&[][..], |target| target.class.aliases);
+        let message = if self.is_instance(class) {
+            format!(
+                "{name} is not registered, and an object of it becomes {target}, the one instance that is: {why}; or register {name} too"
+            )
+        } else if stored.id == own.id && name != target && !aliases.contains(&&**name) {
+            format!(
+                "class number {} is {name} in the save and {target} in the program, so that a {name} becomes a {target}: {why}; if they are two classes, give {target} a number that no class has had",
+                own.id.0
+            )
+        } else {
+            return error;
+        };
+        error.reworded(message)
     }
 }
 

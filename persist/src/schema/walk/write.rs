@@ -5,11 +5,11 @@
 use std::collections::HashMap;
 use std::slice;
 
-use super::number::{Number, Width};
-use super::unique::Unique;
-use super::walk::{FrameParts, WalkFrame, path};
-use super::{FieldPlace, Form, KindSchema, Stored};
+use super::Unique;
 use crate::codec::count;
+use crate::schema::number::{Number, Width};
+use crate::schema::{FieldPlace, Form, KindSchema, Stored};
+use crate::schema::{FrameParts, WalkFrame, path};
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::{Field, HandleValue, PartIter, Record, Value, levels, too_deep};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
@@ -583,7 +583,7 @@ fn number(value: &Value) -> Option<Number> {
 }
 
 /// Describes a value in a few words, for messages.
-pub(super) fn shown(value: &Value) -> String {
+pub(in crate::schema) fn shown(value: &Value) -> String {
     match value {
         Value::Bytes(bytes) => format!("a list of {} bytes", bytes.len()),
         Value::Option(Some(_)) => String::from("an option"),

@@ -15,22 +15,21 @@
 
 use std::sync::Arc;
 
-use super::matching::{is_converted, is_older};
+use super::Plans;
 use super::meaning::Meaning;
-use super::pairing::{find_variant, pair};
-use super::plan::Plans;
-use super::watched::{Due, WatchedClass, WatchedClasses};
-use super::{Form, KindSchema};
 use crate::env::Env;
 use crate::reflect::OldKind;
-use crate::value::{Field, Origin, Record, Value};
-use crate::{Error, ErrorKind};
+use crate::schema::matching::{is_converted, is_older};
+use crate::schema::pairing::{find_variant, pair};
+use crate::schema::{Form, KindSchema};
+use crate::value::{Field, Inspection, Origin, Record, Value};
+use crate::{Error, ErrorKind, Result};
 
 /// The maximum depth of the search for a newtype with a `convert`.
 const MAX_LEVELS: u32 = 16;
 
 /// A field as it was read, which a `convert` takes when the migrations have run.
-pub(super) struct WaitingConvert {
+pub(in crate::schema) struct WaitingConvert {
     /// Its place among the fields that were read.
     place: usize,
     name: Arc<str>,
@@ -42,7 +41,7 @@ pub(super) struct WaitingConvert {
 }
 
 /// The fields of a record that a `convert` is to take.
-pub(super) fn waiting_converts(
+pub(in crate::schema) fn waiting_converts(
     record: &Record,
     version: u32,
     class: usize,
@@ -141,17 +140,17 @@ impl WaitingConvert {
     }
 
     /// True if the step may take the field as it is, since its `convert` comes after it, and has changed it.
-    pub(super) fn is_settled(&self, record: &Record, version: u32) -> bool {
+    pub(in crate::schema) fn is_settled(&self, record: &Record, version: u32) -> bool {
         self.is_after(version) && self.find(record).is_none()
     }
 
-    pub(super) fn was_seen_too_early(&self, record: &Record, version: u32) -> bool {
+    pub(in crate::schema) fn was_seen_too_early(&self, record: &Record, version: u32) -> bool {
         let is_untouched = |field: &Field| field.origin != Origin::Created && !field.seen.take();
         !self.is_after(version) && !self.find(record).is_some_and(is_untouched)
     }
 
     #[cold]
-    pub(super) fn error(&self, record: &Record, version: u32) -> Error {
+    pub(in crate::schema) fn error(&self, record: &Record, version: u32) -> Error {
         let (class, name, after) = (record.class(), &self.name, version + 1);
         let (by, cure) = match &self.newtype {
             Some(newtype) => (
@@ -181,7 +180,7 @@ impl WaitingConvert {
 
 /// Returns the stored classes with conversions that are due. A step says for which version it reads their records. They
 /// are found once for each load.
-pub(super) fn watched(plans: &mut Plans<'_>, env: &Env<'_>) -> WatchedClasses {
+pub(in crate::schema) fn watched(plans: &mut Plans<'_>, env: &Env<'_>) -> WatchedClasses {
     if let Some(watched) = &plans.watched {
         return watched.clone();
     }
@@ -229,4 +228,90 @@ fn has_due_convert(plans: &Plans<'_>, class: usize, target: usize) -> bool {
                 )
         })
     })
+}
+
+/// The stored classes whose records have conversions that are due, with what notes that a step reads one.
+#[derive(Clone)]
+pub(in crate::schema) struct WatchedClasses {
+    classes: Arc<[WatchedClass]>,
+}
+
+pub(in crate::schema) struct WatchedClass {
+    name: String,
+    version: u32,
+    due: Due,
+    inspection: Arc<Inspection>,
+}
+
+/// The conversions that are due for the records of a class.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::schema) enum Due {
+    /// The steps and converts up to this version; the records say which one they have.
+    Version(u32),
+    /// A `convert` that says no version.
+    Convert,
+    /// Nothing that is known here: the program does not have the class. For the lock.
+    Unknown,
+}
+
+impl WatchedClasses {
+    pub(in crate::schema) fn new(classes: Vec<WatchedClass>) -> Self {
+        Self { classes: classes.into() }
+    }
+
+    /// Forgets what earlier steps have read.
+    pub(in crate::schema) fn start(&self) {
+        for class in &*self.classes {
+            class.inspection.content.take();
+            class.inspection.version.take();
+        }
+    }
+
+    /// Returns the classes that the program does not have, and whose records a step has read without asking for their
+    /// version.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a step of a record has read a record of another class whose conversions are due, and did not
+    /// ask for its version.
+    pub(in crate::schema) fn check(&self, record: &Record, version: u32) -> Result<Vec<&str>> {
+        let mut unknown = Vec::new();
+        for class in &*self.classes {
+            let (is_read, is_asked) =
+                (class.inspection.content.take(), class.inspection.version.take());
+            if !is_read || is_asked && class.due != Due::Convert {
+                continue;
+            }
+            if class.due != Due::Unknown {
+                return Err(class.error(record, version));
+            }
+            unknown.push(&*class.name);
+        }
+        Ok(unknown)
+    }
+}
+
+impl WatchedClass {
+    pub(in crate::schema) fn new(name: &str, version: u32, due: Due) -> Self {
+        Self { name: name.to_owned(), version, due, inspection: Arc::default() }
+    }
+
+    pub(in crate::schema) fn inspection(&self) -> Arc<Inspection> {
+        self.inspection.clone()
+    }
+
+    #[cold]
+    fn error(&self, record: &Record, version: u32) -> Error {
+        let (class, name, stored) = (record.class(), &self.name, self.version);
+        let message = match self.due {
+            Due::Version(newer) => format!(
+                "`migrate` of {class} from version {version} reads a {name} of version {stored}, which {name} itself brings to version {newer} later, so that either may come first; ask that record for its `version()` and treat each version as what it is, or move the record whole"
+            ),
+            Due::Convert | Due::Unknown => format!(
+                "`migrate` of {class} from version {version} reads a {name}, which a `convert` of {name} takes as it is stored, so that either may come first; give {name} `version = {}` and the `convert` its last version, `convert({stored} = function)`, and ask the record for its `version()`, or move it whole",
+                stored + 1
+            ),
+        };
+        Error::new(ErrorKind::Unsupported, message)
+    }
 }

@@ -6,21 +6,19 @@ use std::borrow::Borrow;
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::stored::Size;
-use super::unique::Unique;
-use super::walk::{
-    Budget, Checks, LocalValue, Visit, Walk, check_count, dynamic, is_text, reference, surplus,
-    text_bytes,
-};
-use super::{Form, KindSchema, Stored};
+use super::Unique;
+use super::{Budget, Checks, LocalValue, Visit, Walk, is_text, reference, text_bytes};
 use crate::codec::{Decoder, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::Integer;
+use crate::schema::stored::Size;
+use crate::schema::{Form, KindSchema, Stored};
+use crate::schema::{check_count, dynamic, surplus};
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::levels;
 use crate::{Limits, Result};
 
-/// Checks records of the classes of a save: what it accepts is what a [`Reader`](super::Reader) accepts, but for the
+/// Checks records of the classes of a save: what it accepts is what a [`Reader`](crate::schema::Reader) accepts, but for the
 /// memory of its trees.
 ///
 /// It owns the schema, or borrows it: what a verification owns is found without a pointer, which is 5 % of its time.

@@ -1,7 +1,7 @@
 //! Records by the names of what they have: those that are migrated, and those that have kept
 //! what an earlier program did not know.
 
-use std::cell::Cell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use super::{TranscodeFrame, Transcoder, UnknownLocation};
 use crate::Result;
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::reflect::Class;
-use crate::schema::due::watched;
 use crate::schema::matching::is_older;
-use crate::schema::migrate::{MigrationWriter, migrate};
-use crate::schema::ops::{FieldSource, Member, OtherField, Piece, RecordStep, StoredFields};
 use crate::schema::pairing::{find_variant, pair};
-use crate::schema::walk::{dynamic, fault};
+use crate::schema::plan::due::watched;
+use crate::schema::plan::migrate::{MigrationWriter, migrate};
+use crate::schema::plan::{FieldSource, Member, OtherField, Piece, RecordStep, StoredFields};
 use crate::schema::{
     ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Plans, write_value,
 };
+use crate::schema::{dynamic, fault};
 use crate::value::{Field, Origin, Record, Seen, Value};
 
 /// The charge for a field of such a record beside its bytes and its name, in bytes: it stands for memory and time.
@@ -400,5 +400,35 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
         }
         withheld
+    }
+}
+
+/// Bytes that are made while others that were made before are read: a list that grows at its end.
+#[derive(Default)]
+pub(super) struct ByteChain {
+    bytes: Vec<u8>,
+    next: OnceCell<Box<Self>>,
+}
+
+impl ByteChain {
+    /// Holds bytes after these, which are the last ones.
+    pub(super) fn with(&self, bytes: Vec<u8>) -> &Self {
+        // Pieces of the record borrow the bytes of all earlier links, so a link is added through `&`. A list of buffers
+        // would need `&mut`.
+        self.next.get_or_init(|| Box::new(Self { bytes, next: OnceCell::new() }))
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+/// Without recursion: a record may have any number of fields that are made.
+impl Drop for ByteChain {
+    fn drop(&mut self) {
+        let mut next = self.next.take();
+        while let Some(mut link) = next {
+            next = link.next.take();
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use super::write::{FieldsByName, WriteTarget, write_value};
-use super::{FieldPlace, Form, KindSchema, Stored};
+use crate::schema::{FieldPlace, Form, KindSchema, Stored};
 use crate::value::{Field, HandleValue, Record, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 

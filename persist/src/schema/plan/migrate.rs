@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::Plans;
 use super::due::{waiting_converts, watched};
-use super::matching::is_older;
 use super::meaning::Meaning;
-use super::pairing::{find_variant, pair};
-use super::plan::Plans;
-use super::write::{FieldsByName, shown};
-use super::{
-    FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Stored, Strict, WriteTarget, empty,
-    write_value,
-};
 use crate::codec::{Buffer, Decoder, Encoder, NoLinks, Prototypes, count};
 use crate::env::Env;
 use crate::reflect::{Class, MigrationSteps};
+use crate::schema::matching::is_older;
+use crate::schema::pairing::{find_variant, pair};
+use crate::schema::walk::{FieldsByName, shown};
+use crate::schema::{
+    FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Stored, Strict, WriteTarget, empty,
+    write_value,
+};
 use crate::value::{Field, Origin, Record, Value, next_part};
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -25,7 +25,7 @@ use crate::{Error, ErrorKind, Limits, Result};
 ///
 /// Returns an error if a step fails, or if it read a value whose own conversion is due and may belong before it (see
 /// [`due`](super::due)).
-pub(super) fn migrate(
+pub(in crate::schema) fn migrate(
     record: &mut Record,
     from: u32,
     class: usize,
@@ -102,22 +102,22 @@ fn step(record: &mut Record, version: u32, steps: MigrationSteps, env: &Env<'_>)
 }
 
 /// The program's classes, as what values of a migration are written.
-pub(super) struct MigrationWriter<'w, 'p> {
-    pub(super) plans: &'w mut Plans<'p>,
-    pub(super) env: &'w Env<'w>,
-    pub(super) id: u64,
+pub(in crate::schema) struct MigrationWriter<'w, 'p> {
+    pub(in crate::schema) plans: &'w mut Plans<'p>,
+    pub(in crate::schema) env: &'w Env<'w>,
+    pub(in crate::schema) id: u64,
     /// The ranges of written bytes that are still in stored form, each with the conversion to the program's form.
-    pub(super) stored: Vec<(Range<usize>, usize)>,
+    pub(in crate::schema) stored: Vec<(Range<usize>, usize)>,
     /// The version of the class that has the value so, until it is written.
-    pub(super) since: Option<u32>,
+    pub(in crate::schema) since: Option<u32>,
     /// True in what a `convert` takes: nothing in it is written as it was stored.
-    pub(super) is_whole: bool,
+    pub(in crate::schema) is_whole: bool,
 }
 
 impl MigrationWriter<'_, '_> {
     /// Migrates the records in a value that the `migrate` of another has changed, so that they are no longer as they
     /// were stored. All others are rewritten from their stored form, as those are that no migration has seen.
-    pub(super) fn migrate_changed(&mut self, value: &mut Value) -> Result<()> {
+    pub(in crate::schema) fn migrate_changed(&mut self, value: &mut Value) -> Result<()> {
         let mut open = Vec::new();
         let mut next = Some(value);
         while let Some(value) = next {

@@ -6,11 +6,12 @@
 use std::mem::size_of;
 use std::sync::Arc;
 
-use super::walk::{Budget, Checks, FrameParts, Walk, WalkFrame, fault, is_key, surplus};
-use super::{FieldSchema, Form, KindSchema, Stored};
+use super::{Budget, Checks, Walk};
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::Integer;
+use crate::schema::{FieldSchema, Form, KindSchema, Stored};
+use crate::schema::{FrameParts, WalkFrame, fault, is_key, surplus};
 use crate::value::{Field, HandleValue, Inspection, Origin, Record, Seen, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Persist, Result};
 
@@ -49,7 +50,7 @@ impl Reader {
     }
 
     /// Notes what migrations read of the records of these classes, from now on.
-    pub(super) fn inspect(&mut self, inspections: Vec<Option<Arc<Inspection>>>) {
+    pub(in crate::schema) fn inspect(&mut self, inspections: Vec<Option<Arc<Inspection>>>) {
         self.inspections = inspections;
     }
 
@@ -97,7 +98,7 @@ impl Reader {
     }
 
     /// Reads a value of a stored kind, by its node.
-    pub(super) fn value(
+    pub(in crate::schema) fn value(
         &mut self,
         stored: &Stored,
         node: usize,
@@ -156,7 +157,7 @@ impl Reader {
     }
 
     /// The names in values of a class, which these share.
-    pub(super) fn names(&mut self, stored: &Stored, class: usize) -> Arc<RecordNames> {
+    pub(in crate::schema) fn names(&mut self, stored: &Stored, class: usize) -> Arc<RecordNames> {
         if self.names.len() <= class {
             self.names.resize(stored.len(), None);
         }
@@ -176,16 +177,16 @@ impl Reader {
     }
 }
 
-pub(super) struct RecordNames {
+pub(in crate::schema) struct RecordNames {
     class: Arc<str>,
     /// The variants of an enum; a struct has one without a name.
-    pub(super) variants: Vec<VariantNames>,
+    pub(in crate::schema) variants: Vec<VariantNames>,
 }
 
-pub(super) struct VariantNames {
+pub(in crate::schema) struct VariantNames {
     name: Option<Arc<str>>,
     /// With their numbers.
-    pub(super) fields: Vec<(Arc<str>, Option<u32>)>,
+    pub(in crate::schema) fields: Vec<(Arc<str>, Option<u32>)>,
 }
 
 impl RecordNames {

@@ -3,10 +3,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::ops::{Conversion, FieldName};
-use super::pairing::pair;
-use super::plan::{ClassPlan, Plans};
-use super::{Form, Program};
+use super::{ClassPlan, Conversion, FieldName, Plans};
+use crate::schema::pairing::pair;
+use crate::schema::{Form, Program};
 
 /// The nodes of texts that load only if they are names of variants, and the names.
 pub type Texts = HashMap<usize, Vec<&'static str>>;

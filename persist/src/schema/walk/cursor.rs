@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-#[cfg(any(feature = "history", feature = "world"))]
-use super::WriteTarget;
-use super::walk::{dynamic, fault, skip, tag};
-use super::{FieldPlace, Form, KindSchema, Reader, Stored, Strict, write_value};
+use super::skip;
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
 use crate::names::suggest;
+#[cfg(any(feature = "history", feature = "world"))]
+use crate::schema::WriteTarget;
+use crate::schema::{FieldPlace, Form, KindSchema, Reader, Stored, Strict, write_value};
+use crate::schema::{dynamic, fault, tag};
 use crate::value::Value;
 use crate::{Error, ErrorKind, Limits, Result};
 

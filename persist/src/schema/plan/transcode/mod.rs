@@ -11,32 +11,29 @@
 //! | `synthesized` | values for fields that a save does not have |
 //! | `chain`, `extras` | the bytes under way, and the results beside the payload |
 
-mod chain;
 mod distinct;
-mod extras;
 mod named;
 mod record;
 mod skipping;
-mod synthesized;
 
-use self::chain::ByteChain;
+use std::ops::Range;
+
 use self::distinct::DistinctParts;
-pub(crate) use self::extras::{DefaultedField, RecordExtras, SharedValue, UnknownLocation};
-use self::record::RecordFrame;
+use self::named::ByteChain;
+use self::record::{RecordFrame, SynthesizedValues};
 use self::skipping::SkippingFrame;
-use self::synthesized::SynthesizedValues;
-use super::event::shortened;
-use super::number::{Widening, Width};
-use super::ops::{Conversion, Other, OtherField, Plan, VariantPlan};
-use super::pairing::find_variant;
-use super::plan::ClassPlan;
-use super::walk::{
-    FrameParts, LONGEST_PATH, WalkFrame, check_count, dynamic, fault, push_name, skip, surplus, tag,
-};
-use super::{FieldPlace, Form, LoadEvent, Plans, Stored, VariantSchema};
+use super::{ClassPlan, Conversion, Other, OtherField, Plan, VariantPlan};
 use crate::codec::{Buffer, Decoder, Fail, LoadLinks, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::{Holder, VariantRecord};
+use crate::schema::event::shortened;
+use crate::schema::number::{Widening, Width};
+use crate::schema::pairing::find_variant;
+use crate::schema::walk::skip;
+use crate::schema::{FieldPlace, Form, LoadEvent, Plans, Stored, VariantSchema};
+use crate::schema::{
+    FrameParts, LONGEST_PATH, WalkFrame, check_count, dynamic, fault, push_name, surplus, tag,
+};
 use crate::{Error, ErrorKind, Result};
 
 /// The minimum charge for a copy of an object that has become a value, in bytes: it stands for memory and time.
@@ -783,5 +780,84 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
 
     fn charge_empty(&mut self, count: usize) -> Result<()> {
         LoadLinks::charge(&mut self.plans.empty, count, 0, &self.env.limits)
+    }
+}
+
+/// The results of rewriting a record besides its payload.
+#[derive(Default)]
+pub(crate) struct RecordExtras {
+    /// Values that are kept of the object: the class of each, and where it is.
+    pub(crate) unknown: Vec<(usize, UnknownLocation)>,
+    /// The synthesized defaults of the object's fields, which are kept beside its unknown fields.
+    pub(crate) synthesized: Vec<(usize, Vec<u8>)>,
+    /// Values that are objects of their own now.
+    pub(crate) shared: Vec<SharedValue>,
+    /// Fields with defaults that are not read from the payload, in its order.
+    pub(crate) defaulted: Vec<DefaultedField>,
+}
+
+/// A field that is stored by a module, and that the save does not have. It gets its default as that is: the module may
+/// refuse it or make another value of it. The payload has its bytes too, for those who read it without the type.
+pub(crate) struct DefaultedField {
+    /// Where those are in the payload.
+    pub(crate) bytes: Range<usize>,
+    pub(crate) field: FieldPlace,
+}
+
+impl DefaultedField {
+    /// Takes out of a list those whose bytes begin in a range, with what follows `start` moved to `to`.
+    fn moved(list: &[Self], bytes: Range<usize>, to: usize) -> impl Iterator<Item = Self> {
+        // The list is in the order of the output. A scan instead of a search would make long lists of such elements
+        // quadratic.
+        let first = list.partition_point(|it| it.bytes.start < bytes.start);
+        let end = list.partition_point(|it| it.bytes.start < bytes.end);
+        list[first..end].iter().map(move |it| it.at(bytes.start, to))
+    }
+
+    /// Follows its bytes, where those from `from` on stand at `to` now.
+    fn at(&self, from: usize, to: usize) -> Self {
+        let [start, end] = [self.bytes.start, self.bytes.end].map(|at| at - from + to);
+        Self { bytes: start..end, field: self.field }
+    }
+
+    /// Lets those of a list follow their bytes, where those from `from` on stand at `to` now.
+    fn follow(list: &mut [Self], from: usize, to: usize) {
+        // A count above 247 takes two bytes. When skipped elements brought it down to 247, the defaults after the list
+        // were once read one byte off.
+        let first = list.partition_point(|it| it.bytes.start < from);
+        for field in &mut list[first..] {
+            *field = field.at(from, to);
+        }
+    }
+
+    /// Drops those whose bytes begin at `start` or after it.
+    fn truncate(list: &mut Vec<Self>, start: usize) {
+        list.truncate(list.partition_point(|it| it.bytes.start < start));
+    }
+}
+
+/// Where a value that is kept of an object lies.
+pub(crate) enum UnknownLocation {
+    /// In the payload of its record.
+    Payload(Range<usize>),
+    /// It is the one of this index of what was kept before.
+    Original(usize),
+}
+
+/// A value that has become an object.
+pub(crate) struct SharedValue {
+    pub(crate) id: u64,
+    /// The program's class.
+    pub(crate) class: usize,
+    pub(crate) holder: Holder,
+    pub(crate) payload: Vec<u8>,
+    pub(crate) defaulted: Vec<DefaultedField>,
+}
+
+impl SharedValue {
+    /// How much memory it takes.
+    fn bytes(&self) -> usize {
+        // A default may have no bytes in the payload, so the entries count by their own size.
+        self.payload.len() + self.defaulted.len() * size_of::<DefaultedField>()
     }
 }

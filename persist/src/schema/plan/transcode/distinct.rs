@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use super::Transcoder;
 use crate::codec::count;
-use crate::schema::walk::{FrameParts, WalkFrame};
+use crate::schema::{FrameParts, WalkFrame};
 
 /// The entries of a map, or the elements of a set.
 pub(super) struct DistinctParts {

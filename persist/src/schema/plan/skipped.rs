@@ -3,11 +3,12 @@
 //! Its bytes have the form of the program's type. Values of classes that are found by number have the form of the
 //! program or of the save.
 
-use super::walk::{dynamic, fault, length, tag, text_bytes};
-use super::{Form, KindSchema, Plans};
 use crate::Result;
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
+use crate::schema::walk::{length, text_bytes};
+use crate::schema::{Form, KindSchema, Plans};
+use crate::schema::{dynamic, fault, tag};
 
 /// Bytes of a handle.
 const HANDLE: usize = 9;

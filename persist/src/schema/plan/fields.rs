@@ -1,28 +1,31 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
-use super::event::{IN_PLACE_OF_DEFAULT, REMOVED, shortened};
+use hashbrown::HashSet;
+
 use super::meaning::Meaning;
-use super::ops::{
-    Conversion, FieldName, FieldSource, Member, Piece, RecordPlan, RecordStep, StoredFields,
+use super::{
+    Conversion, FieldName, FieldSource, Member, Piece, Plans, RecordPlan, RecordStep, StoredFields,
     UnknownFieldStep,
 };
-use super::pairing::pair;
-use super::plan::Plans;
-use super::program::ProgramFields;
-use super::{FieldPlace, Form, KindSchema, LoadEvent, ProgramClass, rust_type};
+use crate::schema::event::{IN_PLACE_OF_DEFAULT, REMOVED, shortened};
+use crate::schema::pairing::{find_variant, pair};
+use crate::schema::program::ProgramFields;
+use crate::schema::{
+    FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, ProgramClass, VariantSchema, rust_type,
+};
 use crate::value::Origin;
 use crate::{Error, ErrorKind, Result};
 
 /// Records of more pieces are no small ones.
-pub(super) const PIECES: usize = 24;
+pub(in crate::schema) const PIECES: usize = 24;
 
 /// Writes what a migration has made of a member as a field of the program's: the sources that are its pieces.
-pub(super) type Make<'m, 'p> =
+pub(in crate::schema) type Make<'m, 'p> =
     dyn FnMut(&mut Plans<'p>, usize, FieldPlace) -> Result<Vec<FieldSource>> + 'm;
 
 impl<'p> Plans<'p> {
     /// Plans the stored fields of a struct or a variant.
-    pub(super) fn stored_fields(
+    pub(in crate::schema) fn stored_fields(
         &mut self,
         class: usize,
         variant: usize,
@@ -35,7 +38,7 @@ impl<'p> Plans<'p> {
     }
 
     /// Plans fields that follow one another.
-    pub(super) fn all_fields(
+    pub(in crate::schema) fn all_fields(
         &mut self,
         old: &StoredFields<'_>,
         new: &ProgramFields<'_>,
@@ -48,7 +51,7 @@ impl<'p> Plans<'p> {
     }
 
     /// Plans the fields of a record; each of its members is a piece.
-    pub(super) fn fields(
+    pub(in crate::schema) fn fields(
         &mut self,
         old: &StoredFields<'_>,
         new: &ProgramFields<'_>,
@@ -299,7 +302,7 @@ impl<'p> Plans<'p> {
 
     /// The conversion of a value that a version of a class stored to a field of the program; the version is `None` for
     /// a value that stood without the class.
-    pub(super) fn field_conversion(
+    pub(in crate::schema) fn field_conversion(
         &mut self,
         node: usize,
         version: Option<u32>,
@@ -416,7 +419,7 @@ impl<'p> Plans<'p> {
     }
 
     /// The row of a value that is converted.
-    pub(super) fn converted(
+    pub(in crate::schema) fn converted(
         &mut self,
         kind: &KindSchema,
         expected: &KindSchema,
@@ -427,7 +430,7 @@ impl<'p> Plans<'p> {
     }
 
     /// The row of what happens to a value of one kind that becomes one of another.
-    pub(super) fn kinds_row(
+    pub(in crate::schema) fn kinds_row(
         &mut self,
         event: LoadEvent,
         stored: &KindSchema,
@@ -494,7 +497,12 @@ impl<'p> Plans<'p> {
     }
 
     /// The error for a value that cannot become what the program has.
-    pub(super) fn mismatch(&self, what: &str, stored: &KindSchema, expected: &KindSchema) -> Error {
+    pub(in crate::schema) fn mismatch(
+        &self,
+        what: &str,
+        stored: &KindSchema,
+        expected: &KindSchema,
+    ) -> Error {
         let names =
             |(old, new): (usize, usize)| (&self.stored[old].name, &self.program.classes[new].name);
         let is_std =
@@ -580,6 +588,83 @@ impl<'p> Plans<'p> {
             is_same
         });
         found
+    }
+
+    /// Returns the stored classes without a name of their own, such as that of an `Rc<str>`, that only `removed` fields
+    /// refer to. Their objects are dropped with those fields.
+    pub(crate) fn removed_with_fields(
+        &self,
+        is_removed_class: impl Fn(&str) -> bool,
+    ) -> HashSet<usize> {
+        let says = |target: &ProgramClass| {
+            !target.class.removed.is_empty()
+                || target.class.variants().iter().any(|variant| !variant.removed.is_empty())
+        };
+        if !self.program.targets.iter().flatten().any(says) {
+            return HashSet::new();
+        }
+        let count = self.stored.len();
+        let (mut removed, mut used) = (vec![false; count], vec![false; count]);
+        let mut leads = vec![Vec::new(); count];
+        for (holder, leads) in leads.iter_mut().enumerate() {
+            let goes =
+                self.resolve(holder).is_none() && is_removed_class(&self.stored[holder].name);
+            let mut of_field = |variant: Option<&VariantSchema>, field: &FieldSchema| {
+                let is_removed = goes || self.is_removed_field(holder, variant, field);
+                let marks = if is_removed { &mut removed } else { &mut used };
+                field
+                    .kind
+                    .visit(&mut |kind| kind.target().into_iter().for_each(|it| marks[it] = true));
+            };
+            match &self.stored[holder].form {
+                Form::Struct(fields) => fields.iter().for_each(|field| of_field(None, field)),
+                Form::Enum(variants) => variants.iter().for_each(|variant| {
+                    variant.fields.iter().for_each(|field| of_field(Some(variant), field));
+                }),
+                Form::Value(kind) => kind.visit(&mut |kind| leads.extend(kind.target())),
+            }
+        }
+        let spread = |marks: &mut Vec<bool>| {
+            let mut next: Vec<usize> = (0..count).filter(|class| marks[*class]).collect();
+            while let Some(class) = next.pop() {
+                for to in &leads[class] {
+                    if !std::mem::replace(&mut marks[*to], true) {
+                        next.push(*to);
+                    }
+                }
+            }
+        };
+        spread(&mut removed);
+        // A class outside of all removed fields may have objects of its own.
+        for class in (0..count).filter(|class| !removed[*class]) {
+            leads[class].iter().for_each(|to| used[*to] = true);
+        }
+        spread(&mut used);
+        let is_nameless = |class: &usize| {
+            matches!(self.stored[*class].form, Form::Value(_)) && self.resolve(*class).is_none()
+        };
+        (0..count).filter(|it| removed[*it] && !used[*it]).filter(is_nameless).collect()
+    }
+
+    /// True if the program declares a stored field, or its variant, `removed`.
+    fn is_removed_field(
+        &self,
+        class: usize,
+        variant: Option<&VariantSchema>,
+        field: &FieldSchema,
+    ) -> bool {
+        let target = self.resolve(class).and_then(|target| self.program.targets[target]);
+        target.is_some_and(|target| {
+            let removed = target.class.removed;
+            match variant {
+                None => removed.contains(&&*field.name),
+                Some(variant) => {
+                    let of_variant = find_variant(&variant.name, target.class.variants())
+                        .map_or(&[][..], |own| target.class.variants()[own].removed);
+                    removed.contains(&&*variant.name) || of_variant.contains(&&*field.name)
+                }
+            }
+        })
     }
 }
 

@@ -3,17 +3,38 @@
 //! With an explicit stack: neither deep values nor deep schemas can exhaust
 //! the thread's.
 
-use std::fmt::Write;
+mod check;
+mod cursor;
+mod read;
+mod strict;
+mod usage;
+mod write;
+
+pub use self::usage::{Long, UsageTree};
+
+pub use self::strict::Strict;
+
+pub use self::read::Reader;
+
+pub(crate) use self::cursor::Cursor;
+
+pub use self::check::Checker;
+
+pub(in crate::schema) use self::write::shown;
+pub(crate) use self::write::{FieldsByName, WriteTarget, write_value};
+
+use std::cmp::Ordering;
+use std::ops::Range;
 
 use super::stored::Node;
-use super::unique::Unique;
 use super::{Form, KindSchema, Stored, UnknownMember};
-use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count, left_over};
+use super::{WalkFrame, check_count, dynamic, fault, is_key, path, surplus, tag};
+use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count};
 use crate::env::Env;
 use crate::reflect::Holder;
-use crate::types::{Arena as _, WorldObjects};
+use crate::sorting::sort;
 use crate::value::{levels, too_deep};
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::{Error, Limits, Result};
 
 /// A value that has a meaning within one save only.
 pub enum LocalValue<'s> {
@@ -159,29 +180,6 @@ pub(super) fn text_bytes<'i>(input: &mut Decoder<'i>) -> Result<&'i [u8], Fail> 
 
 pub(super) fn is_text(bytes: &[u8]) -> bool {
     bytes.is_ascii() || std::str::from_utf8(bytes).is_ok()
-}
-
-/// The error for a payload that is not what its class says.
-pub(super) fn fault(fail: Fail) -> Error {
-    let error = Error::from(fail);
-    match error.kind() {
-        ErrorKind::InvalidValue | ErrorKind::Truncated => not_as_written(&error),
-        _ => error,
-    }
-}
-
-/// The error for bytes after the last field.
-pub(super) fn surplus(bytes: usize) -> Error {
-    not_as_written(&left_over(bytes))
-}
-
-/// Describes damage in a block whose checksum is right, so that the disk is not to blame.
-fn not_as_written(error: &Error) -> Error {
-    let message = error.message();
-    Error::new(
-        error.kind(),
-        format!("{message}; the save was written wrongly or is malicious, restore a backup"),
-    )
 }
 
 /// The checks of a walk.
@@ -593,31 +591,6 @@ pub(super) fn reference(kind: &KindSchema, id: u64) -> Option<LocalValue<'_>> {
     Some(LocalValue::Reference { id, weak, class, holder })
 }
 
-/// Reads which class the value of a trait object is of.
-pub(super) fn dynamic(stored: &Stored, input: &mut Decoder<'_>) -> Result<usize, Fail> {
-    let number = input.count()?;
-    number.checked_sub(1).filter(|class| *class < stored.len()).ok_or(Fail::Value)
-}
-
-/// Reads which variant of an enum follows.
-pub(super) fn tag(form: &Form, input: &mut Decoder<'_>) -> Result<usize, Fail> {
-    if form.tag_width() == 2 {
-        input.value::<u16>().map(usize::from)
-    } else {
-        input.value::<u8>().map(usize::from)
-    }
-}
-
-/// Checks that the bytes can hold `count` elements of at least `min` bytes
-/// each; for elements without bytes, checks the limit.
-pub(super) fn check_count(count: u64, min: u64, input: &Decoder<'_>) -> Result<(), Fail> {
-    match (input.rest().len() as u64).checked_div(min) {
-        Some(max) if count > max => Err(Fail::Count),
-        None if count > input.limits().empty_elements as u64 => Err(Fail::Limit),
-        _ => Ok(()),
-    }
-}
-
 /// Passes over `count` elements, if they are flat; else false, and nothing is taken.
 fn passes_all(node: usize, count: u64, stored: &Stored, input: &mut Decoder<'_>) -> bool {
     let bytes = input.rest();
@@ -627,137 +600,57 @@ fn passes_all(node: usize, count: u64, stored: &Stored, input: &mut Decoder<'_>)
     length.is_some_and(|length| input.take(length).is_ok())
 }
 
-/// An open value of a walk, with its next part: by nodes, or by conversions where it is rewritten.
-///
-/// It is small, since a value may be as deep as it has bytes.
-#[derive(Clone, Copy)]
-pub(super) struct WalkFrame {
-    pub(super) next: u64,
-    /// How many parts there are; of entries keys and values.
-    pub(super) count: u64,
-    first: u32,
-    /// Of fields.
-    class: u32,
-    variant: u16,
-    pub(super) parts: FrameParts,
-    /// True if no part may be there twice.
-    is_unique: bool,
-    /// How many levels are open with it.
-    levels: u32,
+/// Keys of a map, or elements of a set, by where they are in some bytes.
+struct Unique {
+    /// Where the value begins.
+    begin: usize,
+    /// Where each part begins, and where the last one ends.
+    marks: Vec<u32>,
+    /// From one element to the next, and how many parts are compared of each.
+    step: usize,
+    span: usize,
 }
 
-/// The sort of the parts, which decides how a path names them.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum FrameParts {
-    /// One without a name.
-    One,
-    Fields,
-    Numbered,
-    Elements,
-    Entries,
-}
+type PartOrder = fn(&[u8], &[u8]) -> Ordering;
 
-impl WalkFrame {
-    fn new(parts: FrameParts, first: usize, count: u64) -> Self {
-        // A definition has fewer bytes.
-        let first = u32::try_from(first).unwrap_or(u32::MAX);
-        Self { next: 0, count, first, class: 0, variant: 0, parts, is_unique: false, levels: 0 }
+/// Orders in which maps are often stored: by their bytes; by the value of a number; by texts, whose first byte is their
+/// length. Where each part is greater than the one before it, none is there twice.
+const ORDERS: [PartOrder; 3] = [
+    |a, b| a.cmp(b),
+    |a, b| a.iter().rev().cmp(b.iter().rev()),
+    |a, b| a.get(1..).cmp(&b.get(1..)),
+];
+
+impl Unique {
+    /// Of every part, or of every other one.
+    fn new(begin: usize, step: usize) -> Self {
+        Self { begin, marks: Vec::new(), step, span: 1 }
     }
 
-    pub(super) fn one(node: usize) -> Self {
-        Self::new(FrameParts::One, node, 1)
+    /// Of pairs of parts.
+    fn of_pairs(begin: usize) -> Self {
+        Self { span: 2, ..Self::new(begin, 2) }
     }
 
-    pub(super) fn fields(stored: &Stored, class: usize, variant: usize) -> Self {
-        let (first, count) = (stored.first(class, variant), stored.fields(class, variant).len());
-        Self {
-            class: u32::try_from(class).unwrap_or(u32::MAX),
-            variant: u16::try_from(variant).unwrap_or(u16::MAX),
-            ..Self::new(FrameParts::Fields, first, count as u64)
+    /// Notes that a part begins there, or that the last one ends.
+    fn mark(&mut self, at: usize) {
+        // A record has fewer bytes.
+        self.marks.push(u32::try_from(at).unwrap_or(u32::MAX));
+    }
+
+    /// True if one of them is there twice.
+    fn has_duplicate(&self, bytes: &[u8]) -> bool {
+        let last = self.marks.len().saturating_sub(self.span);
+        let range = |at: usize| self.marks[at] as usize..self.marks[at + self.span] as usize;
+        let parts = (0..last).step_by(self.step).map(range);
+        let part = |range: Range<usize>| &bytes[range];
+        let pairs = || parts.clone().map(part).zip(parts.clone().map(part).skip(1));
+        let is_in = |order: PartOrder| pairs().all(|(a, b)| order(a, b) == Ordering::Less);
+        if ORDERS.into_iter().any(is_in) {
+            return false;
         }
+        let mut parts: Vec<&[u8]> = parts.clone().map(part).collect();
+        sort(&mut parts);
+        parts.windows(2).any(|pair| pair[0] == pair[1])
     }
-
-    pub(super) fn parts(first: usize, len: usize) -> Self {
-        Self::new(FrameParts::Numbered, first, len as u64)
-    }
-
-    pub(super) fn elements(node: usize, count: u64) -> Self {
-        Self::new(FrameParts::Elements, node, count)
-    }
-
-    /// Of entries whose values are of the node after that of the keys.
-    pub(super) fn entries(key: usize, count: u64) -> Self {
-        Self::new(FrameParts::Entries, key, count.saturating_mul(2))
-    }
-
-    /// The node of the first part.
-    pub(super) fn first(&self) -> usize {
-        self.first as usize
-    }
-
-    /// The variant whose fields the parts are.
-    pub(super) fn variant(&self) -> usize {
-        self.variant.into()
-    }
-
-    /// The node of the next part.
-    #[inline]
-    pub(super) fn next(&mut self) -> Option<usize> {
-        let part = self.next;
-        self.next += 1;
-        if part >= self.count {
-            return None;
-        }
-        Some(match self.parts {
-            FrameParts::Elements => self.first(),
-            FrameParts::Entries => self.first() + usize::from(part % 2 == 1),
-            // There are as many nodes.
-            _ => self.first() + usize::try_from(part).unwrap_or(0),
-        })
-    }
-
-    /// Adds the part that is being walked to a path.
-    pub(super) fn name(&self, stored: &Stored, path: &mut String) {
-        let Some(part) = self.next.checked_sub(1) else { return };
-        // Writing to a `String` cannot fail.
-        let _ = match self.parts {
-            FrameParts::One => Ok(()),
-            FrameParts::Fields => {
-                let fields = stored.fields(self.class as usize, self.variant());
-                let field = usize::try_from(part).ok().and_then(|part| fields.get(part));
-                return push_name(field.map_or("", |field| &field.name), path);
-            }
-            FrameParts::Numbered => return push_name(&part.to_string(), path),
-            FrameParts::Elements => write!(path, "[{part}]"),
-            FrameParts::Entries if part % 2 == 0 => write!(path, "[{}].key", part / 2),
-            FrameParts::Entries => write!(path, "[{}]", part / 2),
-        };
-    }
-}
-
-/// True if a live handle of this arena may have these bits.
-pub(super) fn is_key(arena: &str, bits: u64) -> bool {
-    arena != WorldObjects::NAME || WorldObjects::from_bits(bits).is_some()
-}
-
-/// Adds the name of a field to a path.
-pub(super) fn push_name(name: &str, path: &mut String) {
-    if !path.is_empty() && !name.is_empty() {
-        path.push('.');
-    }
-    path.push_str(name);
-}
-
-/// Bytes of a path that is made; an error keeps fewer.
-pub(super) const LONGEST_PATH: usize = 1000;
-
-/// The path of the part that is being walked.
-pub(super) fn path<'f>(stored: &Stored, frames: impl IntoIterator<Item = &'f WalkFrame>) -> String {
-    let mut path = String::new();
-    for frame in frames {
-        if path.len() <= LONGEST_PATH {
-            frame.name(stored, &mut path);
-        }
-    }
-    path
 }

@@ -1,12 +1,12 @@
 //! Where the bytes of records are: by class and by field.
 
-use hashbrown::HashMap;
-
-use super::walk::{Checks, FrameParts, LocalValue, Walk, WalkFrame, fault, path, surplus};
-use super::{KindSchema, Stored, UnknownMember};
+use super::{Checks, LocalValue, Walk};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
+use crate::schema::{FrameParts, WalkFrame, fault, path, surplus};
+use crate::schema::{KindSchema, Stored, UnknownMember};
 use crate::{Limits, Result};
+use hashbrown::HashMap;
 
 /// How many fields are counted apart, and how deep; those beyond count as what they are in. A hostile save has any number of
 /// fields, and a tree of a class in itself as many as it is deep.

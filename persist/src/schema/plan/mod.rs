@@ -1,0 +1,633 @@
+//! [`Plans`]: how the records of each stored class become those of the program's class, planned on first use.
+
+mod conversion;
+mod due;
+mod fields;
+mod meaning;
+mod migrate;
+mod skipped;
+mod texts;
+mod transcode;
+
+pub(crate) use self::transcode::{
+    DefaultedField, InlinedObject, SharedValue, SourceRecord, UnknownLocation, UnknownValues,
+    transcode,
+};
+
+pub use self::texts::{Texts, texts_and_classes_by_place};
+
+pub(crate) use self::skipped::converted_length;
+
+use std::cell::Cell;
+use std::ops::Range;
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use self::due::WatchedClasses;
+use super::event::{Rows, shortened};
+use super::matching::{Matched, is_older};
+use super::number::{Widening, Width};
+use super::pairing::StoredField;
+use super::{
+    ClassSchema, FieldPlace, Form, LoadEvent, Occurrences, PlannedRow, Program, Reader, Stored,
+};
+use crate::codec::NoLinks;
+use crate::reflect::Holder;
+use crate::sorting::sort;
+use crate::value::{Origin, Value};
+use crate::{Limits, LoadOptions, Result};
+
+/// The plans for the classes of one save.
+pub struct Plans<'p> {
+    /// The classes of the save.
+    pub stored: Arc<Stored>,
+    pub(super) program: &'p Program,
+    pub(super) options: LoadOptions,
+    /// True if what is kept of an object can be given back with it.
+    pub(crate) keeps_unknown: bool,
+    pub(super) matched: Arc<Matched>,
+    /// From stored classes to those of the program.
+    pub(super) plans: Vec<ClassPlan>,
+    /// Their places, by their classes.
+    places: HashMap<(usize, usize), usize>,
+    pub(super) conversions: Vec<Conversion>,
+    /// Tuples that become structs.
+    pub(super) tuples: Vec<Arc<RecordPlan>>,
+    /// How deep the conversion of a tuple to a struct is in others, while they are made.
+    pub(super) tuples_in_tuples: usize,
+    /// The conversions of stored fields, by their nodes, to fields of the program.
+    pub(super) fields: HashMap<(usize, FieldPlace), usize>,
+    pub(super) rows: Rows,
+    /// Objects that are values now: the row of those that were shared, and the object that
+    /// has the first copy.
+    pub(super) inlined: HashMap<u64, (usize, u64)>,
+    /// Counts elements without bytes that are rewritten.
+    pub(super) empty: NoLinks,
+    /// Reads what is migrated; counts the work on what is migrated and kept.
+    pub(super) reader: Option<Reader>,
+    /// The stored classes with conversions that come after a step of another class; `None` until the first migration.
+    pub(super) watched: Option<WatchedClasses>,
+    /// Bytes of the payloads that were rewritten, as stored.
+    pub(super) rewritten: u64,
+    /// Bytes of the same in the program's form.
+    pub(super) after: u64,
+    /// Elements that were skipped since they could not be loaded.
+    skipped: u64,
+}
+
+/// How records of a stored class become those of a class of the program.
+pub(super) struct ClassPlan {
+    pub(super) class: usize,
+    pub(super) target: usize,
+    /// The conversion that runs it.
+    conversion: usize,
+    /// None until a record needs it.
+    plan: Option<Plan>,
+}
+
+impl<'p> Plans<'p> {
+    /// Plans for these classes; a record of the first class of `root` is asked for as a value of
+    /// the program's second.
+    #[cfg(feature = "history")]
+    pub fn new(
+        stored: Vec<ClassSchema>,
+        program: &'p Program,
+        options: LoadOptions,
+        root: Option<(usize, usize)>,
+    ) -> Self {
+        let matched = Matched::new(stored, program, root, options.drop_unknown);
+        Self::with_matched(Arc::new(matched), program, options)
+    }
+
+    /// Plans for classes that have been matched with the program's.
+    pub(crate) fn with_matched(
+        matched: Arc<Matched>,
+        program: &'p Program,
+        options: LoadOptions,
+    ) -> Self {
+        Self {
+            stored: matched.stored.clone(),
+            program,
+            options,
+            keeps_unknown: true,
+            matched,
+            plans: Vec::new(),
+            places: HashMap::new(),
+            conversions: Vec::new(),
+            tuples: Vec::new(),
+            tuples_in_tuples: 0,
+            fields: HashMap::new(),
+            rows: Rows::default(),
+            inlined: HashMap::new(),
+            empty: NoLinks::default(),
+            reader: None,
+            watched: None,
+            rewritten: 0,
+            after: 0,
+            skipped: 0,
+        }
+    }
+
+    /// The schema with the pointers of the save, if the program has others.
+    pub(crate) fn as_stored(&self) -> Option<&Arc<Stored>> {
+        self.matched.as_stored.as_ref()
+    }
+
+    /// The program's class for a stored one.
+    pub fn resolve(&self, class: usize) -> Option<usize> {
+        self.matched.resolve(class)
+    }
+
+    /// The holder in which the program has objects of a stored class that the save has in this one.
+    pub fn holder(&self, class: usize, stored: Holder) -> Holder {
+        self.matched.holder(class, stored, self.program)
+    }
+
+    /// Like [`resolve`](Self::resolve), for a value that a migration has moved, which has no place yet.
+    pub(super) fn resolve_moved(&self, class: usize) -> Option<usize> {
+        self.resolve(class).or_else(|| self.program.find_instance(&self.stored[class]))
+    }
+
+    /// The stored instances of generic classes that the program does not have, with the candidates that their objects
+    /// could become.
+    pub fn contested(&self) -> impl Iterator<Item = (usize, &[usize])> {
+        let candidates = self.matched.candidates().iter();
+        let contested = candidates.filter(|(class, _)| self.resolve(**class).is_none());
+        contested.map(|(class, candidates)| (*class, &candidates[..]))
+    }
+
+    /// True for a stored class whose objects become another instance of their generic class, or could become one of
+    /// several.
+    pub fn is_instance(&self, class: usize) -> bool {
+        self.matched.candidates().contains_key(&class)
+    }
+
+    /// True if the records of a stored class are as the program would write them.
+    pub(crate) fn is_identical(&self, class: usize) -> bool {
+        self.matched.identical[class]
+    }
+
+    /// True if values of a stored class are rewritten where they are trait objects:
+    /// those that no trait has stay as they are stored, to be skipped or kept.
+    pub(crate) fn rewrites_dynamic(&self, class: usize) -> bool {
+        let target = self.resolve(class);
+        !self.is_identical(class)
+            && target.is_some_and(|class| self.program.implementors.contains(&class))
+    }
+
+    /// Returns the events of the load, each with its count.
+    pub(crate) fn events(&self) -> impl Iterator<Item = (PlannedRow, Occurrences)> {
+        self.rows.happened().cloned()
+    }
+
+    /// Returns the options of the load.
+    pub(crate) fn options(&self) -> LoadOptions {
+        self.options
+    }
+
+    /// True if the records of a stored class are migrated.
+    pub fn is_migrated(&self, class: usize, target: usize) -> bool {
+        self.program.targets[target]
+            .is_some_and(|target| is_older(self.stored[class].version, target.class))
+    }
+
+    /// Makes the plan for a stored class that the program has, as a load of its records would.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if records of the class do not load.
+    pub fn check(&mut self, class: usize) -> Result<()> {
+        match self.resolve(class) {
+            Some(target) => {
+                let plan = self.class_plan(class, target);
+                self.plan(plan).map(drop).map_err(|error| self.of_other_class(class, error))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Like [`check`](Self::check), for a bare value: no name shows whether it is another one.
+    pub(crate) fn check_bare(&mut self, class: usize) -> Result<()> {
+        if matches!(self.stored[class].form, Form::Value(_)) { self.check(class) } else { Ok(()) }
+    }
+
+    /// The plan of this place; made once, when the first record needs it.
+    #[inline]
+    pub(super) fn plan(&mut self, place: usize) -> Result<Plan> {
+        let ClassPlan { class, target, plan, .. } = &self.plans[place];
+        if let Some(plan) = plan {
+            return Ok(plan.clone());
+        }
+        let plan = self.compile(*class, *target)?;
+        self.plans[place].plan = Some(plan.clone());
+        Ok(plan)
+    }
+
+    /// The place of the plan from a stored class to one of the program.
+    pub(super) fn class_plan(&mut self, class: usize, target: usize) -> usize {
+        if let Some(place) = self.places.get(&(class, target)) {
+            return *place;
+        }
+        let place = self.plans.len();
+        let conversion = self.enter(Conversion::Class(place));
+        self.plans.push(ClassPlan { class, target, conversion, plan: None });
+        self.places.insert((class, target), place);
+        place
+    }
+
+    /// The conversion of a stored class to one of the program.
+    pub(super) fn class_conversion(&mut self, class: usize, target: usize) -> usize {
+        let place = self.class_plan(class, target);
+        self.plans[place].conversion
+    }
+
+    /// Returns the reader of records as values. Its budget covers everything that was rewritten so far.
+    pub(super) fn reader(&mut self, limits: &Limits) -> &mut Reader {
+        let rewritten = self.rewritten;
+        let reader = self.reader.get_or_insert_with(|| Reader::new(limits, rewritten));
+        reader.allow_in_all(limits, rewritten);
+        reader
+    }
+
+    /// Counts what happened to one value.
+    pub(super) fn happened(
+        &mut self,
+        event: LoadEvent,
+        class: &str,
+        field: &str,
+        detail: &str,
+        object: u64,
+    ) {
+        let row = self.rows.row(event, class, field, detail);
+        self.rows.count(row, 1, object);
+    }
+
+    /// Reports that a part of a field of the program was skipped, and why. Of very many the last ones have one row for
+    /// each field.
+    pub(crate) fn skipped(
+        &mut self,
+        (class, variant, field): FieldPlace,
+        part: &str,
+        reason: &str,
+        object: u64,
+    ) {
+        const MAX: u64 = 1000;
+        self.skipped += 1;
+        let program = self.program;
+        let (name, schema) = (&program.classes[class].name, program.expected(class, variant));
+        let field = &schema.fields[field].name;
+        match self.skipped <= MAX {
+            true => {
+                let path = format!("{field}{part}");
+                self.happened(LoadEvent::Skipped, name, &path, reason, object);
+            }
+            false => self.happened(LoadEvent::Skipped, name, field, "others", object),
+        }
+    }
+
+    /// True if an object has become a value.
+    #[inline]
+    pub(crate) fn has_inlined(&self) -> bool {
+        !self.inlined.is_empty()
+    }
+
+    pub(crate) fn is_inlined(&self, object: u64) -> bool {
+        !self.inlined.is_empty() && self.inlined.contains_key(&object)
+    }
+
+    /// The objects that have become values, in order.
+    pub(crate) fn inlined(&self) -> Vec<u64> {
+        let mut inlined: Vec<u64> = self.inlined.keys().copied().collect();
+        sort(&mut inlined);
+        inlined
+    }
+
+    /// Counts an object that has become a value, and that something else leads to.
+    pub(crate) fn count_unshared(&mut self, object: u64) {
+        if let Some((row, holder)) = self.inlined.get(&object) {
+            self.rows.count(*row, 1, *holder);
+        }
+    }
+}
+
+/// How the records of one class become the program's.
+#[derive(Clone)]
+pub(super) enum Plan {
+    Struct(Arc<RecordPlan>),
+    /// By stored variant; the row of records of a newer version.
+    Enum(Arc<[VariantPlan]>, Option<usize>),
+    /// A conversion and its row.
+    Value(usize, Option<usize>),
+    /// Each record by the names of what it has: it is migrated, or what a program kept of it is to be looked through.
+    Named,
+}
+
+pub(super) enum VariantPlan {
+    Fields(Arc<RecordPlan>),
+    /// The program's `other` variant.
+    Other(Other),
+    /// None of the program's.
+    Removed,
+}
+
+/// The program's `other` variant for one that it does not have.
+#[derive(Clone, Copy)]
+pub(super) struct Other {
+    pub(super) variant: usize,
+    pub(super) field: OtherField,
+    pub(super) row: usize,
+}
+
+/// The content of an `other` variant that stands for a stored variant.
+#[derive(Clone, Copy)]
+pub(super) enum OtherField {
+    /// There is no field.
+    None,
+    /// Nothing: the program declares the stored variant `removed`.
+    Empty,
+    /// The variant, as a value of this class.
+    Unknown(usize),
+}
+
+/// How a record becomes a struct or a variant of the program's.
+pub(super) struct RecordPlan {
+    /// The program's class and variant.
+    pub(super) target: (usize, usize),
+    /// The pieces of the record, in stored order.
+    pub(super) pieces: Vec<Piece>,
+    /// The program's fields, in its order.
+    pub(super) sources: Vec<FieldSource>,
+    /// The steps of the conversion, in order.
+    pub(super) steps: Vec<RecordStep>,
+    /// The unknown fields, each kept or dropped.
+    pub(super) unknown: Vec<UnknownFieldStep>,
+    /// True if the program's class has a field for what is unknown.
+    pub(super) has_room: bool,
+    /// True if unknown fields are kept and others are synthesized. Then copies of the synthesized values are kept, too,
+    /// so that a later program sees whether they were changed.
+    pub(super) marks: bool,
+    /// The rows that each record adds to the report.
+    pub(super) rows: Vec<usize>,
+    /// By how many bytes each record grows, if records of it are rewritten in a loop of their own.
+    pub(super) growth: Option<usize>,
+}
+
+impl RecordPlan {
+    /// Notes which sources make up the value of a field.
+    pub(super) fn mark(&mut self, synthesized: &[(usize, Range<usize>)]) {
+        self.marks = true;
+        for (field, sources) in synthesized.iter().rev() {
+            self.sources.insert(sources.end, FieldSource::End);
+            self.sources.insert(sources.start, FieldSource::Synthesized(*field));
+        }
+    }
+}
+
+/// A stored field, or several that are taken over or skipped together.
+pub(super) struct Piece {
+    /// The name of the first field in it.
+    pub(super) name: Arc<str>,
+    pub(super) nodes: Range<usize>,
+    /// Its bytes, if all records have as many.
+    pub(super) span: Option<usize>,
+}
+
+impl Piece {
+    /// How many of these bytes it is; `None` if it is long or deep, or there are fewer.
+    #[inline(always)]
+    pub(super) fn length(&self, stored: &Stored, bytes: &[u8]) -> Option<usize> {
+        self.span.or_else(|| stored.lengths(self.nodes.clone(), bytes))
+    }
+}
+
+/// One step in the conversion of a record. Each piece is read once, in stored order.
+pub(super) enum RecordStep {
+    /// Takes pieces as they are.
+    Take(Range<usize>),
+    /// Converts the next piece, whose field is the next one.
+    Convert(usize),
+    /// Converts the next piece, whose field comes later.
+    Early(usize),
+    /// Writes fields of the program.
+    Write(Range<usize>),
+}
+
+pub(super) struct UnknownFieldStep {
+    pub(super) piece: usize,
+    /// The class as which it is kept.
+    pub(super) class: usize,
+    /// The row if the field is kept. Data that was unknown to an earlier program, too, is reported as a value of its
+    /// class.
+    pub(super) kept_row: Option<usize>,
+    /// The row if the field cannot be kept.
+    pub(super) dropped_row: Option<usize>,
+}
+
+/// Where a field of the program comes from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum FieldSource {
+    /// A piece as it is.
+    Copy(usize),
+    Convert {
+        piece: usize,
+        conversion: usize,
+    },
+    /// A number of a piece; the wider kind has each value of its kind.
+    Widen {
+        piece: usize,
+        by: Widening,
+    },
+    /// The n-th piece that was converted early.
+    Early(usize),
+    /// The default of this field.
+    Default(usize),
+    /// An empty value of it.
+    Empty(usize),
+    /// The unknown fields.
+    Unknown,
+    /// Marks the operations up to the next `End` as a default that is synthesized for this field.
+    Synthesized(usize),
+    End,
+}
+
+/// The fields of a stored class or variant, or of one record.
+pub(super) struct StoredFields<'a> {
+    /// Name of the class.
+    pub(super) class: &'a str,
+    /// Name of the variant.
+    pub(super) variant: Option<&'a str>,
+    /// The version of the class that stored them; `None` for the parts of a tuple.
+    pub(super) version: Option<u32>,
+    pub(super) members: &'a [Member<'a>],
+}
+
+/// A stored value of a record that may become a field.
+#[derive(Default)]
+pub(super) struct Member<'a> {
+    pub(super) name: Arc<str>,
+    pub(super) number: Option<u32>,
+    pub(super) origin: Origin,
+    /// True if a program synthesized it, also if a migration has renamed it.
+    pub(super) is_synthesized: bool,
+    /// The version to which a migration came that made or renamed it; 0 if none has.
+    pub(super) since: u32,
+    /// Its node; `None` of what a migration has made.
+    pub(super) stored: Option<usize>,
+    /// The value, if a migration made it.
+    pub(super) made: Cell<Option<Value>>,
+    /// The class as which it can be kept.
+    pub(super) unknown_class: Option<usize>,
+    /// Its bytes in one record. `place` says where they stay if they are kept.
+    pub(super) bytes: &'a [u8],
+    pub(super) place: Option<UnknownLocation>,
+}
+
+impl StoredField for Member<'_> {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn number(&self) -> Option<u32> {
+        self.number
+    }
+
+    fn origin(&self) -> Origin {
+        self.origin
+    }
+}
+
+impl<'a> StoredFields<'a> {
+    /// The fields of a stored class, of one variant if it is an enum.
+    pub(super) fn new(
+        all: &'a Stored,
+        class: usize,
+        variant: usize,
+        members: &'a [Member<'a>],
+    ) -> Self {
+        let name = match &all[class].form {
+            Form::Enum(variants) => Some(&*variants[variant].name),
+            _ => None,
+        };
+        Self { class: &all[class].name, variant: name, version: Some(all[class].version), members }
+    }
+
+    /// A field's name, after that of its variant.
+    pub(super) fn path(&self, field: &str) -> String {
+        match self.variant {
+            Some(variant) => format!("{}.{field}", shortened(variant)),
+            None => field.to_owned(),
+        }
+    }
+}
+
+impl Stored {
+    /// The fields of a struct (`variant` is 0) or of a variant, as what each record has.
+    pub(super) fn members(&self, class: usize, variant: usize) -> Vec<Member<'_>> {
+        let first = self.first(class, variant);
+        let fields = self.fields(class, variant).iter().zip(first..);
+        let members = fields.map(|(field, node)| Member {
+            name: (&*field.name).into(),
+            number: field.id,
+            stored: Some(node),
+            unknown_class: Some(self.unknown_field(node)),
+            ..Member::default()
+        });
+        members.collect()
+    }
+}
+
+/// How a stored value becomes one of the program's; others are named by their place in
+/// the list of all.
+#[derive(Clone, Copy)]
+pub(super) enum Conversion {
+    /// The value of a node as it is.
+    Copy(usize),
+    Number {
+        from: Width,
+        to: Width,
+        /// The row of numbers that did not fit.
+        clamped: usize,
+    },
+    Option(usize),
+    /// A value to an option or a list of one.
+    Some(usize),
+    /// An option to its value, if it is there.
+    Present(usize),
+    /// A list, set or array to another; those of a fixed length have no count.
+    Elements {
+        min: u32,
+        of: usize,
+        from: Option<usize>,
+        to: Option<usize>,
+        /// True if several may become one: they are those of a set, and hold an enum with an `other` variant without a
+        /// field.
+        may_collide: bool,
+    },
+    /// An array to a longer one, whose other elements are those of the default of this field; the
+    /// run of those.
+    Longer {
+        of: usize,
+        from: usize,
+        field: FieldPlace,
+        row: usize,
+    },
+    /// The conversion of the key; that of the value follows it.
+    Map {
+        min: u32,
+        key: usize,
+        /// As of elements, of the keys.
+        may_collide: bool,
+    },
+    /// A tuple: the conversion of its first part, which those of the others follow, and how many they are.
+    Parts(usize, usize),
+    /// A struct or an enum, by the plan of this place in the list of those.
+    Class(usize),
+    /// A tuple to a struct, by its place in the list of those.
+    Struct(usize),
+    Dynamic,
+    /// A text to the variant of that name of the program's class, and back.
+    Variant {
+        /// The node of the text.
+        node: usize,
+        class: usize,
+        /// The row of texts that became the `other` variant.
+        lost: usize,
+    },
+    Name(usize),
+    /// A value to an object of its own, of the program's class.
+    Share {
+        class: usize,
+        holder: Holder,
+        of: usize,
+    },
+    /// An object to a value; the row of those that were shared by several.
+    Inline {
+        class: usize,
+        holder: Holder,
+        of: usize,
+        shared: usize,
+    },
+    /// A container of a field whose elements are skipped if they cannot be converted; the node of its first part, or
+    /// that of the whole field if it is an option.
+    Skipping {
+        of: usize,
+        node: usize,
+        is_option: bool,
+        field: FieldPlace,
+    },
+    /// To the type that the `convert` of a field takes, and by it to the field.
+    Typed {
+        of: usize,
+        field: FieldPlace,
+        /// The index of the function in the field's `convert`.
+        number: usize,
+    },
+}
+
+/// The field for which a conversion is made.
+#[derive(Clone, Copy)]
+pub(super) struct FieldName<'p> {
+    pub(super) class: &'p str,
+    pub(super) field: &'p str,
+}
