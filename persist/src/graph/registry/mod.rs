@@ -1,7 +1,6 @@
 //! The registry: the classes of a program, checked, and looked up by name, type and number.
 
 mod enter;
-mod implementors;
 mod known;
 mod rules;
 
@@ -14,26 +13,24 @@ use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hashbrown::HashMap;
-
 use self::enter::Entering;
-pub(crate) use self::implementors::Implementors;
-use self::implementors::TraitClass;
 use self::known::ClassFacts;
 use super::schemas::Schemas;
 #[cfg(any(feature = "history", feature = "world"))]
 use crate::Limits;
 use crate::codec::{
     ArcFamily, Caster, Factory, Family, Implements, ObjectType, Persist, PointTo, Pointee,
-    Prototypes, RcFamily, Shared, out_of_line, reach_holder, trait_name,
+    PrototypeTable, Prototypes, RcFamily, Shared, StandInClass, TypeSet, out_of_line, reach_holder,
+    trait_name,
 };
 use crate::env::SharedContext;
 #[cfg(any(feature = "history", feature = "world"))]
 use crate::env::{Env, shared};
 use crate::format::FirstNumbers;
-use crate::reflect::{Class, ClassId, Holder, Pointer};
+use crate::reflect::{Class, ClassId, Holder, Pointer, TraitName};
 use crate::schema::{Program, ProgramClass};
 use crate::{ErrorKind, Result};
+use hashbrown::HashMap;
 
 /// The classes that a program saves and loads.
 ///
@@ -534,5 +531,118 @@ impl<P: ?Sized + Pointee> SharedPointer for Arc<P> {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.program.classes.iter().map(|class| &class.name)).finish()
+    }
+}
+
+/// The part of a registry that a load needs to create empty values and trait objects.
+#[derive(Clone, Default)]
+pub(crate) struct Implementors {
+    traits: HashMap<TypeId, Trait>,
+    factories: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+}
+
+/// A trait whose trait objects can be saved.
+#[derive(Clone, Default)]
+struct Trait {
+    name: &'static str,
+    /// The holders of pointers to its trait objects.
+    holders: Vec<Holder>,
+    classes: Vec<TraitClass>,
+    /// The index in `classes` of each class.
+    places: HashMap<usize, usize>,
+    /// Index in `classes` of the class of an empty trait object. It is set when [all facts are computed](self::known).
+    empty: Option<usize>,
+    /// The index of the class that stands in for unknown classes, and that class.
+    stand_in: Option<(usize, StandInClass)>,
+}
+
+/// A class that is registered for a trait.
+#[derive(Clone)]
+struct TraitClass {
+    /// Index of the class in the program.
+    class: usize,
+    /// The type that a load creates for the class. Other types may share the class, as `Id<Hero>` and `Id<Orc>` do.
+    type_id: TypeId,
+    /// The `Caster` from the type to the trait.
+    caster: Arc<dyn Any + Send + Sync>,
+    /// Function that enters the object type of the class in a holder.
+    reach: fn(Holder, &mut TypeSet),
+}
+
+impl Trait {
+    /// Returns a class, if it is registered for the trait.
+    fn class(&self, class: usize) -> Option<&TraitClass> {
+        Some(&self.classes[*self.places.get(&class)?])
+    }
+
+    /// Returns true for the class that stands in for unknown classes.
+    fn is_stand_in(&self, class: usize) -> bool {
+        self.stand_in.as_ref().is_some_and(|(index, _)| *index == class)
+    }
+}
+
+impl Implementors {
+    /// Enters a trait. Returns false if it was entered before.
+    fn enter(&mut self, of: TraitName) -> Result<bool> {
+        let id = (of.id)();
+        if self.traits.contains_key(&id) {
+            return Ok(false);
+        }
+        if self.by_name(of.name).is_some() {
+            bail!(
+                ErrorKind::DuplicateId,
+                "two traits are named {} in saves; give one of them `#[persist::dynamic(name = \"another.Name\")]`",
+                of.name
+            );
+        }
+        self.traits.insert(id, Trait { name: of.name, ..Trait::default() });
+        Ok(true)
+    }
+
+    /// Returns the stand-in data of a class, if the class is a stand-in.
+    pub(crate) fn stand_in(&self, class: usize) -> Option<&StandInClass> {
+        let mut stand_ins = self.traits.values().filter_map(|of| of.stand_in.as_ref());
+        stand_ins.find(|(index, _)| *index == class).map(|(_, stand_in)| stand_in)
+    }
+
+    /// Returns the class that stands in for the unknown classes of a trait.
+    pub(crate) fn stand_in_of(&self, of: TypeId) -> Option<usize> {
+        self.traits.get(&of)?.stand_in.as_ref().map(|(class, _)| *class)
+    }
+
+    fn by_name(&self, name: &str) -> Option<&Trait> {
+        self.traits.values().find(|of| of.name == name)
+    }
+
+    /// Iterates over the casters of all classes of a trait.
+    #[cfg(feature = "world")]
+    pub(crate) fn casters(&self, of: TypeId) -> impl Iterator<Item = &dyn Any> {
+        self.traits.get(&of).into_iter().flat_map(|of| &of.classes).map(|class| {
+            let caster: &dyn Any = &*class.caster;
+            caster
+        })
+    }
+
+    /// Returns the `Caster` from a class to a trait.
+    pub(crate) fn caster(&self, of: TypeId, class: usize) -> Option<&dyn Any> {
+        Some(&*self.traits.get(&of)?.class(class)?.caster)
+    }
+
+    /// Returns true if this type is the one that is registered for its class and a trait.
+    fn has(&self, of: TypeId, class: usize, type_id: TypeId) -> bool {
+        let found = self.traits.get(&of).and_then(|of| of.class(class));
+        found.is_some_and(|class| class.type_id == type_id)
+    }
+}
+
+impl PrototypeTable for Implementors {
+    fn implementor(&self, of: TypeId) -> Option<&dyn Any> {
+        let of = self.traits.get(&of)?;
+        Some(&*of.classes[of.empty?].caster)
+    }
+
+    fn factory(&self, of: TypeId) -> Option<&dyn Any> {
+        let factory: &dyn Any = &**self.factories.get(&of)?;
+        Some(factory)
     }
 }

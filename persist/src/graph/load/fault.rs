@@ -1,7 +1,7 @@
 //! Finds the field of a record that cannot be decoded, if the schema alone does not show it. Examples are a set with a
 //! duplicate element, a `NonZero` of 0, and a value that a `with` module refuses.
 
-use super::table::Table;
+use super::Table;
 use crate::codec::Decoder;
 use crate::env::Env;
 use crate::schema::{Cursor, Form, KindSchema, Program, Reader, Stored};
@@ -15,7 +15,7 @@ type StoredRecord<'s> = (&'s Stored, usize, &'s [u8]);
 
 /// Adds the bad field to an error from decoding a payload. The payload has the form of the program's class `class`; if
 /// it was rewritten into that form, `stored` is the record of the save.
-pub(super) fn in_bad_field(
+pub(in crate::graph) fn in_bad_field(
     table: &mut Table<'_>,
     error: Error,
     class: usize,

@@ -4,11 +4,10 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::Registry;
-use super::links::Links;
-use super::registry::ObjectEntry;
-use super::tables::SaveTables;
+use super::super::Registry;
+use super::super::registry::ObjectEntry;
 use super::targets::{Targets, unknown_in};
+use super::{Links, SaveTables};
 use crate::codec::{
     Buffer, Encoder, Persist, Phase, Prototypes, SaveLinks, Shared, Stop, Unknown, UnknownPiece,
     Visitor, not_registered_yet,

@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::mem::take;
 use std::sync::Arc;
 
-use super::loading::{LoadingObjects, TypeIndex};
-use super::{Implementors, Registry};
+use super::super::{Implementors, Registry};
+use super::{LoadingObjects, TypeIndex};
 use crate::ObjectId;
 use crate::codec::{LoadedObject, Shared, Unknown};
 use crate::env::SharedContext;
 use crate::format::{Header, Records};
-use crate::schema::{LoadEvent, Occurrences, PlannedRow};
+use crate::schema::{Occurrences, PlannedRow};
 use crate::sorting::order;
 
 /// The objects of a finished load: first those that the program had added, then the others, each group in the order of
@@ -32,7 +32,7 @@ pub(crate) struct LoadedObjects {
 
 impl LoadedObjects {
     /// Moves the objects out of a load.
-    pub(super) fn new(registry: &Registry, loading: &mut LoadingObjects<'_>) -> Self {
+    pub(in crate::graph) fn new(registry: &Registry, loading: &mut LoadingObjects<'_>) -> Self {
         let records = take(&mut loading.records);
         let id = |record: usize| ObjectId::new(records.get(record).id);
         let unknown = loading.unknown.drain().filter_map(|(record, it)| Some((id(record)?, it)));
@@ -126,29 +126,6 @@ impl LoadedObjects {
     }
 }
 
-/// Counts load events by event and class of the save.
-#[derive(Default)]
-pub(super) struct Tally(HashMap<(LoadEvent, u32), Occurrences>);
-
-impl Tally {
-    /// Counts an event in an object. Objects may come in any order.
-    pub(super) fn add(&mut self, event: LoadEvent, class: u32, object: u64) {
-        let run = self.0.entry((event, class)).or_insert(Occurrences { count: 0, first: object });
-        *run = Occurrences { count: run.count + 1, first: run.first.min(object) };
-    }
-
-    /// Returns true if the load skipped parts of records that otherwise match the program's form.
-    pub(super) fn passes_over(&self) -> bool {
-        self.0.keys().any(|(event, _)| event.passes_over())
-    }
-
-    /// Iterates over the counts of one event by class.
-    pub(super) fn of(&self, event: LoadEvent) -> impl Iterator<Item = (u32, Occurrences)> {
-        let runs = self.0.iter().filter(move |((of, _), _)| *of == event);
-        runs.map(|((_, class), run)| (*class, *run))
-    }
-}
-
 /// The report data of a load.
 #[derive(Default)]
 pub(crate) struct LoadOutcome {
@@ -163,7 +140,7 @@ pub(crate) struct LoadOutcome {
 
 impl LoadOutcome {
     /// Adds to the count of a class. A save may have two forms of one class, with equal names.
-    pub(super) fn count_objects(&mut self, class: &str, count: u64) {
+    pub(in crate::graph) fn count_objects(&mut self, class: &str, count: u64) {
         match self.objects.iter_mut().find(|(known, _)| known == class) {
             Some((_, known)) => *known += count,
             None => self.objects.push((class.to_owned(), count)),

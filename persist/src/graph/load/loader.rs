@@ -6,53 +6,25 @@ use std::collections::{HashMap, HashSet};
 use std::mem::take;
 use std::sync::Arc;
 
-use super::Registry;
+use super::super::Registry;
 use super::connect::CHUNK;
 use super::fault::in_bad_field;
-use super::loading::{LoadingObjects, TypeIndex};
 use super::outcome::{LoadOutcome, LoadedObjects};
-use super::table::{DefaultedFields, OWN_CLASS, Strategy, Table, Unregistered};
+use super::{
+    DefaultedFields, FIRST_TEMPORARY_ID, Loader, LoadingObjects, OWN_CLASS, Strategy, Table,
+    TypeIndex, Unregistered,
+};
 use crate::codec::{Decoder, Fail, LoadedObject, Persist, Phase, Prototypes, Visitor, left_over};
 use crate::env::Env;
-use crate::format::{MAX_ID, Plain, RecordLocation, Scan};
+use crate::format::{Plain, RecordLocation, Scan};
 use crate::reflect::Holder;
 use crate::schema::{
-    Checker, ClassSchema, DefaultedField, Form, LoadEvent, LocalValue, Matched, Occurrences,
-    PlannedRow, Plans, REMOVED, Stored, locate,
+    Checker, ClassSchema, Form, LoadEvent, LocalValue, Matched, Occurrences, PlannedRow, Plans,
+    REMOVED, Stored, locate,
 };
 use crate::sorting::sort_by;
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, LoadOptions, ObjectId, Result};
-
-/// First id for values that have become objects, while they are decoded. All ids of the save are smaller, also those of
-/// references to objects that the save lacks.
-pub(super) const FIRST_TEMPORARY_ID: u64 = MAX_ID + 1;
-
-/// Loads a graph in passes. Every object is created empty. Each record is decoded, and its references are listed as
-/// ids. Then ids become pointers; in most saves this happens while other records are still to be decoded. Then hooks
-/// run.
-pub(crate) struct Loader<'l> {
-    pub(super) save: &'l [u8],
-    pub(super) table: Table<'l>,
-    pub(super) outcome: LoadOutcome,
-    /// Buffer for a record that is rewritten into the program's form.
-    pub(super) scratch: Vec<u8>,
-    /// The records of unknown data that earlier programs kept, by the id of its object.
-    pub(super) earlier: HashMap<u64, Vec<RecordLocation>>,
-    /// True if all records were checked by the schema of the save.
-    is_checked: bool,
-    /// Payloads of values that have become objects, each with its defaulted fields.
-    pub(super) promoted: Vec<(Vec<u8>, Vec<DefaultedField>)>,
-    /// Values that were synthesized for fields of the record that was rewritten last, each with its class.
-    pub(super) synthesized: Vec<(usize, Vec<u8>)>,
-    /// `next_id` is the next temporary id for a value that becomes an object. `first_free` is the first final id for
-    /// those.
-    pub(super) next_id: u64,
-    pub(super) first_free: u64,
-    /// Records of objects that have become values of other objects. A load decodes such an object only if a reference
-    /// needs it.
-    pub(super) waiting: HashSet<usize>,
-}
 
 impl<'l> Loader<'l> {
     pub(crate) fn new(
