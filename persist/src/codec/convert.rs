@@ -3,10 +3,10 @@
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-use super::buffer::{Buffer, left_over};
 use super::class::Reflect;
 use super::compact::Compact;
 use super::decoder::{Decoder, NoLinks};
+use super::encoder::{Buffer, left_over};
 use super::encoder::{Encoder, Stop};
 use super::persist::Persist;
 use super::type_set::TypeSet;

@@ -11,7 +11,7 @@ use super::links::{Factory, Prototypes, Within};
 use super::persist::{Inline, Persist};
 use super::type_set::FieldCodec;
 use super::visitor::Visitor;
-use super::weight::{is_large_for, levels, weight};
+use super::{is_large_for, levels, weight};
 use crate::Result;
 
 impl Prototypes<'_> {

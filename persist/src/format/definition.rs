@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::header::damaged;
+use super::damaged;
 use super::{BLOCK_SIZE, DEFINITION_HEAD, SEPARATOR, WEAK};
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;

@@ -14,12 +14,12 @@ use crate::{Error, ErrorKind, Result};
 
 /// Records that are connected after one loop has touched all their targets. The number is small, so that these targets
 /// are still in the CPU cache, and so are the objects themselves if they have just been decoded.
-pub(in crate::graph) const CHUNK: usize = 128;
+pub(super) const CHUNK: usize = 128;
 
 impl Table<'_> {
     /// Build pass: turns drafts into shared objects. Each draft comes after the drafts that it points to outside of
     /// cells, because nothing can change such a pointer once its owner is shared.
-    pub(in crate::graph) fn build(&mut self) -> Result<()> {
+    pub(super) fn build(&mut self) -> Result<()> {
         if !self.objects.entries.iter().any(|entry| matches!(entry, LoadedObject::Draft(_))) {
             return Ok(());
         }
@@ -98,7 +98,7 @@ impl Table<'_> {
     }
 
     /// Connect pass: points every reference at its target, in the order in which references were decoded.
-    pub(in crate::graph) fn connect(
+    pub(super) fn connect(
         &mut self,
         visit_root: &mut dyn FnMut(&mut Visitor<'_>) -> Result<()>,
     ) -> Result<()> {
@@ -122,7 +122,7 @@ impl Table<'_> {
 
     /// Connects the records that were decoded since the last call, while they are in cache. Then forgets their
     /// references, and returns how many there were. An error comes with the index of its record.
-    pub(in crate::graph) fn connect_filled(&mut self) -> Result<u64, (usize, Error)> {
+    pub(super) fn connect_filled(&mut self) -> Result<u64, (usize, Error)> {
         let filled = self.references.begun();
         self.references.begin_record().map_err(|error| (filled.start, error))?;
         self.connect_records(filled.clone())?;
@@ -179,7 +179,7 @@ impl Table<'_> {
     }
 
     /// Hook passes: runs the `validate` or `after_load` hooks, inner values first.
-    pub(in crate::graph) fn run_hooks(&self, phase: Phase) -> Result<()> {
+    pub(super) fn run_hooks(&self, phase: Phase) -> Result<()> {
         if !self.registry.has_after_load() {
             return Ok(());
         }
@@ -198,7 +198,7 @@ impl Table<'_> {
     }
 
     /// Seal pass: sets the once cells whose contents close cycles.
-    pub(in crate::graph) fn seal(&mut self) {
+    pub(super) fn seal(&mut self) {
         let (env, contents) = (self.env, take(&mut self.once_contents));
         let mut connector = Connector::new(self);
         for (record, contents) in contents {

@@ -15,7 +15,7 @@ type StoredRecord<'s> = (&'s Stored, usize, &'s [u8]);
 
 /// Adds the bad field to an error from decoding a payload. The payload has the form of the program's class `class`; if
 /// it was rewritten into that form, `stored` is the record of the save.
-pub(in crate::graph) fn in_bad_field(
+pub(super) fn in_bad_field(
     table: &mut Table<'_>,
     error: Error,
     class: usize,

@@ -32,7 +32,7 @@ pub(crate) struct LoadedObjects {
 
 impl LoadedObjects {
     /// Moves the objects out of a load.
-    pub(in crate::graph) fn new(registry: &Registry, loading: &mut LoadingObjects<'_>) -> Self {
+    pub(super) fn new(registry: &Registry, loading: &mut LoadingObjects<'_>) -> Self {
         let records = take(&mut loading.records);
         let id = |record: usize| ObjectId::new(records.get(record).id);
         let unknown = loading.unknown.drain().filter_map(|(record, it)| Some((id(record)?, it)));
@@ -140,7 +140,7 @@ pub(crate) struct LoadOutcome {
 
 impl LoadOutcome {
     /// Adds to the count of a class. A save may have two forms of one class, with equal names.
-    pub(in crate::graph) fn count_objects(&mut self, class: &str, count: u64) {
+    pub(super) fn count_objects(&mut self, class: &str, count: u64) {
         match self.objects.iter_mut().find(|(known, _)| known == class) {
             Some((_, known)) => *known += count,
             None => self.objects.push((class.to_owned(), count)),

@@ -30,7 +30,7 @@ fn parts_of<'l>(
 impl<'l> Loader<'l> {
     /// Rewrites a record into the program's form, into `scratch`. `unknown` has the unknown data of the object in the
     /// save. Returns the unknown data that is left after the conversion.
-    pub(in crate::graph) fn rewrite(
+    pub(super) fn rewrite(
         &mut self,
         record: &RecordLocation,
         unknown: &UnknownValues<'l>,
@@ -68,7 +68,7 @@ impl<'l> Loader<'l> {
 
     /// Returns the unknown data that earlier programs kept of an object.
     #[inline]
-    pub(in crate::graph) fn earlier_of(&self, id: u64) -> UnknownValues<'l> {
+    pub(super) fn earlier_of(&self, id: u64) -> UnknownValues<'l> {
         if self.earlier.is_empty() {
             UnknownValues::new()
         } else {
@@ -77,7 +77,7 @@ impl<'l> Loader<'l> {
     }
 
     /// Keeps unknown values of an object, or of the root value if `index` is `None`.
-    pub(in crate::graph) fn keep(
+    pub(super) fn keep(
         &mut self,
         to_keep: UnknownValues<'l>,
         index: Option<usize>,
@@ -140,7 +140,7 @@ impl<'l> Loader<'l> {
     /// Returns true for an object that has become a value of another object, and notes it. Such an object is decoded
     /// later, and only if some reference still points to it.
     #[inline]
-    pub(in crate::graph) fn defers_inlined(&mut self, index: usize) -> bool {
+    pub(super) fn defers_inlined(&mut self, index: usize) -> bool {
         if !self.table.plans.has_inlined() {
             return false;
         }
@@ -157,7 +157,7 @@ impl<'l> Loader<'l> {
 
     /// Fill pass for deferred records: objects that wait for a reference, and objects of unknown classes that are
     /// kept. Each may refer to more of both, so the loop runs until no record is left.
-    pub(in crate::graph) fn fill_deferred(&mut self) -> Result<()> {
+    pub(super) fn fill_deferred(&mut self) -> Result<()> {
         let mut seen = 0;
         loop {
             let end = self.table.references.len();
@@ -208,7 +208,7 @@ impl<'l> Loader<'l> {
     }
 
     /// Counts the records of unknown classes that are not kept.
-    pub(in crate::graph) fn count_unknown(&mut self) {
+    pub(super) fn count_unknown(&mut self) {
         for (index, entry) in self.table.objects.entries.iter().enumerate() {
             let record = self.table.objects.records.get(index);
             if matches!(entry, LoadedObject::Nothing)
@@ -221,7 +221,7 @@ impl<'l> Loader<'l> {
     }
 
     /// Frees the objects that have become values and are nothing else now, and counts the others as copied.
-    pub(in crate::graph) fn free_inlined(&mut self) {
+    pub(super) fn free_inlined(&mut self) {
         let inlined = self.table.plans.inlined();
         if inlined.is_empty() {
             return;
@@ -253,7 +253,7 @@ impl<'l> Loader<'l> {
     }
 
     /// Counts the weak references to freed objects, which dangle now.
-    pub(in crate::graph) fn count_dangling(&mut self, freed: &BTreeSet<usize>) {
+    pub(super) fn count_dangling(&mut self, freed: &BTreeSet<usize>) {
         if freed.is_empty() {
             return;
         }
@@ -276,7 +276,7 @@ impl<'l> Loader<'l> {
 
     /// Requests that all objects of unknown classes are kept, unless the save is of one value or the options drop them.
     /// Objects that became values and those of removed classes are not kept.
-    pub(in crate::graph) fn keep_unknown(&mut self) -> Result<()> {
+    pub(super) fn keep_unknown(&mut self) -> Result<()> {
         let is_value = self.table.objects.records.has_value();
         let to_keep = !is_value && !self.table.plans.options().drop_unknown;
         for i in 0..self.table.objects.records.len() {
@@ -301,7 +301,7 @@ impl<'l> Loader<'l> {
 
     /// Under [`LoadPolicy::Strict`], returns an error if the load lost, kept or filled in anything that the program did
     /// not accept.
-    pub(in crate::graph) fn check_policy(&self) -> Result<()> {
+    pub(super) fn check_policy(&self) -> Result<()> {
         if self.table.plans.options().policy != LoadPolicy::Strict {
             return Ok(());
         }

@@ -24,7 +24,7 @@ const HANDLE: usize = 9;
 impl Table<'_> {
     /// Keeps a value of an unknown class, which is at the start of `bytes`, and requests the objects that it refers to.
     /// Returns the value, its length in bytes, and how many weak references in it have no target.
-    pub(in crate::graph) fn unknown(
+    pub(super) fn unknown(
         &mut self,
         class: usize,
         bytes: &[u8],
@@ -92,7 +92,7 @@ impl Table<'_> {
     }
 
     /// Like [`unknown`](Self::unknown), for a value that takes all of `bytes`.
-    pub(in crate::graph) fn unknown_whole(
+    pub(super) fn unknown_whole(
         &mut self,
         class: usize,
         bytes: &[u8],
@@ -103,7 +103,7 @@ impl Table<'_> {
     }
 
     /// Returns the index of the class of this number, if its values are stored as they were saved.
-    pub(in crate::graph) fn as_stored(&self, number: u64) -> Result<usize> {
+    pub(super) fn as_stored(&self, number: u64) -> Result<usize> {
         let stored = &self.plans.stored;
         let class = number.checked_sub(1).and_then(|class| usize::try_from(class).ok());
         let is_known = |class: &usize| match Stored::is_synthesized(*class) {
@@ -127,7 +127,7 @@ impl Table<'_> {
     }
 
     /// Requests that a record of an unknown class is kept. Does nothing for an object of a known class.
-    pub(in crate::graph) fn request(&mut self, record: usize) {
+    pub(super) fn request(&mut self, record: usize) {
         let is_value = self.objects.records.get(record).holder == Holder::VALUE;
         if self.objects.kinds[record].is_none() && !is_value && self.requested.insert(record) {
             self.deferred.push_back(record);
@@ -136,7 +136,7 @@ impl Table<'_> {
 
     /// Lets the stand-in of a trait represent an object of an unknown class. Returns false if the trait has no stand-in
     /// for it.
-    pub(in crate::graph) fn stand_in(&mut self, record: u32, of: TraitName) -> Result<bool> {
+    pub(super) fn stand_in(&mut self, record: u32, of: TraitName) -> Result<bool> {
         let Some(class) = self.registry.implementors().stand_in_of((of.id)()) else {
             return Ok(false);
         };
@@ -154,7 +154,7 @@ impl Table<'_> {
 
     /// Handles a reference to an object whose class is not registered for the reference's trait.
     #[cold]
-    pub(in crate::graph) fn unregistered(
+    pub(super) fn unregistered(
         &mut self,
         id: u64,
         record: u32,
@@ -184,7 +184,7 @@ impl Table<'_> {
     }
 
     /// Keeps an object of an unknown class.
-    pub(in crate::graph) fn keep_object(&mut self, index: usize, payload: &[u8]) -> Result<()> {
+    pub(super) fn keep_object(&mut self, index: usize, payload: &[u8]) -> Result<()> {
         let record = self.objects.records.get(index);
         self.begin(&record);
         let whole = self.unknown_whole(record.class as usize, payload);

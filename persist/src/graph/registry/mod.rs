@@ -14,7 +14,6 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use self::enter::Entering;
-use self::known::ClassFacts;
 use super::schemas::Schemas;
 #[cfg(any(feature = "history", feature = "world"))]
 use crate::Limits;
@@ -532,6 +531,18 @@ impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.program.classes.iter().map(|class| &class.name)).finish()
     }
+}
+
+/// The facts that follow from the classes of a registry.
+#[derive(Clone)]
+struct ClassFacts {
+    /// The traits of each class.
+    traits: Vec<Traits>,
+    /// The traits and their classes, with the class of each empty trait object.
+    implementors: Arc<Implementors>,
+    /// The bytes of memory of an empty object of each type, with its boxes and the targets of its bare pointers. The
+    /// result may be up to about twice the real size.
+    footprints: Vec<u64>,
 }
 
 /// The part of a registry that a load needs to create empty values and trait objects.

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 ///
 /// An address hashes to its home by a multiplication that can be inverted. So a slot need not store the whole address,
 /// and [`grow`](Self::grow) recomputes each address from its slot.
-pub(in crate::graph) struct AddressMap {
+pub(super) struct AddressMap {
     /// From the top: `WIDTH - bits` bits of the address, `FAR` bits of distance, and `bits` bits of the number + 1. The
     /// value 0 marks a free slot.
     slots: Vec<u64>,
@@ -107,7 +107,7 @@ const MIN_BITS: u32 = NEAR + 2;
 impl AddressMap {
     /// Returns the number of an address, and whether the address is new. Numbers count up from 0.
     #[inline]
-    pub(in crate::graph) fn insert(&mut self, address: usize) -> (u32, bool) {
+    pub(super) fn insert(&mut self, address: usize) -> (u32, bool) {
         match Hash::from_address(address).map(|hash| self.find(hash)) {
             Some(AddressSearch::Number(number)) => (number, false),
             Some(AddressSearch::Free(place, slot)) if self.has_room() => {
@@ -129,14 +129,14 @@ impl AddressMap {
 
     /// Reads the home slots of addresses, one right after another. The processor executes several such short steps at
     /// once, so that their cache misses overlap.
-    pub(in crate::graph) fn touch(&self, addresses: impl Iterator<Item = usize>) {
+    pub(super) fn touch(&self, addresses: impl Iterator<Item = usize>) {
         let slot = |address| self.slots.get(self.home(Hash::from_address(address)?).0);
         std::hint::black_box(addresses.filter_map(slot).fold(0, |sum, slot| sum ^ slot));
     }
 
     /// Returns true if the slots rarely stay in the cache beside everything else.
     #[inline]
-    pub(in crate::graph) fn is_large(&self) -> bool {
+    pub(super) fn is_large(&self) -> bool {
         self.bits > LARGE
     }
 
@@ -186,7 +186,7 @@ impl AddressMap {
     }
 
     /// Removes all addresses. The number of slots stays, unless few of them were used.
-    pub(in crate::graph) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         // Otherwise, every small save after one large save would clear the slots of the large one.
         while self.bits > MIN_BITS && self.len >> (self.bits - 3) == 0 {
             self.bits -= 1;
@@ -198,7 +198,7 @@ impl AddressMap {
     }
 
     /// Returns the bytes of memory in use.
-    pub(in crate::graph) fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         self.slots.capacity() * size_of::<u64>()
             + self.others.capacity() * size_of::<(usize, u32)>()
     }

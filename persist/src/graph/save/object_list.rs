@@ -10,7 +10,7 @@ use crate::reflect::Pointer;
 ///
 /// The objects are in chunks: a long list grows without a copy, and wastes no capacity.
 #[derive(Default)]
-pub(in crate::graph) struct ObjectList {
+pub(super) struct ObjectList {
     chunks: Vec<Chunk>,
     len: usize,
 }
@@ -26,12 +26,12 @@ enum Chunk {
 }
 
 impl ObjectList {
-    pub(in crate::graph) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.len
     }
 
     #[inline]
-    pub(in crate::graph) fn push(&mut self, shared: Shared) {
+    pub(super) fn push(&mut self, shared: Shared) {
         let place = self.len / CHUNK;
         if place == self.chunks.len() {
             // Only the first chunk may stay small.
@@ -48,7 +48,7 @@ impl ObjectList {
 
     /// Returns the object of this number.
     #[inline]
-    pub(in crate::graph) fn get(&self, number: u32) -> Shared {
+    pub(super) fn get(&self, number: u32) -> Shared {
         let place = number as usize % CHUNK;
         match &self.chunks[number as usize / CHUNK] {
             Chunk::Rc(objects) => objects[place].clone().into(),
@@ -57,7 +57,7 @@ impl ObjectList {
     }
 
     /// Returns the object of this number, and the kind of pointer to it.
-    pub(in crate::graph) fn object(&self, number: u32) -> (Pointer, &dyn AnyObject) {
+    pub(super) fn object(&self, number: u32) -> (Pointer, &dyn AnyObject) {
         let place = number as usize % CHUNK;
         match &self.chunks[number as usize / CHUNK] {
             Chunk::Rc(objects) => (Pointer::Rc, &*objects[place]),
@@ -66,7 +66,7 @@ impl ObjectList {
     }
 
     /// Returns the address of the object of this number.
-    pub(in crate::graph) fn address(&self, number: u32) -> usize {
+    pub(super) fn address(&self, number: u32) -> usize {
         let place = number as usize % CHUNK;
         match &self.chunks[number as usize / CHUNK] {
             Chunk::Rc(objects) => Rc::as_ptr(&objects[place]).cast::<()>().addr(),
@@ -75,7 +75,7 @@ impl ObjectList {
     }
 
     /// Removes all objects, and keeps the memory for the next save.
-    pub(in crate::graph) fn clear(&mut self) {
+    pub(super) fn clear(&mut self) {
         for chunk in &mut self.chunks {
             match chunk {
                 Chunk::Rc(objects) => objects.clear(),
@@ -86,7 +86,7 @@ impl ObjectList {
     }
 
     /// Returns the bytes of memory in use.
-    pub(in crate::graph) fn size(&self) -> usize {
+    pub(super) fn size(&self) -> usize {
         let size = |chunk: &Chunk| match chunk {
             Chunk::Rc(objects) => objects.capacity() * size_of::<Rc<dyn AnyObject>>(),
             Chunk::Any(objects) => objects.capacity() * size_of::<Shared>(),

@@ -131,6 +131,6 @@ pub(crate) fn is_unknown(object: &Shared) -> bool {
 }
 
 /// Returns the unknown data in an object without a stand-in, or `None` for an object of a known class.
-pub(in crate::graph) fn unknown_in(object: &Shared) -> Option<&RefCell<Unknown>> {
+pub(super) fn unknown_in(object: &Shared) -> Option<&RefCell<Unknown>> {
     (object.object() as &dyn Any).downcast_ref()
 }

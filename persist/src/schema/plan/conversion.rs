@@ -24,7 +24,7 @@ const TUPLES: usize = 4;
 
 impl Plans<'_> {
     /// The conversion between two kinds; `None` if there is none.
-    pub(in crate::schema) fn conversion(
+    pub(super) fn conversion(
         &mut self,
         node: usize,
         expected: &KindSchema,
@@ -44,7 +44,7 @@ impl Plans<'_> {
     }
 
     /// The conversion of a bare value to that of a class; `None` if there is none.
-    pub(in crate::schema) fn value_conversion(
+    pub(super) fn value_conversion(
         &mut self,
         node: usize,
         target: usize,
@@ -58,7 +58,7 @@ impl Plans<'_> {
         is_accepted.then(|| self.conversion(node, expected, place)).flatten()
     }
 
-    pub(in crate::schema) fn enter(&mut self, conversion: Conversion) -> usize {
+    pub(super) fn enter(&mut self, conversion: Conversion) -> usize {
         self.conversions.push(conversion);
         self.conversions.len() - 1
     }
@@ -70,7 +70,7 @@ impl Plans<'_> {
 
     /// True if a bare value may become a value of a class: the class has no `migrate`, which the value would have
     /// missed.
-    pub(in crate::schema) fn enters_as_it_is(&self, target: usize) -> bool {
+    pub(super) fn enters_as_it_is(&self, target: usize) -> bool {
         self.program.targets[target].is_none_or(|it| it.class.migration.is_empty())
     }
 

@@ -3,11 +3,12 @@
 use hashbrown::HashSet;
 
 use super::meaning::Meaning;
+use super::shortened;
 use super::{
     Conversion, FieldName, FieldSource, Member, Piece, Plans, RecordPlan, RecordStep, StoredFields,
     UnknownFieldStep,
 };
-use crate::schema::event::{IN_PLACE_OF_DEFAULT, REMOVED, shortened};
+use crate::schema::event::{IN_PLACE_OF_DEFAULT, REMOVED};
 use crate::schema::pairing::{find_variant, pair};
 use crate::schema::program::ProgramFields;
 use crate::schema::{
@@ -17,7 +18,7 @@ use crate::value::Origin;
 use crate::{Error, ErrorKind, Result};
 
 /// Records of more pieces are no small ones.
-pub(in crate::schema) const PIECES: usize = 24;
+pub(super) const PIECES: usize = 24;
 
 /// Writes what a migration has made of a member as a field of the program's: the sources that are its pieces.
 pub(in crate::schema) type Make<'m, 'p> =
@@ -25,7 +26,7 @@ pub(in crate::schema) type Make<'m, 'p> =
 
 impl<'p> Plans<'p> {
     /// Plans the stored fields of a struct or a variant.
-    pub(in crate::schema) fn stored_fields(
+    pub(super) fn stored_fields(
         &mut self,
         class: usize,
         variant: usize,
@@ -38,7 +39,7 @@ impl<'p> Plans<'p> {
     }
 
     /// Plans fields that follow one another.
-    pub(in crate::schema) fn all_fields(
+    pub(super) fn all_fields(
         &mut self,
         old: &StoredFields<'_>,
         new: &ProgramFields<'_>,
@@ -51,7 +52,7 @@ impl<'p> Plans<'p> {
     }
 
     /// Plans the fields of a record; each of its members is a piece.
-    pub(in crate::schema) fn fields(
+    pub(super) fn fields(
         &mut self,
         old: &StoredFields<'_>,
         new: &ProgramFields<'_>,
@@ -302,7 +303,7 @@ impl<'p> Plans<'p> {
 
     /// The conversion of a value that a version of a class stored to a field of the program; the version is `None` for
     /// a value that stood without the class.
-    pub(in crate::schema) fn field_conversion(
+    pub(super) fn field_conversion(
         &mut self,
         node: usize,
         version: Option<u32>,
@@ -419,7 +420,7 @@ impl<'p> Plans<'p> {
     }
 
     /// The row of a value that is converted.
-    pub(in crate::schema) fn converted(
+    pub(super) fn converted(
         &mut self,
         kind: &KindSchema,
         expected: &KindSchema,
@@ -430,7 +431,7 @@ impl<'p> Plans<'p> {
     }
 
     /// The row of what happens to a value of one kind that becomes one of another.
-    pub(in crate::schema) fn kinds_row(
+    pub(super) fn kinds_row(
         &mut self,
         event: LoadEvent,
         stored: &KindSchema,
@@ -497,12 +498,7 @@ impl<'p> Plans<'p> {
     }
 
     /// The error for a value that cannot become what the program has.
-    pub(in crate::schema) fn mismatch(
-        &self,
-        what: &str,
-        stored: &KindSchema,
-        expected: &KindSchema,
-    ) -> Error {
+    pub(super) fn mismatch(&self, what: &str, stored: &KindSchema, expected: &KindSchema) -> Error {
         let names =
             |(old, new): (usize, usize)| (&self.stored[old].name, &self.program.classes[new].name);
         let is_std =

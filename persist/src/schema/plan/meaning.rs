@@ -16,7 +16,7 @@ const MAX_LEVELS: u32 = 16;
 
 /// The meaning of a value for a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::schema) enum Meaning {
+pub(super) enum Meaning {
     /// One of the field itself, which the rules of conversion fit to it.
     Own,
     /// One that the function of this number in the `convert` of the field takes.
@@ -27,7 +27,7 @@ impl Meaning {
     /// Returns the meaning of a stored value for a field, or `None` if it is ambiguous or refused.
     ///
     /// `version` is the version of the class that stored the value, or `None` for a value without a class around it.
-    pub(in crate::schema) fn of_stored(
+    pub(super) fn of_stored(
         plans: &Plans<'_>,
         node: usize,
         version: Option<u32>,
@@ -41,7 +41,7 @@ impl Meaning {
     /// Returns the meaning of a value that a migration made.
     ///
     /// `version` is the version of the class for which the migration made it, if that is known.
-    pub(in crate::schema) fn of_migrated(
+    pub(super) fn of_migrated(
         plans: &Plans<'_>,
         value: &Value,
         version: Option<u32>,
@@ -83,11 +83,7 @@ impl Meaning {
 }
 
 /// True if two kinds differ at most in the fields of classes of one name, and in how compact their numbers are.
-pub(in crate::schema) fn is_same_kind(
-    plans: &Plans<'_>,
-    stored: &KindSchema,
-    kind: &KindSchema,
-) -> bool {
+pub(super) fn is_same_kind(plans: &Plans<'_>, stored: &KindSchema, kind: &KindSchema) -> bool {
     is_same_within(plans, stored, kind, MAX_LEVELS)
 }
 

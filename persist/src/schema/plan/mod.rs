@@ -4,7 +4,7 @@ mod conversion;
 mod due;
 mod fields;
 mod meaning;
-mod migrate;
+mod ops;
 mod skipped;
 mod texts;
 mod transcode;
@@ -18,6 +18,7 @@ pub use self::texts::{Texts, texts_and_classes_by_place};
 
 pub(crate) use self::skipped::converted_length;
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,12 +26,12 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use self::due::WatchedClasses;
-use super::event::{Rows, shortened};
+use self::ops::{Conversion, FieldSource, OtherField, Plan, RecordStep, VariantPlan};
 use super::matching::{Matched, is_older};
-use super::number::{Widening, Width};
 use super::pairing::StoredField;
 use super::{
-    ClassSchema, FieldPlace, Form, LoadEvent, Occurrences, PlannedRow, Program, Reader, Stored,
+    ClassSchema, FieldPlace, Form, LoadEvent, Occurrences, PlannedRow, Program, REMOVED, Reader,
+    Stored,
 };
 use crate::codec::NoLinks;
 use crate::reflect::Holder;
@@ -311,43 +312,12 @@ impl<'p> Plans<'p> {
     }
 }
 
-/// How the records of one class become the program's.
-#[derive(Clone)]
-pub(super) enum Plan {
-    Struct(Arc<RecordPlan>),
-    /// By stored variant; the row of records of a newer version.
-    Enum(Arc<[VariantPlan]>, Option<usize>),
-    /// A conversion and its row.
-    Value(usize, Option<usize>),
-    /// Each record by the names of what it has: it is migrated, or what a program kept of it is to be looked through.
-    Named,
-}
-
-pub(super) enum VariantPlan {
-    Fields(Arc<RecordPlan>),
-    /// The program's `other` variant.
-    Other(Other),
-    /// None of the program's.
-    Removed,
-}
-
 /// The program's `other` variant for one that it does not have.
 #[derive(Clone, Copy)]
 pub(super) struct Other {
     pub(super) variant: usize,
     pub(super) field: OtherField,
     pub(super) row: usize,
-}
-
-/// The content of an `other` variant that stands for a stored variant.
-#[derive(Clone, Copy)]
-pub(super) enum OtherField {
-    /// There is no field.
-    None,
-    /// Nothing: the program declares the stored variant `removed`.
-    Empty,
-    /// The variant, as a value of this class.
-    Unknown(usize),
 }
 
 /// How a record becomes a struct or a variant of the program's.
@@ -401,18 +371,6 @@ impl Piece {
     }
 }
 
-/// One step in the conversion of a record. Each piece is read once, in stored order.
-pub(super) enum RecordStep {
-    /// Takes pieces as they are.
-    Take(Range<usize>),
-    /// Converts the next piece, whose field is the next one.
-    Convert(usize),
-    /// Converts the next piece, whose field comes later.
-    Early(usize),
-    /// Writes fields of the program.
-    Write(Range<usize>),
-}
-
 pub(super) struct UnknownFieldStep {
     pub(super) piece: usize,
     /// The class as which it is kept.
@@ -422,33 +380,6 @@ pub(super) struct UnknownFieldStep {
     pub(super) kept_row: Option<usize>,
     /// The row if the field cannot be kept.
     pub(super) dropped_row: Option<usize>,
-}
-
-/// Where a field of the program comes from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum FieldSource {
-    /// A piece as it is.
-    Copy(usize),
-    Convert {
-        piece: usize,
-        conversion: usize,
-    },
-    /// A number of a piece; the wider kind has each value of its kind.
-    Widen {
-        piece: usize,
-        by: Widening,
-    },
-    /// The n-th piece that was converted early.
-    Early(usize),
-    /// The default of this field.
-    Default(usize),
-    /// An empty value of it.
-    Empty(usize),
-    /// The unknown fields.
-    Unknown,
-    /// Marks the operations up to the next `End` as a default that is synthesized for this field.
-    Synthesized(usize),
-    End,
 }
 
 /// The fields of a stored class or variant, or of one record.
@@ -537,97 +468,76 @@ impl Stored {
     }
 }
 
-/// How a stored value becomes one of the program's; others are named by their place in
-/// the list of all.
-#[derive(Clone, Copy)]
-pub(super) enum Conversion {
-    /// The value of a node as it is.
-    Copy(usize),
-    Number {
-        from: Width,
-        to: Width,
-        /// The row of numbers that did not fit.
-        clamped: usize,
-    },
-    Option(usize),
-    /// A value to an option or a list of one.
-    Some(usize),
-    /// An option to its value, if it is there.
-    Present(usize),
-    /// A list, set or array to another; those of a fixed length have no count.
-    Elements {
-        min: u32,
-        of: usize,
-        from: Option<usize>,
-        to: Option<usize>,
-        /// True if several may become one: they are those of a set, and hold an enum with an `other` variant without a
-        /// field.
-        may_collide: bool,
-    },
-    /// An array to a longer one, whose other elements are those of the default of this field; the
-    /// run of those.
-    Longer {
-        of: usize,
-        from: usize,
-        field: FieldPlace,
-        row: usize,
-    },
-    /// The conversion of the key; that of the value follows it.
-    Map {
-        min: u32,
-        key: usize,
-        /// As of elements, of the keys.
-        may_collide: bool,
-    },
-    /// A tuple: the conversion of its first part, which those of the others follow, and how many they are.
-    Parts(usize, usize),
-    /// A struct or an enum, by the plan of this place in the list of those.
-    Class(usize),
-    /// A tuple to a struct, by its place in the list of those.
-    Struct(usize),
-    Dynamic,
-    /// A text to the variant of that name of the program's class, and back.
-    Variant {
-        /// The node of the text.
-        node: usize,
-        class: usize,
-        /// The row of texts that became the `other` variant.
-        lost: usize,
-    },
-    Name(usize),
-    /// A value to an object of its own, of the program's class.
-    Share {
-        class: usize,
-        holder: Holder,
-        of: usize,
-    },
-    /// An object to a value; the row of those that were shared by several.
-    Inline {
-        class: usize,
-        holder: Holder,
-        of: usize,
-        shared: usize,
-    },
-    /// A container of a field whose elements are skipped if they cannot be converted; the node of its first part, or
-    /// that of the whole field if it is an option.
-    Skipping {
-        of: usize,
-        node: usize,
-        is_option: bool,
-        field: FieldPlace,
-    },
-    /// To the type that the `convert` of a field takes, and by it to the field.
-    Typed {
-        of: usize,
-        field: FieldPlace,
-        /// The index of the function in the field's `convert`.
-        number: usize,
-    },
-}
-
 /// The field for which a conversion is made.
 #[derive(Clone, Copy)]
 pub(super) struct FieldName<'p> {
     pub(super) class: &'p str,
     pub(super) field: &'p str,
+}
+
+/// The rows of all plans, and how often each came about.
+#[derive(Default)]
+struct Rows {
+    rows: Vec<(PlannedRow, Occurrences)>,
+    known: std::collections::HashMap<PlannedRow, usize>,
+}
+
+/// Bytes of a name in a report; a save may have any number of longer ones.
+const LONGEST_NAME: usize = 200;
+
+impl Rows {
+    /// The row of what may happen.
+    fn row(&mut self, event: LoadEvent, class: &str, field: &str, detail: &str) -> usize {
+        let last = self.rows.last().map(|(row, _)| row);
+        // Consecutive rows mostly share their class.
+        let shared = |text: &str, of: fn(&PlannedRow) -> &Arc<str>| {
+            let text = shortened(text);
+            let last = last.map(of).filter(|last| ***last == *text);
+            last.cloned().unwrap_or_else(|| Arc::from(text))
+        };
+        let class = shared(class, |row| &row.class);
+        let field = shared(field, |row| &row.field);
+        let detail = shared(detail, |row| &row.detail);
+        let row = PlannedRow { event, class, field, detail };
+        *self.known.entry(row).or_insert_with_key(|row| {
+            self.rows.push((row.clone(), Occurrences::default()));
+            self.rows.len() - 1
+        })
+    }
+
+    /// Counts what happened in an object.
+    #[inline]
+    fn count(&mut self, row: usize, count: u64, object: u64) {
+        let run = &mut self.rows[row].1;
+        if run.count == 0 {
+            run.first = object;
+        }
+        run.count += count;
+    }
+
+    /// Counts a value that was replaced, a part that several would have in common, as dropped instead.
+    fn drop_replaced(&mut self, row: usize, object: u64) {
+        let (row, run) = &mut self.rows[row];
+        run.count = run.count.saturating_sub(1);
+        let row = row.clone();
+        let detail = match row.is_accepted() {
+            true => REMOVED.to_owned(),
+            false => format!("a key or element that would be another {}", row.detail),
+        };
+        let row = self.row(LoadEvent::Dropped, &row.class, &row.field, &detail);
+        self.count(row, 1, object);
+    }
+
+    /// Returns the rows that occurred, and how often.
+    fn happened(&self) -> impl Iterator<Item = &(PlannedRow, Occurrences)> {
+        self.rows.iter().filter(|(_, run)| run.count > 0)
+    }
+}
+
+fn shortened(name: &str) -> Cow<'_, str> {
+    if name.len() <= LONGEST_NAME {
+        return name.into();
+    }
+    let end = (0..LONGEST_NAME - 3).rev().find(|end| name.is_char_boundary(*end));
+    format!("{}...", &name[..end.unwrap_or(0)]).into()
 }

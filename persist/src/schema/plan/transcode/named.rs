@@ -5,6 +5,7 @@ use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::super::due::{MigrationWriter, migrate};
 use super::{TranscodeFrame, Transcoder, UnknownLocation};
 use crate::Result;
 use crate::codec::{Decoder, Fail, NoLinks, count};
@@ -12,7 +13,6 @@ use crate::reflect::Class;
 use crate::schema::matching::is_older;
 use crate::schema::pairing::{find_variant, pair};
 use crate::schema::plan::due::watched;
-use crate::schema::plan::migrate::{MigrationWriter, migrate};
 use crate::schema::plan::{FieldSource, Member, OtherField, Piece, RecordStep, StoredFields};
 use crate::schema::{
     ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Plans, write_value,

@@ -1,6 +1,8 @@
 //! Unknown content: data of a save that the program has no class, field or variant for. It is stored unchanged and
 //! returned to the next save.
 
+mod unknown_codec;
+
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;

@@ -1,14 +1,14 @@
 //! Saves and loads [`Unknown`]: its bytes stay as they were, except for the ids of objects and the numbers of classes.
 
-use super::count;
-use super::decoder::Decoder;
-use super::encoder::{Encoder, Stop};
-use super::fail::Fail;
-use super::links::{Prototypes, Within};
-use super::persist::Persist;
-use super::pointer::Pointee;
-use super::unknown::{Unknown, UnknownPartKind, UnknownPiece, UnknownTarget};
-use super::visitor::{Phase, Visitor};
+use super::super::count;
+use super::super::decoder::Decoder;
+use super::super::encoder::{Encoder, Stop};
+use super::super::fail::Fail;
+use super::super::links::{Prototypes, Within};
+use super::super::persist::Persist;
+use super::super::pointer::Pointee;
+use super::super::visitor::{Phase, Visitor};
+use super::{Unknown, UnknownPartKind, UnknownPiece, UnknownTarget};
 use crate::Result;
 use crate::reflect::Kind;
 

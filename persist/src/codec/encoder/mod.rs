@@ -1,3 +1,8 @@
+mod buffer;
+
+pub use self::buffer::{Buffer, decode, decode_into};
+pub(crate) use self::buffer::{encode_parts, left_over};
+
 use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::fmt;
@@ -7,8 +12,8 @@ use std::sync::Arc;
 use super::fail::Fail;
 use super::links::{Link, Referent, Within};
 use super::text::copy;
-use super::weight::{large, large_box, levels, weight};
-use super::windows::{ByteRun, RemainingWindows};
+use super::{ByteRun, RemainingWindows};
+use super::{large, large_box, levels, weight};
 use crate::env::Env;
 use crate::reflect::TraitName;
 use crate::{Error, ErrorKind, Limits, Result};

@@ -1,13 +1,13 @@
 use std::mem;
 use std::ops::Range;
 
-use super::boxed::{is_bulky, unboxed};
-use super::decoder::{Decoder, NoLinks};
-use super::encoder::{EncodeState, Encoder, SaveLinks, Stop};
-use super::fail::Fail;
-use super::persist::Persist;
-use super::row::cut_mut;
-use super::windows::{RemainingWindows, SMALLEST, Window};
+use super::super::boxed::{is_bulky, unboxed};
+use super::super::decoder::{Decoder, NoLinks};
+use super::super::fail::Fail;
+use super::super::persist::Persist;
+use super::super::row::cut_mut;
+use super::super::{RemainingWindows, SMALLEST, Window};
+use super::{EncodeState, Encoder, SaveLinks, Stop};
 use crate::env::Env;
 use crate::{Error, ErrorKind, Result};
 

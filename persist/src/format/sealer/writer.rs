@@ -4,7 +4,7 @@ use std::mem;
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::{
+use super::super::{
     ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, ClassNumbers, Header,
     SEPARATOR, Sealer, definition,
 };

@@ -13,6 +13,10 @@
 //! If the program no longer has a class, only the lock knows whether a skipped version converted it. Loads of the
 //! lock's samples report each such class whose records a step reads without asking for their version.
 
+mod migrate;
+
+pub(in crate::schema) use self::migrate::{MigrationWriter, migrate};
+
 use std::sync::Arc;
 
 use super::Plans;
@@ -180,7 +184,7 @@ impl WaitingConvert {
 
 /// Returns the stored classes with conversions that are due. A step says for which version it reads their records. They
 /// are found once for each load.
-pub(in crate::schema) fn watched(plans: &mut Plans<'_>, env: &Env<'_>) -> WatchedClasses {
+pub(super) fn watched(plans: &mut Plans<'_>, env: &Env<'_>) -> WatchedClasses {
     if let Some(watched) = &plans.watched {
         return watched.clone();
     }
@@ -232,7 +236,7 @@ fn has_due_convert(plans: &Plans<'_>, class: usize, target: usize) -> bool {
 
 /// The stored classes whose records have conversions that are due, with what notes that a step reads one.
 #[derive(Clone)]
-pub(in crate::schema) struct WatchedClasses {
+pub(super) struct WatchedClasses {
     classes: Arc<[WatchedClass]>,
 }
 

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::blocks::{Block, Trailer};
-use super::plain::Unpacker;
-use super::scan::definitions_in;
-use super::{
+use super::super::plain::Unpacker;
+use super::super::{
     BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, MAGIC, Plain,
     Scan, TRAILER_SIZE, weight,
 };
+use super::super::{Block, Trailer};
+use super::definitions_in;
 use crate::schema::ClassSchema;
 use crate::{Error, ErrorKind, Limits, Result};
 

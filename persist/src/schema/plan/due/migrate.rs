@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::Plans;
-use super::due::{waiting_converts, watched};
-use super::meaning::Meaning;
+use super::super::Plans;
+use super::super::meaning::Meaning;
+use super::{waiting_converts, watched};
 use crate::codec::{Buffer, Decoder, Encoder, NoLinks, Prototypes, count};
 use crate::env::Env;
 use crate::reflect::{Class, MigrationSteps};
@@ -24,7 +24,7 @@ use crate::{Error, ErrorKind, Limits, Result};
 /// # Errors
 ///
 /// Returns an error if a step fails, or if it read a value whose own conversion is due and may belong before it (see
-/// [`due`](super::due)).
+/// [`due`](super::super::due)).
 pub(in crate::schema) fn migrate(
     record: &mut Record,
     from: u32,

@@ -1,13 +1,19 @@
 //! Compresses, checksums and writes the blocks that a [`Writer`](super::Writer) fills.
 
+mod writer;
+
+pub(crate) use self::writer::RecordLinks;
+pub use self::writer::Writer;
+
 use std::io::{self, Write};
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::blocks::{Checksums, Trailer, each_block};
+use super::blocks::Checksums;
 use super::compression::Codec;
 use super::plain::weight;
 use super::{BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, TRAILER_SIZE};
+use super::{Trailer, each_block};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Bytes that are checksummed and then written in one step, so that they are in the cache for both.

@@ -1,17 +1,25 @@
 //! Reads the structure of a save: every checksum and record head, but no payload.
 
+mod salvage;
+mod stream;
+
+pub use self::stream::{BlockReader, Definitions, StreamBlock};
+
+pub(crate) use self::salvage::{DamagedSave, nothing_whole};
+
 use std::collections::HashSet;
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::blocks::{Block, Checksums, check_count, each_block};
+use super::blocks::Checksums;
 use super::definition;
-use super::header::{damaged, newer};
 use super::records::{Item, Records};
 use super::{
     BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, DEFINITION_HEAD, Header,
     TRAILER_SIZE, unpacked,
 };
+use super::{Block, check_count, each_block};
+use super::{damaged, newer};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
 use crate::schema::{ClassSchema, KindSchema, inner_first};

@@ -2,16 +2,16 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::blocks::{Block, Trailer, check_count};
-use super::compression::Codec;
-use super::header::{cut_short, damaged, newer};
-use super::plain::{decompress, switched_off};
-use super::records::Item;
-use super::scan::{Scan, too_many};
-use super::{
+use super::super::compression::Codec;
+use super::super::plain::{decompress, switched_off};
+use super::super::records::Item;
+use super::super::{
     BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header,
     TRAILER_SIZE,
 };
+use super::super::{Block, Trailer, check_count};
+use super::super::{cut_short, damaged, newer};
+use super::{Scan, too_many};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
 use crate::schema::ClassSchema;
@@ -238,7 +238,7 @@ impl Definitions {
         &mut self,
         block: &StreamBlock<'_>,
         limits: &Limits,
-        mut take: impl FnMut(&Self, super::RecordLocation) -> Result<()>,
+        mut take: impl FnMut(&Self, super::super::RecordLocation) -> Result<()>,
     ) -> Result<()> {
         if block.compression.is_none() {
             if *block.content == *self.bytes {
