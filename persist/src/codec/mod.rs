@@ -37,15 +37,15 @@
 //! | files | part |
 //! | --- | --- |
 //! | `persist`, `row`, `index`, `value` | the trait, rows of fields, whole values in place or by a call |
-//! | `buffer`, `windows`, `encoder` | memory that grows by windows, and the cursor that writes to it |
-//! | `decoder`, `fail`, `boxed`, `weight` | the cursor that reads; values too large for the stack; limits of memory |
+//! | `encoder` with `buffer`, this file | the cursor that writes, and its memory, which grows by windows |
+//! | `decoder`, `fail`, `boxed`, this file | the cursor that reads; values too large for the stack; limits of memory |
 //! | `count`, `compact`, `text`, `pod` | counts, small integers, strings and blocks as bytes |
 //! | `class`, `field`, `type_set`, `parts` | fields at run time; the types that a registration collects |
 //! | `with`, `convert`, `skip` | adapters, older types of a field, elements that cannot be loaded |
 //! | `object`, `pointer`, `content`, `trait_object`, `lock` | shared objects, boxes, trait objects, cells |
 //! | `class_holder` | values that hold classes which their type does not name, as worlds do |
 //! | `links`, `visitor` | the interface to a save and a load; the walk that connects pointers and runs hooks |
-//! | `unknown`, `unknown_codec` | data that the program lacks, and its bytes |
+//! | `unknown` with `unknown_codec` | data that the program lacks, and its bytes |
 //!
 //! **Encode.** Derived code writes the fields of a *row* one after the other. The heads of neighbours lie in one
 //! *segment*, which takes one bounds check. A field with a tail ends the segment. So this class has two segments:

@@ -628,7 +628,7 @@ fn visited(result: Result<()>, name: &str) -> Result<()> {
 
 /// The largest cost of a value that is encoded in place. Measured on a crate of 200 structs, and by the instructions of
 /// the public data sets: 12 and 32 took longer to build and saved nothing.
-pub(crate) const BUDGET: usize = 6;
+const BUDGET: usize = 6;
 
 /// The budget for values of fixed width. They are plain moves, so that a triangle of twelve numbers is copied as one
 /// block.

@@ -6,11 +6,11 @@
 //!
 //! | files | part |
 //! | --- | --- |
-//! | `header`, `version_vector` | the header, and the saves that a save continues |
+//! | `header` | the header, and the saves that a save continues |
 //! | `definition`, `numbers` | class definitions, and the numbers of classes in a save |
-//! | `writer`, `sealer`, `compression` | a save is written: records, blocks, compressed blocks |
-//! | `blocks`, `plain`, `scan`, `records` | a save is read: block ends, decompressed content, structure, places of records |
-//! | `stream`, `salvage` | a save is read block by block; the whole blocks of a damaged one |
+//! | `sealer` with `writer`, `compression` | a save is written: records, blocks, compressed blocks |
+//! | this file, `blocks`, `plain`, `scan`, `records` | a save is read: blocks, its ends, decompressed content, structure, places of records |
+//! | `scan/stream`, `scan/salvage` | a save is read block by block; the whole blocks of a damaged one |
 
 mod blocks;
 mod compression;
@@ -51,7 +51,7 @@ use crate::{Error, ErrorKind, Result};
 pub(crate) const MAGIC: [u8; 8] = *b"\x89PST\r\n\x1a\n";
 
 /// The format that this library writes, and the newest it reads.
-pub(crate) const FORMAT_VERSION: u16 = 1;
+const FORMAT_VERSION: u16 = 1;
 
 /// Header fields with tags from here on must be understood by a reader.
 const CRITICAL_FIELD: u8 = 0x80;

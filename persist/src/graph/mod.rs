@@ -16,18 +16,19 @@
 //! # Parts
 //!
 //! - Classes: `registry` (enter, check and look up classes), `schemas` (a cache of matched schemas).
-//! - Save: `save` (the work list), `links` (numbers, ids and checks of references), `tables` with `identity` (addresses
-//!   to numbers) and `object_list`, `targets` (lists what an object refers to).
-//! - Load: `load` drives the passes, and `table` is the state that decoders see. `loading` has the objects by record,
-//!   `references` the references to connect, `connect` points them at their objects. `rewrite` converts records,
-//!   decides which unknown objects are kept and checks the load policy. `unknown` keeps unknown data, and `handles`
-//!   renumbers handles. `fault` finds the field of an error. `outcome` is the result.
+//! - Save: `save` (numbers, ids and checks of references, with the tables of a running save). In it: `saver` (the work
+//!   list), `identity` (addresses to numbers), `object_list`, `targets` (lists what an object refers to).
+//! - Load: `load` is the state of a load: the table that decoders see, and the objects by record. In it: `loader` drives
+//!   the passes, `decode` resolves references, `connect` points them at their objects. `rewrite` converts records,
+//!   decides which unknown objects are kept and checks the load policy. `unknown` keeps unknown data. `fault` finds the
+//!   field of an error. `outcome` is the result. This file has the references to connect, the renumbering of handles,
+//!   and the counts for the report.
 //! - Both: `components` (cycles and an order for building, by Tarjan's algorithm).
 //!
 //! # A save
 //!
 //! 1. The roots get numbers and enter the queue: the objects that the program added, or the root value.
-//! 2. The next object of the queue is encoded into a record. Each pointer in it goes through [`links`]: an address that
+//! 2. The next object of the queue is encoded into a record. Each pointer in it goes through [`save`]: an address that
 //!    is new gets the next number and id, and its object enters the queue if the pointer is strong. Then the unknown
 //!    data of the object is written.
 //! 3. When the queue is empty, `Links::check` checks references whose targets' types were unknown before. It also
@@ -50,7 +51,7 @@
 //! 6. *Hooks*: `validate` for all objects, then `after_load`.
 //! 7. *Seal*: set the contents of once cells that close cycles, when nothing can fail any more.
 //!
-//! Passes 3 and 5 can be merged. `Loader::choose_strategy` chooses one of four, [`table::Strategy`]:
+//! Passes 3 and 5 can be merged. `Loader::choose_strategy` chooses one of four, [`load::Strategy`]:
 //!
 //! | strategy | when | references are connected |
 //! | --- | --- | --- |

@@ -554,7 +554,7 @@ impl Program {
 
 /// The pointers of the program that stand in the places of stored ones.
 #[derive(Default)]
-pub(super) struct PointerPairs {
+struct PointerPairs {
     /// By stored class and holder.
     classes: HashMap<(usize, Holder), HashSet<Holder>>,
     /// Pointers to trait objects, by their stored holder.
@@ -568,7 +568,7 @@ pub(super) struct PointerPairs {
 
 impl PointerPairs {
     /// Notes two pointers in one place; both are to trait objects if there is no class.
-    pub(super) fn note(&mut self, class: Option<usize>, stored: Holder, expected: Holder) {
+    fn note(&mut self, class: Option<usize>, stored: Holder, expected: Holder) {
         if !stored.may_become(expected) {
             return;
         }
@@ -581,7 +581,7 @@ impl PointerPairs {
 
     /// Notes the pointers in the classes of a save, and in which holders the program has trait objects if the save has
     /// pointers to some.
-    pub(super) fn note_all(&mut self, stored: &[ClassSchema], program: &Program) {
+    fn note_all(&mut self, stored: &[ClassSchema], program: &Program) {
         for kind in stored.iter().flat_map(ClassSchema::kinds) {
             kind.visit(&mut |kind| match kind {
                 KindSchema::Reference { holder, class, .. } => {
@@ -606,7 +606,7 @@ impl PointerPairs {
     }
 
     /// Returns the holder in which the program has the objects of a stored class that becomes `target`.
-    pub(super) fn of_class(
+    fn of_class(
         &self,
         class: usize,
         stored: Holder,
@@ -647,7 +647,7 @@ impl PointerPairs {
     }
 
     /// The holder that pointers to trait objects have now.
-    pub(super) fn of_trait(&self, stored: Holder) -> Holder {
+    fn of_trait(&self, stored: Holder) -> Holder {
         let said = self.traits.get(&stored).and_then(|said| common(said.iter()));
         said.unwrap_or_else(|| nearest(stored, self.of_traits.iter()))
     }
@@ -671,7 +671,7 @@ fn common<'h>(mut holders: impl Iterator<Item = &'h Holder>) -> Option<Holder> {
 
 impl ClassSchema {
     /// Gives the pointers in all fields another holder: those to a class, or to a trait.
-    pub(super) fn set_holders(&mut self, holder: &dyn Fn(Option<usize>, Holder) -> Holder) {
+    fn set_holders(&mut self, holder: &dyn Fn(Option<usize>, Holder) -> Holder) {
         let set = |kind: &mut KindSchema| *kind = kind.with_holders(holder);
         match &mut self.form {
             Form::Struct(fields) => fields.iter_mut().for_each(|field| set(&mut field.kind)),

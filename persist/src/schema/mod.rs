@@ -9,12 +9,15 @@
 //! | step | file | result |
 //! | --- | --- | --- |
 //! | 1. describe | `describe`, `stored`, `program` | classes, fields and kinds as data, laid out as numbered nodes |
-//! | 2. match classes | `matching`, `instances`, `holders` | [`Matched`]: the program's class for each stored class |
+//! | 2. match classes | `matching`, `instances` | [`Matched`]: the program's class for each stored class |
 //! | 3. pair fields | `pairing` | the stored field that becomes each field of the program |
-//! | 4. plan | `plan`, `fields`, `meaning`, `conversion` | a `Plan` for each class, a `Conversion` for each pair of kinds |
-//! | 5. rewrite | `transcode`, `migrate`, `due`, `watched`, `skipped` | each record in the program's form, unknown data apart, rows for the report |
-//! | without a program | `walk`, `check`, `read`, `write`, `strict`, `cursor`, `usage` | a stored value walked, checked, read or written as data |
-//! | shared | `ops`, `event`, `number`, `empty`, `order`, `same`, `unique`, `unknown_member`, `texts` | operations of plans, rows, widths, empty values, orders and comparisons of classes, unknown fields, names in texts |
+//! | 4. plan | `plan`, with `fields`, `meaning`, `conversion` and `ops` | a `Plan` for each class, a `Conversion` for each pair of kinds |
+//! | 5. rewrite | `plan/transcode`, `plan/due` with `migrate`, `plan/skipped` | each record in the program's form, unknown data apart, rows for the report |
+//! | without a program | `walk`, with `check`, `read`, `write`, `strict`, `cursor` and `usage` | a stored value walked, checked, read or written as data |
+//! | shared | `event`, `number`, `empty`, `order`, `same`, `plan/texts` | rows, widths, empty values, orders and comparisons of classes, names in texts |
+//!
+//! Code that several files of a folder use is in the `mod.rs` of the folder: the frames of walks and their errors here,
+//! the walk in `walk`, the plans of classes and of records in `plan`, the `Transcoder` in `plan/transcode`.
 //!
 //! ```text
 //! save ──> Stored ──┐                                   record's bytes ──> Transcoder ──> payload of the program

@@ -18,11 +18,11 @@ type NamedFields = Box<[(usize, usize)]>;
 
 /// The classes of a save, and a node for every kind in them.
 pub struct Stored {
-    pub(super) classes: Vec<ClassSchema>,
+    classes: Vec<ClassSchema>,
     /// First one for each class as a kind, then those of the kinds in it; parts that follow one another do so here.
     pub(super) nodes: Vec<Node>,
     /// For each class the first node of its fields, of the fields of each variant, or of its value.
-    pub(super) blocks: Vec<Vec<usize>>,
+    blocks: Vec<Vec<usize>>,
     /// The classes and holders whose records become the program's objects.
     made: OnceLock<HashSet<(usize, Holder)>>,
     /// For each class its variants in the order of their names.
@@ -551,7 +551,7 @@ impl UnknownMember<'_> {
     }
 
     /// Its name: that of the class with that of the part.
-    pub(crate) fn name(&self) -> String {
+    fn name(&self) -> String {
         match self {
             Self::Field { class, variant: None, field, .. } => format!("{class}.{}", field.name),
             Self::Field { class, variant: Some(variant), field, .. } => {

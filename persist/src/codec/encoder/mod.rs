@@ -1,7 +1,9 @@
 mod buffer;
 
+#[cfg(feature = "world")]
+pub(crate) use self::buffer::encode_parts;
+pub(crate) use self::buffer::left_over;
 pub use self::buffer::{Buffer, decode, decode_into};
-pub(crate) use self::buffer::{encode_parts, left_over};
 
 use std::any::{Any, TypeId};
 use std::cell::Cell;
@@ -61,7 +63,7 @@ pub struct Encoder<'a> {
 }
 
 /// State of an encode beside its cursor. It is shared by reference, so that the cursor is cheap to copy.
-pub(super) struct EncodeState<'a> {
+struct EncodeState<'a> {
     /// `None` while a call to them runs.
     links: Cell<Option<&'a mut dyn SaveLinks>>,
     next: Cell<RemainingWindows<'a>>,
@@ -77,7 +79,7 @@ pub(super) struct EncodeState<'a> {
 }
 
 impl<'a> EncodeState<'a> {
-    pub(super) fn new(
+    fn new(
         start: usize,
         next: RemainingWindows<'a>,
         env: &'a Env<'a>,
@@ -106,14 +108,14 @@ impl<'a> EncodeState<'a> {
 }
 
 impl<'a> Encoder<'a> {
-    pub(super) fn new(window: &'a mut [u8], state: &'a EncodeState<'a>) -> Self {
+    fn new(window: &'a mut [u8], state: &'a EncodeState<'a>) -> Self {
         state.end.set(state.start + window.len());
         Self { rest: window, state }
     }
 
     /// Returns the position where the encode ended, and how many windows it did not use.
     #[inline]
-    pub(super) fn finish(self, result: Result<(), Stop>) -> Result<(usize, Option<usize>), Error> {
+    fn finish(self, result: Result<(), Stop>) -> Result<(usize, Option<usize>), Error> {
         let state = self.state;
         // Checked first, since a type with a hand-written impl may not have passed its `Stop` on.
         if let Some(error) = state.error.take() {
@@ -212,7 +214,7 @@ impl<'a> Encoder<'a> {
 
     /// Appends parts of the value to a window of its own.
     #[cfg(feature = "world")]
-    pub(super) fn append(
+    fn append(
         &mut self,
         parts: usize,
         mut append: impl FnMut(usize, &Env<'_>, &mut dyn SaveLinks, &mut Vec<u8>) -> Result<()>,
@@ -241,13 +243,13 @@ impl<'a> Encoder<'a> {
 
     /// Returns the depth that is left, and the cell around the cursor.
     #[cfg(feature = "world")]
-    pub(super) fn level(&self) -> (u32, Within) {
+    fn level(&self) -> (u32, Within) {
         (self.state.depth.get(), self.state.within.get())
     }
 
     /// Continues on a [`level`](Self::level) of another encode.
     #[cfg(feature = "world")]
-    pub(super) fn enter(&mut self, depth: u32, within: Within) {
+    fn enter(&mut self, depth: u32, within: Within) {
         self.state.depth.set(depth);
         self.state.within.set(within);
     }

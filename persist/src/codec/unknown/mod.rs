@@ -69,7 +69,7 @@ impl KeepsUnknown for Unknown {}
 /// A value of a class of another save.
 pub(crate) struct UnknownPiece {
     pub(crate) class: UnknownClass,
-    pub(super) bytes: Vec<u8>,
+    bytes: Vec<u8>,
     /// The parts whose bytes differ between saves, in order.
     parts: RwLock<Vec<UnknownPart>>,
 }
@@ -231,15 +231,15 @@ impl UnknownPiece {
 
     /// Returns the content by which pieces are compared. Ids and numbers in the bytes belong to one save: equal ones
     /// mean the same there.
-    pub(super) fn content(&self) -> (&str, &[u8]) {
+    fn content(&self) -> (&str, &[u8]) {
         (&self.class.name, &self.bytes)
     }
 
-    pub(super) fn parts(&self) -> RwLockReadGuard<'_, Vec<UnknownPart>> {
+    fn parts(&self) -> RwLockReadGuard<'_, Vec<UnknownPart>> {
         self.parts.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn parts_mut(&self) -> RwLockWriteGuard<'_, Vec<UnknownPart>> {
+    fn parts_mut(&self) -> RwLockWriteGuard<'_, Vec<UnknownPart>> {
         self.parts.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

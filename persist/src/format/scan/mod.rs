@@ -86,20 +86,20 @@ impl<'s> Scan<'s> {
     }
 
     /// Makes an empty scan with memory for `records` records.
-    pub(super) fn new(header: Header, records: usize) -> Self {
+    fn new(header: Header, records: usize) -> Self {
         let records = Records::with_capacity(records);
         Self { header, definitions: Vec::new(), records, ignored: usize::MAX, is_closed: false }
     }
 
     /// Sets the definitions of all classes. Later definitions are skipped.
-    pub(super) fn define_all(&mut self, bodies: &[&'s [u8]]) {
+    fn define_all(&mut self, bodies: &[&'s [u8]]) {
         let definitions = bodies.iter().map(|body| Definition { at: 0, end: body.len(), body });
         self.definitions.extend(definitions);
         self.ignore_new_classes();
     }
 
     /// Skips all later definitions, and their records.
-    pub(super) fn ignore_new_classes(&mut self) {
+    fn ignore_new_classes(&mut self) {
         (self.ignored, self.is_closed) = (self.definitions.len(), true);
     }
 
@@ -139,7 +139,7 @@ impl<'s> Scan<'s> {
 
     /// Returns the first error of a scan that failed: a definition before that place may be malformed.
     #[cold]
-    pub(super) fn first_fault(&self, error: Error, limits: &Limits) -> Error {
+    fn first_fault(&self, error: Error, limits: &Limits) -> Error {
         self.read_each(limits).err().unwrap_or(error)
     }
 
@@ -159,7 +159,7 @@ impl<'s> Scan<'s> {
     }
 
     /// Reads the items of a block with this content.
-    pub(super) fn items(
+    fn items(
         &mut self,
         save: &'s [u8],
         content: std::ops::Range<usize>,
@@ -190,7 +190,7 @@ impl<'s> Scan<'s> {
 }
 
 /// Returns the bodies of the definitions in a block, up to the first malformed item.
-pub(super) fn definitions_in(content: &[u8]) -> Vec<&[u8]> {
+fn definitions_in(content: &[u8]) -> Vec<&[u8]> {
     let mut scan = Scan { ignored: 0, ..Scan::new(Header::default(), 0) };
     // A malformed item is reported when the records are read.
     let _ = scan.items(content, 0..content.len(), &Limits::DEFAULT);
@@ -198,7 +198,7 @@ pub(super) fn definitions_in(content: &[u8]) -> Vec<&[u8]> {
 }
 
 #[cold]
-pub(super) fn too_many(limit: u64) -> Error {
+fn too_many(limit: u64) -> Error {
     let what =
         format!("the save has more objects than the limit of {limit}; raise `Limits::objects`");
     Error::new(ErrorKind::TooLarge, what)

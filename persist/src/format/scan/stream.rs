@@ -202,7 +202,7 @@ impl StreamBlock<'_> {
     }
 
     /// Converts the offset of an error from the content to the save.
-    pub(crate) fn locate(&self, error: Error) -> Error {
+    fn locate(&self, error: Error) -> Error {
         match error.offset() {
             Some(offset) => error.moved_to(self.place(offset)),
             None => error,

@@ -74,7 +74,7 @@ impl<'w> Sealer<'w> {
         self.header = Some(header);
     }
 
-    pub(super) fn is_in_place(&self) -> bool {
+    fn is_in_place(&self) -> bool {
         self.out.is_none()
     }
 
@@ -96,14 +96,14 @@ impl<'w> Sealer<'w> {
         self.limits.check_total(self.written)
     }
 
-    pub(super) fn header(&mut self, header: &Header) -> Result<Vec<u8>> {
+    fn header(&mut self, header: &Header) -> Result<Vec<u8>> {
         self.limits.check_metadata(header.metadata_length())?;
         let bytes = self.header.as_ref().unwrap_or(header).write();
         self.emit(bytes)
     }
 
     /// Seals a block. The first piece begins with the tag and length of the block.
-    pub(super) fn block(&mut self, pieces: &[&[u8]]) -> Result<Vec<u8>> {
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<Vec<u8>> {
         let is_packed = self.pack(pieces)?;
         let packed = [&self.packed[..]];
         let pieces = if is_packed { &packed[..] } else { pieces };
@@ -159,12 +159,7 @@ impl<'w> Sealer<'w> {
     }
 
     /// Ends the save. Its objects take `memory` bytes even when they are empty.
-    pub(super) fn finish(
-        &mut self,
-        records: u64,
-        definitions: u64,
-        memory: u64,
-    ) -> Result<Vec<u8>> {
+    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Vec<u8>> {
         let length = self.written + TRAILER_SIZE as u64;
         let trailer = self.emit(Trailer { records, definitions, length }.write())?;
         if let Some(out) = &mut self.out {

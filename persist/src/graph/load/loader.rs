@@ -1,4 +1,4 @@
-//! The driver of a load: scans a save, then creates, fills, connects and checks its objects. The [module page](super)
+//! The driver of a load: scans a save, then creates, fills, connects and checks its objects. The [module page](crate::graph)
 //! lists the passes.
 
 use std::cell::RefCell;

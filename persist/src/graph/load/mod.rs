@@ -1,4 +1,4 @@
-//! The state of a load that decoders use: objects, references and the classes of the save.
+//! The state of a load: objects, references and the classes of the save. The [module page](super) lists the files.
 
 mod connect;
 mod decode;
@@ -26,35 +26,35 @@ use crate::types::Renumber;
 use crate::{Error, ErrorKind, Result};
 
 /// The objects of a load and their references, with everything that a decoder needs to know of the save.
-pub(super) struct Table<'l> {
-    pub(super) registry: &'l Registry,
-    pub(super) env: &'l Env<'l>,
-    pub(super) plans: Plans<'l>,
-    pub(super) objects: LoadingObjects<'l>,
-    pub(super) references: References,
-    pub(super) handles: Handles<'l>,
+struct Table<'l> {
+    registry: &'l Registry,
+    env: &'l Env<'l>,
+    plans: Plans<'l>,
+    objects: LoadingObjects<'l>,
+    references: References,
+    handles: Handles<'l>,
     /// Counts for the report of the load.
-    pub(super) tally: Tally,
+    tally: Tally,
     /// Names of the classes of unknown values, by class.
-    pub(super) unknown_names: HashMap<usize, Arc<str>>,
-    pub(super) strategy: Strategy,
+    unknown_names: HashMap<usize, Arc<str>>,
+    strategy: Strategy,
     /// True if some decoded reference points to a stand-in and must be connected later.
-    pub(super) waits: bool,
+    waits: bool,
     /// Object types of the last targets by the type of the reference. They stand in for looking at the target of a
     /// reference.
     guesses: Vec<(TypeId, TypeIndex)>,
     /// The value or object that stopped the decode, because its class is not registered for a trait.
-    pub(super) refused: Option<Unregistered>,
+    refused: Option<Unregistered>,
     /// Class and id of the record that is being decoded.
-    pub(super) record: (u32, u64),
+    record: (u32, u64),
     /// The fields of that record that get their default values without a conversion.
-    pub(super) defaulted: DefaultedFields,
+    defaulted: DefaultedFields,
     /// `requested` has the records of unknown classes that are kept. `deferred` has the records to decode after all
     /// others.
-    pub(super) deferred: VecDeque<usize>,
-    pub(super) requested: HashSet<usize>,
+    deferred: VecDeque<usize>,
+    requested: HashSet<usize>,
     /// Contents of once cells that an earlier visit of an object set aside, by record.
-    pub(super) once_contents: HashMap<usize, OnceContents>,
+    once_contents: HashMap<usize, OnceContents>,
     empty_elements: usize,
     /// `held` is the memory of the objects, and of the elements that need much memory for their stored bytes.
     /// `max_held` is its limit.
@@ -99,7 +99,7 @@ pub(crate) struct Loader<'l> {
 /// converted or freed, the passes for those are skipped, and every object is in its cell before the first record is
 /// decoded.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Strategy {
+enum Strategy {
     /// A plain save of few records: each reference points to its target as soon as it is decoded.
     AtOnce,
     /// A plain save of many records: the references of each chunk of records are connected after it. Looking at a
@@ -114,21 +114,21 @@ pub(super) enum Strategy {
 }
 
 impl Strategy {
-    pub(super) fn is_plain(self) -> bool {
+    fn is_plain(self) -> bool {
         self != Self::Rewritten
     }
 }
 
 /// Contents of cells that can be set only once, in the order in which a visit comes to them.
-pub(super) type OnceContents = VecDeque<Option<Box<dyn Any>>>;
+type OnceContents = VecDeque<Option<Box<dyn Any>>>;
 
 /// Class numbers of records from this one on are classes of the program, for values that have become objects. Smaller
 /// ones are classes of the save.
-pub(super) const OWN_CLASS: u32 = Records::MAX_CLASSES;
+const OWN_CLASS: u32 = Records::MAX_CLASSES;
 
 /// The part of a save that a decode refused, because its class is not registered for a trait.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Unregistered {
+enum Unregistered {
     /// A value of this class.
     Class(usize),
     /// A reference to the object of this record.
@@ -137,7 +137,7 @@ pub(super) enum Unregistered {
 
 /// The fields of a rewritten record that get their default values without a conversion.
 #[derive(Default)]
-pub(super) struct DefaultedFields {
+struct DefaultedFields {
     fields: Vec<DefaultedField>,
     /// Length of the rewritten record in bytes.
     length: usize,
@@ -148,7 +148,7 @@ impl DefaultedFields {
         Self { fields, length }
     }
 
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.fields.clear();
     }
 
@@ -197,7 +197,7 @@ impl<'l> Table<'l> {
     /// Counts memory of objects, and returns an error if it exceeds the limit. One small record may claim much memory;
     /// the sum over all records may not.
     #[inline]
-    pub(super) fn hold(&mut self, memory: u64) -> Result<()> {
+    fn hold(&mut self, memory: u64) -> Result<()> {
         self.held = self.held.saturating_add(memory);
         if self.held <= self.max_held {
             return Ok(());
@@ -206,14 +206,14 @@ impl<'l> Table<'l> {
     }
 
     /// Sets the record that is decoded next.
-    pub(super) fn begin(&mut self, record: &RecordLocation) {
+    fn begin(&mut self, record: &RecordLocation) {
         self.record = (record.class, record.id);
         self.handles.begin();
     }
 
     /// Counts an event in the record that is being decoded.
     #[cold]
-    pub(super) fn count(&mut self, event: LoadEvent) {
+    fn count(&mut self, event: LoadEvent) {
         let (class, object) = self.record;
         self.tally.add(event, class, object);
     }
@@ -231,7 +231,7 @@ impl<'l> Table<'l> {
 
     /// Returns true if a value of the class ended the decode. Returns false if the class is registered for another
     /// trait: then values of it may come before the one that failed, and their fields are valid.
-    pub(super) fn is_refused(&self, class: usize) -> bool {
+    fn is_refused(&self, class: usize) -> bool {
         let elsewhere = self
             .plans
             .resolve(class)
@@ -240,7 +240,7 @@ impl<'l> Table<'l> {
     }
 
     /// Returns an error for an object or trait object whose class could become several classes of the program.
-    pub(super) fn check_contested(&self, class: usize, fits: impl Fn(usize) -> bool) -> Result<()> {
+    fn check_contested(&self, class: usize, fits: impl Fn(usize) -> bool) -> Result<()> {
         let found = self.plans.contested().find(|(contested, _)| *contested == class);
         let mut candidates = found.map_or(Vec::new(), |(_, candidates)| candidates.to_vec());
         candidates.retain(|candidate| fits(*candidate));
@@ -251,7 +251,7 @@ impl<'l> Table<'l> {
     }
 
     /// Returns the name of the class of a record. For a value that has become an object, it is a class of the program.
-    pub(super) fn name(&self, class: u32) -> &str {
+    fn name(&self, class: u32) -> &str {
         match class.checked_sub(OWN_CLASS) {
             None => &self.plans.stored[class as usize].name,
             Some(class) => &self.registry.program().classes[class as usize].name,
@@ -261,12 +261,12 @@ impl<'l> Table<'l> {
     /// Returns the object type that references of this type last led to. A wrong guess shows when the reference is
     /// connected, since the type of the target is checked then.
     #[inline]
-    pub(super) fn guess(&self, pointee: TypeId) -> Option<TypeIndex> {
+    fn guess(&self, pointee: TypeId) -> Option<TypeIndex> {
         self.guesses.iter().find(|(known, _)| *known == pointee).map(|(_, kind)| *kind)
     }
 
     /// Records the object type that a reference has led to.
-    pub(super) fn learn(&mut self, pointee: TypeId, kind: TypeIndex) {
+    fn learn(&mut self, pointee: TypeId, kind: TypeIndex) {
         const MAX_GUESSES: usize = 16;
         match self.guesses.iter().position(|(known, _)| *known == pointee) {
             Some(known) => self.guesses[known].1 = kind,
@@ -276,17 +276,17 @@ impl<'l> Table<'l> {
     }
 
     /// Returns the caster of a class of the program to a trait.
-    pub(super) fn caster(&self, of: TypeId, class: usize) -> Option<&'l dyn Any> {
+    fn caster(&self, of: TypeId, class: usize) -> Option<&'l dyn Any> {
         let registry: &'l Registry = self.registry;
         registry.implementors().caster(of, class)
     }
 
     /// Adds the object and the class of a record to an error.
-    pub(super) fn named(&self, record: usize, error: Error) -> Error {
+    fn named(&self, record: usize, error: Error) -> Error {
         self.of_record(&self.objects.records.get(record), error)
     }
 
-    pub(super) fn of_record(&self, record: &RecordLocation, error: Error) -> Error {
+    fn of_record(&self, record: &RecordLocation, error: Error) -> Error {
         error.in_object(record.id).in_class(self.name(record.class))
     }
 }
@@ -309,20 +309,20 @@ fn missing(id: u64, is_present: bool) -> Error {
 
 /// Index of an object type in the registry. It takes 4 bytes, also as an `Option`.
 #[derive(Clone, Copy)]
-pub(super) struct TypeIndex(NonZeroU32);
+struct TypeIndex(NonZeroU32);
 
 impl TypeIndex {
     pub(super) fn new(index: usize) -> Option<Self> {
         u32::try_from(index + 1).ok().and_then(NonZeroU32::new).map(Self)
     }
 
-    pub(super) fn get(self) -> usize {
+    fn get(self) -> usize {
         self.0.get() as usize - 1
     }
 }
 
 /// The objects of a load.
-pub(super) struct LoadingObjects<'l> {
+struct LoadingObjects<'l> {
     registry: &'l Registry,
     /// The id of the first record, and the number of first records whose ids count up from it by one. Most saves have
     /// only such ids, and need no hash table.
@@ -330,18 +330,18 @@ pub(super) struct LoadingObjects<'l> {
     /// The records of all other ids, also of values that have become objects.
     others: hashbrown::HashMap<u64, u32>,
     /// The records of the save, then those of values that have become objects.
-    pub(super) records: Records,
+    records: Records,
     /// The objects, by record.
-    pub(super) entries: Vec<LoadedObject>,
+    entries: Vec<LoadedObject>,
     /// Index into the registry's object types, by record. `None` if the record becomes no object.
-    pub(super) kinds: Vec<Option<TypeIndex>>,
+    kinds: Vec<Option<TypeIndex>>,
     /// An object of each type: references point to it while they wait for their targets.
     stand_ins: Vec<Option<Shared>>,
     /// The drafts in the order of building: each comes after the objects that it holds.
-    pub(super) order: Vec<u32>,
+    order: Vec<u32>,
     /// The unknown data of each object, by its record, and of the root value.
-    pub(super) unknown: hashbrown::HashMap<usize, Unknown>,
-    pub(super) root_unknown: Unknown,
+    unknown: hashbrown::HashMap<usize, Unknown>,
+    root_unknown: Unknown,
 }
 
 impl<'l> LoadingObjects<'l> {
@@ -378,7 +378,7 @@ impl<'l> LoadingObjects<'l> {
     }
 
     /// Reserves memory for every record.
-    pub(super) fn reserve(&mut self) {
+    fn reserve(&mut self) {
         let records = self.records.len();
         self.entries.reserve_exact(records);
         self.kinds.reserve_exact(records);
@@ -386,7 +386,7 @@ impl<'l> LoadingObjects<'l> {
 
     /// Returns the index of the record of an object.
     #[inline(always)]
-    pub(super) fn find(&self, id: u64) -> Option<u32> {
+    fn find(&self, id: u64) -> Option<u32> {
         let at = id.wrapping_sub(self.ordered.0);
         if at < self.ordered.1 { u32::try_from(at).ok() } else { self.find_other(id) }
     }
@@ -398,30 +398,30 @@ impl<'l> LoadingObjects<'l> {
 
     /// Returns the object of a record, if others can refer to it.
     #[inline]
-    pub(super) fn shared(&self, record: usize) -> Option<&Shared> {
+    fn shared(&self, record: usize) -> Option<&Shared> {
         self.entries[record].shared()
     }
 
     /// Returns the object to which references point while they wait for a target of this type.
     #[inline]
-    pub(super) fn stand_in(&self, kind: TypeIndex) -> Option<&Shared> {
+    fn stand_in(&self, kind: TypeIndex) -> Option<&Shared> {
         self.stand_ins[kind.get()].as_ref()
     }
 
     /// Returns true if the object has no cell, and was therefore complete when it was shared.
-    pub(super) fn is_built(&self, record: usize) -> bool {
+    fn is_built(&self, record: usize) -> bool {
         self.kinds[record].is_some() && self.records.get(record).holder.is_built()
     }
 
     /// Returns true if a record has the holder and the class. `None` stands for any class.
-    pub(super) fn is_target(&self, record: u32, class: Option<usize>, holder: Holder) -> bool {
+    fn is_target(&self, record: u32, class: Option<usize>, holder: Holder) -> bool {
         let record = self.records.get(record as usize);
         class.is_none_or(|class| class == record.class as usize) && record.holder == holder
     }
 
     /// Creates an empty object of a type for the next record.
     #[inline(always)]
-    pub(super) fn make(&mut self, object: usize, prototypes: &Prototypes<'_>) -> Result<()> {
+    fn make(&mut self, object: usize, prototypes: &Prototypes<'_>) -> Result<()> {
         let make = self.registry.objects[object].kind.make;
         make(prototypes, &mut self.entries)?;
         self.kinds.push(TypeIndex::new(object));
@@ -443,13 +443,13 @@ impl<'l> LoadingObjects<'l> {
     }
 
     /// Adds the next record, which becomes no object.
-    pub(super) fn skip(&mut self) {
+    fn skip(&mut self) {
         self.entries.push(LoadedObject::Nothing);
         self.kinds.push(None);
     }
 
     /// Sets the type of object that a record will become.
-    pub(super) fn expect(&mut self, record: usize, object: usize) -> Result<()> {
+    fn expect(&mut self, record: usize, object: usize) -> Result<()> {
         if self.stand_ins[object].is_none() {
             self.stand_ins[object] = self.another(object, &self.registry.prototypes())?;
         }
@@ -458,12 +458,7 @@ impl<'l> LoadingObjects<'l> {
     }
 
     /// Adds an object that was a value in the save, and its record. References know it by `temporary_id`.
-    pub(super) fn enter(
-        &mut self,
-        temporary_id: u64,
-        record: RecordLocation,
-        object: usize,
-    ) -> Result<()> {
+    fn enter(&mut self, temporary_id: u64, record: RecordLocation, object: usize) -> Result<()> {
         let place = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         self.others.insert(temporary_id, place);
         self.records.push(record);
@@ -482,7 +477,7 @@ impl<'l> LoadingObjects<'l> {
 
     /// Frees the objects that the root value does not reach by strong references, and returns their records. `root` has
     /// the places of the root's references. `resolved` says that references point to their targets already.
-    pub(super) fn keep_reached(
+    fn keep_reached(
         &mut self,
         root: Range<usize>,
         references: &References,
@@ -518,7 +513,7 @@ impl<'l> LoadingObjects<'l> {
     }
 
     /// Drops the stand-ins. No reference may be decoded after this.
-    pub(super) fn drop_stand_ins(&mut self) {
+    fn drop_stand_ins(&mut self) {
         self.stand_ins.clear();
     }
 }

@@ -2,6 +2,7 @@
 
 mod enter;
 mod known;
+mod lookup;
 mod rules;
 
 use std::any::{Any, TypeId};
@@ -56,7 +57,7 @@ use hashbrown::HashMap;
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    pub(super) program: Program,
+    program: Program,
     pub(super) objects: Vec<ObjectEntry>,
     by_id: HashMap<ClassId, usize>,
     /// The first class of each name. Instances of one generic type may share a name.
@@ -95,11 +96,11 @@ pub(super) struct ObjectEntry {
 pub(crate) struct Traits {
     pub(crate) references: bool,
     /// References other than those in unknown data.
-    pub(crate) pointers: bool,
+    pointers: bool,
     pub(crate) before_save: bool,
     pub(crate) after_load: bool,
     /// `validate` functions. `after_load` is true for these too.
-    pub(crate) validate: bool,
+    validate: bool,
     /// Trait objects by value. Their classes may have any of these traits.
     pub(crate) dynamic: bool,
 }
@@ -374,7 +375,7 @@ impl Registry {
     }
 
     /// Returns true if `is_match` is true for the traits of some class.
-    pub(crate) fn any_traits(&self, is_match: impl Fn(Traits) -> bool) -> bool {
+    fn any_traits(&self, is_match: impl Fn(Traits) -> bool) -> bool {
         self.known().traits.iter().any(|traits| is_match(*traits))
     }
 
@@ -393,94 +394,6 @@ impl Registry {
     #[doc(hidden)]
     pub fn program(&self) -> &Program {
         &self.program
-    }
-}
-
-/// Methods that inspect classes, for editors.
-impl Registry {
-    /// Iterates over the registered structs and enums, in the order of registration.
-    pub fn classes(&self) -> impl Iterator<Item = &'static Class> + use<'_> {
-        self.program.targets.iter().flatten().map(|target| target.class)
-    }
-
-    /// Returns the class of this name, or `None` if there is none.
-    #[must_use]
-    pub fn class(&self, name: &str) -> Option<&'static Class> {
-        self.program.targets[self.named(name)?].map(|target| target.class)
-    }
-
-    /// Returns the index of the class of this name.
-    pub(crate) fn named(&self, name: &str) -> Option<usize> {
-        self.by_name.get(name).copied()
-    }
-
-    /// Returns true if the class of this name has the other name, or has it as an alias.
-    #[cfg(feature = "world")]
-    pub(crate) fn is_called(&self, name: &str, other: &str) -> bool {
-        let is_alias = || self.class(name).is_some_and(|class| class.aliases.contains(&other));
-        name == other || is_alias()
-    }
-
-    /// Returns the class of a value, or `None` if its type is not registered as a struct or an enum.
-    #[must_use]
-    pub fn class_of(&self, value: &dyn Any) -> Option<&'static Class> {
-        self.entry(value).map(|(_, target)| target.class)
-    }
-
-    /// Returns true if the program registered a type as an implementor of a trait, and not only another type reached
-    /// it.
-    pub(crate) fn is_registered_as(&self, class: TypeId, of: TypeId) -> bool {
-        let known = self.implementor(class, of);
-        known.is_some_and(|class| self.program.implementors.contains(&class))
-    }
-
-    /// Returns the index of the class of a type, if the type is registered for a trait.
-    pub(crate) fn implementor(&self, class: TypeId, of: TypeId) -> Option<usize> {
-        let (index, _) = self.by_type.get(&class)?;
-        self.implementors.has(of, *index, class).then_some(*index)
-    }
-
-    /// Iterates over the classes and holders of all object types but stand-ins, which are saved as the data that they
-    /// hold.
-    #[doc(hidden)]
-    pub fn object_types(&self) -> impl Iterator<Item = (usize, Holder)> {
-        let objects = self.objects.iter().map(|entry| (entry.class, entry.kind.holder));
-        objects.filter(|(class, _)| self.implementors.stand_in(*class).is_none())
-    }
-
-    /// Iterates over the names of all traits, each with the classes that are registered for it except stand-ins.
-    #[cfg(feature = "history")]
-    #[doc(hidden)]
-    pub fn trait_classes(&self) -> impl Iterator<Item = (&'static str, Vec<usize>)> {
-        self.implementors.traits.values().map(|of| {
-            let classes = of.classes.iter().map(|class| class.class);
-            (of.name, classes.filter(|class| !of.is_stand_in(*class)).collect())
-        })
-    }
-
-    /// Returns true if trait objects of this trait keep values of unknown classes.
-    #[doc(hidden)]
-    pub fn has_stand_in(&self, of: &str) -> bool {
-        self.implementors.by_name(of).is_some_and(|of| of.stand_in.is_some())
-    }
-
-    /// Returns a copy of the registry in which the classes of these traits can be objects in a holder, too.
-    #[doc(hidden)]
-    pub fn with_objects_of(&self, traits: &[&str], holder: Holder) -> Self {
-        let mut next = self.clone();
-        for of in traits.iter().filter_map(|name| self.implementors.by_name(name)) {
-            for class in of.classes.iter().filter(|class| !of.is_stand_in(class.class)) {
-                let entering = Entering::new(&mut next, &mut |types| (class.reach)(holder, types));
-                // A class without an empty value cannot be an object, and is left out.
-                drop(entering.and_then(Entering::finish));
-            }
-        }
-        next
-    }
-
-    /// Returns the index of the class of a value, and the access to its fields.
-    pub(crate) fn entry(&self, value: &dyn Any) -> Option<(usize, ProgramClass)> {
-        self.by_type.get(&value.type_id()).copied()
     }
 }
 

@@ -28,9 +28,9 @@ use crate::sorting::sort;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Assigns numbers and ids to the objects that a save visits, and queues them for writing.
-pub(super) struct Links<'s> {
+struct Links<'s> {
     registry: &'s Registry,
-    pub(super) tables: SaveTables,
+    tables: SaveTables,
     /// The objects that had ids before this save. They have the first numbers.
     known: Vec<PriorId>,
     /// The id of the first object after those.
@@ -45,7 +45,7 @@ pub(super) struct Links<'s> {
     empty_elements: usize,
     /// Memory of the objects by the sizes of their cells, and of the elements that need much memory for their stored
     /// bytes.
-    pub(super) held: u64,
+    held: u64,
     /// Numbers of classes as implementors, by the type and the trait.
     implementors: HashMap<(TypeId, TypeId), u64>,
     /// The numbers of objects that are pointed at as trait objects, each with the index of the trait in `traits`. Their
@@ -78,12 +78,7 @@ struct PriorId {
 const FAR: u32 = 1 << 15;
 
 impl<'s> Links<'s> {
-    pub(super) fn new(
-        registry: &'s Registry,
-        limits: &Limits,
-        next_id: u64,
-        tables: SaveTables,
-    ) -> Self {
+    fn new(registry: &'s Registry, limits: &Limits, next_id: u64, tables: SaveTables) -> Self {
         Self {
             registry,
             tables,
@@ -108,13 +103,13 @@ impl<'s> Links<'s> {
     }
 
     /// Returns the id of the root value, which is written before any object is visited.
-    pub(super) fn take_id(&mut self) -> u64 {
+    fn take_id(&mut self) -> u64 {
         self.first_id += 1;
         self.first_id - 1
     }
 
     /// Registers an object with the id that it already has. Called before any other object is visited.
-    pub(super) fn know(&mut self, shared: Shared, id: u64, added: bool) {
+    fn know(&mut self, shared: Shared, id: u64, added: bool) {
         let (number, new) = self.tables.map.insert(shared.address());
         if new {
             self.boxed |= shared.is_boxed();
@@ -128,7 +123,7 @@ impl<'s> Links<'s> {
 
     /// Returns the id of the object of this number.
     #[inline]
-    pub(super) fn id(&self, number: u32) -> u64 {
+    fn id(&self, number: u32) -> u64 {
         match (number as usize).checked_sub(self.known.len()) {
             Some(new) => self.first_id + new as u64,
             None => self.known[number as usize].id,
@@ -137,30 +132,30 @@ impl<'s> Links<'s> {
 
     /// Returns the id of the object of this number, and whether the program added it.
     #[inline]
-    pub(super) fn id_and_added(&self, number: u32) -> (u64, bool) {
+    fn id_and_added(&self, number: u32) -> (u64, bool) {
         (self.id(number), self.known.get(number as usize).is_some_and(|known| known.added))
     }
 
     /// Returns the number that a class of the program has in the save.
-    pub(super) fn class_number(&mut self, class: usize) -> Result<u64> {
+    fn class_number(&mut self, class: usize) -> Result<u64> {
         let classes = &self.registry.program().classes;
         Ok(self.registry.first_numbers.number(&mut self.tables.numbers, class, classes))
     }
 
     /// Begins the next object. `is_built` says that a load must build it before it is shared, because it has no cell.
     #[inline]
-    pub(super) fn begin(&mut self, number: u32, is_built: bool) {
+    fn begin(&mut self, number: u32, is_built: bool) {
         self.at = number;
         self.from = is_built.then_some(number);
     }
 
     /// Records the type of an object that shows only its inside.
-    pub(super) fn see(&mut self, number: u32, object: usize) {
+    fn see(&mut self, number: u32, object: usize) {
         self.inside.push((number, object));
     }
 
     /// Returns true if many of the last `objects` objects referred to objects far away, which are not in the cache.
-    pub(super) fn leads_far(&mut self, objects: usize) -> bool {
+    fn leads_far(&mut self, objects: usize) -> bool {
         std::mem::take(&mut self.far) > objects / 4
     }
 
@@ -181,19 +176,19 @@ impl<'s> Links<'s> {
     }
 
     /// Returns the trait as whose trait object an object was pointed at.
-    pub(super) fn trait_of(&self, number: u32) -> Option<TraitName> {
+    fn trait_of(&self, number: u32) -> Option<TraitName> {
         let claim = self.claims.iter().find(|(place, _)| *place == number)?;
         Some(self.traits[claim.1 as usize])
     }
 
     /// Begins the next object, which is unknown data without a stand-in: it is in a cell.
-    pub(super) fn begin_unknown(&mut self) {
+    fn begin_unknown(&mut self) {
         self.from = None;
     }
 
     /// Checks the references whose targets' types were unknown when they were visited. Called when all objects are
     /// written.
-    pub(super) fn check(&mut self) -> Result<()> {
+    fn check(&mut self) -> Result<()> {
         sort(&mut self.inside);
         for (number, pointee) in &self.types {
             if self.written(*number).is_some_and(|entry| entry.kind.pointee != *pointee) {
@@ -380,11 +375,11 @@ impl RecordLinks for Links<'_> {
 /// A manager keeps the tables between its saves, so that later saves need not allocate.
 #[derive(Default)]
 pub(crate) struct SaveTables {
-    pub(super) map: AddressMap,
-    pub(super) objects: ObjectList,
-    pub(super) queue: ObjectQueue,
+    map: AddressMap,
+    objects: ObjectList,
+    queue: ObjectQueue,
     /// The numbers of classes.
-    pub(super) numbers: ClassNumbers,
+    numbers: ClassNumbers,
 }
 
 /// Maximum size in bytes of tables that are reused: those of more than a million objects.
@@ -393,7 +388,7 @@ const MAX_REUSED: usize = 64 << 20;
 impl SaveTables {
     /// Returns the tables without their content, for the next save.
     #[must_use]
-    pub(super) fn cleared(mut self) -> Self {
+    fn cleared(mut self) -> Self {
         let size = self.map.size() + self.objects.size() + self.queue.size();
         if size > MAX_REUSED {
             return Self::default();
@@ -411,7 +406,7 @@ impl SaveTables {
 /// In most graphs the numbers are in order without a gap: every visited object is written, unless only weak pointers
 /// lead to it. Then the queue is just a count.
 #[derive(Default)]
-pub(super) struct ObjectQueue {
+struct ObjectQueue {
     /// The queue begins with all numbers below this one.
     ordered: u32,
     /// The numbers after them.
@@ -423,7 +418,7 @@ pub(super) struct ObjectQueue {
 impl ObjectQueue {
     /// Adds a number to the queue, unless it was added before.
     #[inline]
-    pub(super) fn add(&mut self, number: u32) {
+    fn add(&mut self, number: u32) {
         if number < self.ordered {
             return;
         }
@@ -446,28 +441,28 @@ impl ObjectQueue {
     }
 
     /// Returns true if a number was added to the queue.
-    pub(super) fn has(&self, number: u32) -> bool {
+    fn has(&self, number: u32) -> bool {
         let word = self.in_rest.get(number as usize / 64).copied().unwrap_or(0);
         number < self.ordered || word >> (number % 64) & 1 == 1
     }
 
     /// Returns the number at this place of the queue.
     #[inline]
-    pub(super) fn get(&self, place: usize) -> Option<u32> {
+    fn get(&self, place: usize) -> Option<u32> {
         match place.checked_sub(self.ordered as usize) {
             None => u32::try_from(place).ok(),
             Some(place) => self.rest.get(place).copied(),
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.ordered = 0;
         self.rest.clear();
         self.in_rest.clear();
     }
 
     /// Returns the bytes of memory in use.
-    pub(super) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         self.rest.capacity() * size_of::<u32>() + self.in_rest.capacity() * size_of::<u64>()
     }
 }

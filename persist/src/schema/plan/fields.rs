@@ -21,8 +21,7 @@ use crate::{Error, ErrorKind, Result};
 pub(super) const PIECES: usize = 24;
 
 /// Writes what a migration has made of a member as a field of the program's: the sources that are its pieces.
-pub(in crate::schema) type Make<'m, 'p> =
-    dyn FnMut(&mut Plans<'p>, usize, FieldPlace) -> Result<Vec<FieldSource>> + 'm;
+type Make<'m, 'p> = dyn FnMut(&mut Plans<'p>, usize, FieldPlace) -> Result<Vec<FieldSource>> + 'm;
 
 impl<'p> Plans<'p> {
     /// Plans the stored fields of a struct or a variant.

@@ -1,4 +1,13 @@
 //! [`Plans`]: how the records of each stored class become those of the program's class, planned on first use.
+//!
+//! | files | part |
+//! | --- | --- |
+//! | this file | the plans of a load, and of a record; the rows of its report |
+//! | `ops` | the operations of a plan |
+//! | `fields`, `conversion`, `meaning` | a plan is made: fields, kinds, and which kinds are the same |
+//! | `transcode` | a plan runs over the bytes of a record |
+//! | `due` with `migrate` | records of older versions are migrated |
+//! | `skipped`, `texts` | lengths of skipped elements; classes and fields named in texts |
 
 mod conversion;
 mod due;
@@ -43,44 +52,44 @@ use crate::{Limits, LoadOptions, Result};
 pub struct Plans<'p> {
     /// The classes of the save.
     pub stored: Arc<Stored>,
-    pub(super) program: &'p Program,
-    pub(super) options: LoadOptions,
+    program: &'p Program,
+    options: LoadOptions,
     /// True if what is kept of an object can be given back with it.
     pub(crate) keeps_unknown: bool,
-    pub(super) matched: Arc<Matched>,
+    matched: Arc<Matched>,
     /// From stored classes to those of the program.
-    pub(super) plans: Vec<ClassPlan>,
+    plans: Vec<ClassPlan>,
     /// Their places, by their classes.
     places: HashMap<(usize, usize), usize>,
-    pub(super) conversions: Vec<Conversion>,
+    conversions: Vec<Conversion>,
     /// Tuples that become structs.
-    pub(super) tuples: Vec<Arc<RecordPlan>>,
+    tuples: Vec<Arc<RecordPlan>>,
     /// How deep the conversion of a tuple to a struct is in others, while they are made.
-    pub(super) tuples_in_tuples: usize,
+    tuples_in_tuples: usize,
     /// The conversions of stored fields, by their nodes, to fields of the program.
-    pub(super) fields: HashMap<(usize, FieldPlace), usize>,
-    pub(super) rows: Rows,
+    fields: HashMap<(usize, FieldPlace), usize>,
+    rows: Rows,
     /// Objects that are values now: the row of those that were shared, and the object that
     /// has the first copy.
-    pub(super) inlined: HashMap<u64, (usize, u64)>,
+    inlined: HashMap<u64, (usize, u64)>,
     /// Counts elements without bytes that are rewritten.
-    pub(super) empty: NoLinks,
+    empty: NoLinks,
     /// Reads what is migrated; counts the work on what is migrated and kept.
-    pub(super) reader: Option<Reader>,
+    reader: Option<Reader>,
     /// The stored classes with conversions that come after a step of another class; `None` until the first migration.
-    pub(super) watched: Option<WatchedClasses>,
+    watched: Option<WatchedClasses>,
     /// Bytes of the payloads that were rewritten, as stored.
-    pub(super) rewritten: u64,
+    rewritten: u64,
     /// Bytes of the same in the program's form.
-    pub(super) after: u64,
+    after: u64,
     /// Elements that were skipped since they could not be loaded.
     skipped: u64,
 }
 
 /// How records of a stored class become those of a class of the program.
-pub(super) struct ClassPlan {
-    pub(super) class: usize,
-    pub(super) target: usize,
+struct ClassPlan {
+    class: usize,
+    target: usize,
     /// The conversion that runs it.
     conversion: usize,
     /// None until a record needs it.
@@ -146,7 +155,7 @@ impl<'p> Plans<'p> {
     }
 
     /// Like [`resolve`](Self::resolve), for a value that a migration has moved, which has no place yet.
-    pub(super) fn resolve_moved(&self, class: usize) -> Option<usize> {
+    fn resolve_moved(&self, class: usize) -> Option<usize> {
         self.resolve(class).or_else(|| self.program.find_instance(&self.stored[class]))
     }
 
@@ -215,7 +224,7 @@ impl<'p> Plans<'p> {
 
     /// The plan of this place; made once, when the first record needs it.
     #[inline]
-    pub(super) fn plan(&mut self, place: usize) -> Result<Plan> {
+    fn plan(&mut self, place: usize) -> Result<Plan> {
         let ClassPlan { class, target, plan, .. } = &self.plans[place];
         if let Some(plan) = plan {
             return Ok(plan.clone());
@@ -226,7 +235,7 @@ impl<'p> Plans<'p> {
     }
 
     /// The place of the plan from a stored class to one of the program.
-    pub(super) fn class_plan(&mut self, class: usize, target: usize) -> usize {
+    fn class_plan(&mut self, class: usize, target: usize) -> usize {
         if let Some(place) = self.places.get(&(class, target)) {
             return *place;
         }
@@ -238,13 +247,13 @@ impl<'p> Plans<'p> {
     }
 
     /// The conversion of a stored class to one of the program.
-    pub(super) fn class_conversion(&mut self, class: usize, target: usize) -> usize {
+    fn class_conversion(&mut self, class: usize, target: usize) -> usize {
         let place = self.class_plan(class, target);
         self.plans[place].conversion
     }
 
     /// Returns the reader of records as values. Its budget covers everything that was rewritten so far.
-    pub(super) fn reader(&mut self, limits: &Limits) -> &mut Reader {
+    fn reader(&mut self, limits: &Limits) -> &mut Reader {
         let rewritten = self.rewritten;
         let reader = self.reader.get_or_insert_with(|| Reader::new(limits, rewritten));
         reader.allow_in_all(limits, rewritten);
@@ -314,38 +323,38 @@ impl<'p> Plans<'p> {
 
 /// The program's `other` variant for one that it does not have.
 #[derive(Clone, Copy)]
-pub(super) struct Other {
-    pub(super) variant: usize,
-    pub(super) field: OtherField,
-    pub(super) row: usize,
+struct Other {
+    variant: usize,
+    field: OtherField,
+    row: usize,
 }
 
 /// How a record becomes a struct or a variant of the program's.
-pub(super) struct RecordPlan {
+struct RecordPlan {
     /// The program's class and variant.
-    pub(super) target: (usize, usize),
+    target: (usize, usize),
     /// The pieces of the record, in stored order.
-    pub(super) pieces: Vec<Piece>,
+    pieces: Vec<Piece>,
     /// The program's fields, in its order.
-    pub(super) sources: Vec<FieldSource>,
+    sources: Vec<FieldSource>,
     /// The steps of the conversion, in order.
-    pub(super) steps: Vec<RecordStep>,
+    steps: Vec<RecordStep>,
     /// The unknown fields, each kept or dropped.
-    pub(super) unknown: Vec<UnknownFieldStep>,
+    unknown: Vec<UnknownFieldStep>,
     /// True if the program's class has a field for what is unknown.
-    pub(super) has_room: bool,
+    has_room: bool,
     /// True if unknown fields are kept and others are synthesized. Then copies of the synthesized values are kept, too,
     /// so that a later program sees whether they were changed.
-    pub(super) marks: bool,
+    marks: bool,
     /// The rows that each record adds to the report.
-    pub(super) rows: Vec<usize>,
+    rows: Vec<usize>,
     /// By how many bytes each record grows, if records of it are rewritten in a loop of their own.
-    pub(super) growth: Option<usize>,
+    growth: Option<usize>,
 }
 
 impl RecordPlan {
     /// Notes which sources make up the value of a field.
-    pub(super) fn mark(&mut self, synthesized: &[(usize, Range<usize>)]) {
+    fn mark(&mut self, synthesized: &[(usize, Range<usize>)]) {
         self.marks = true;
         for (field, sources) in synthesized.iter().rev() {
             self.sources.insert(sources.end, FieldSource::End);
@@ -355,63 +364,63 @@ impl RecordPlan {
 }
 
 /// A stored field, or several that are taken over or skipped together.
-pub(super) struct Piece {
+struct Piece {
     /// The name of the first field in it.
-    pub(super) name: Arc<str>,
-    pub(super) nodes: Range<usize>,
+    name: Arc<str>,
+    nodes: Range<usize>,
     /// Its bytes, if all records have as many.
-    pub(super) span: Option<usize>,
+    span: Option<usize>,
 }
 
 impl Piece {
     /// How many of these bytes it is; `None` if it is long or deep, or there are fewer.
     #[inline(always)]
-    pub(super) fn length(&self, stored: &Stored, bytes: &[u8]) -> Option<usize> {
+    fn length(&self, stored: &Stored, bytes: &[u8]) -> Option<usize> {
         self.span.or_else(|| stored.lengths(self.nodes.clone(), bytes))
     }
 }
 
-pub(super) struct UnknownFieldStep {
-    pub(super) piece: usize,
+struct UnknownFieldStep {
+    piece: usize,
     /// The class as which it is kept.
-    pub(super) class: usize,
+    class: usize,
     /// The row if the field is kept. Data that was unknown to an earlier program, too, is reported as a value of its
     /// class.
-    pub(super) kept_row: Option<usize>,
+    kept_row: Option<usize>,
     /// The row if the field cannot be kept.
-    pub(super) dropped_row: Option<usize>,
+    dropped_row: Option<usize>,
 }
 
 /// The fields of a stored class or variant, or of one record.
-pub(super) struct StoredFields<'a> {
+struct StoredFields<'a> {
     /// Name of the class.
-    pub(super) class: &'a str,
+    class: &'a str,
     /// Name of the variant.
-    pub(super) variant: Option<&'a str>,
+    variant: Option<&'a str>,
     /// The version of the class that stored them; `None` for the parts of a tuple.
-    pub(super) version: Option<u32>,
-    pub(super) members: &'a [Member<'a>],
+    version: Option<u32>,
+    members: &'a [Member<'a>],
 }
 
 /// A stored value of a record that may become a field.
 #[derive(Default)]
-pub(super) struct Member<'a> {
-    pub(super) name: Arc<str>,
-    pub(super) number: Option<u32>,
-    pub(super) origin: Origin,
+struct Member<'a> {
+    name: Arc<str>,
+    number: Option<u32>,
+    origin: Origin,
     /// True if a program synthesized it, also if a migration has renamed it.
-    pub(super) is_synthesized: bool,
+    is_synthesized: bool,
     /// The version to which a migration came that made or renamed it; 0 if none has.
-    pub(super) since: u32,
+    since: u32,
     /// Its node; `None` of what a migration has made.
-    pub(super) stored: Option<usize>,
+    stored: Option<usize>,
     /// The value, if a migration made it.
-    pub(super) made: Cell<Option<Value>>,
+    made: Cell<Option<Value>>,
     /// The class as which it can be kept.
-    pub(super) unknown_class: Option<usize>,
+    unknown_class: Option<usize>,
     /// Its bytes in one record. `place` says where they stay if they are kept.
-    pub(super) bytes: &'a [u8],
-    pub(super) place: Option<UnknownLocation>,
+    bytes: &'a [u8],
+    place: Option<UnknownLocation>,
 }
 
 impl StoredField for Member<'_> {
@@ -430,12 +439,7 @@ impl StoredField for Member<'_> {
 
 impl<'a> StoredFields<'a> {
     /// The fields of a stored class, of one variant if it is an enum.
-    pub(super) fn new(
-        all: &'a Stored,
-        class: usize,
-        variant: usize,
-        members: &'a [Member<'a>],
-    ) -> Self {
+    fn new(all: &'a Stored, class: usize, variant: usize, members: &'a [Member<'a>]) -> Self {
         let name = match &all[class].form {
             Form::Enum(variants) => Some(&*variants[variant].name),
             _ => None,
@@ -444,7 +448,7 @@ impl<'a> StoredFields<'a> {
     }
 
     /// A field's name, after that of its variant.
-    pub(super) fn path(&self, field: &str) -> String {
+    fn path(&self, field: &str) -> String {
         match self.variant {
             Some(variant) => format!("{}.{field}", shortened(variant)),
             None => field.to_owned(),
@@ -454,7 +458,7 @@ impl<'a> StoredFields<'a> {
 
 impl Stored {
     /// The fields of a struct (`variant` is 0) or of a variant, as what each record has.
-    pub(super) fn members(&self, class: usize, variant: usize) -> Vec<Member<'_>> {
+    fn members(&self, class: usize, variant: usize) -> Vec<Member<'_>> {
         let first = self.first(class, variant);
         let fields = self.fields(class, variant).iter().zip(first..);
         let members = fields.map(|(field, node)| Member {
@@ -470,9 +474,9 @@ impl Stored {
 
 /// The field for which a conversion is made.
 #[derive(Clone, Copy)]
-pub(super) struct FieldName<'p> {
-    pub(super) class: &'p str,
-    pub(super) field: &'p str,
+struct FieldName<'p> {
+    class: &'p str,
+    field: &'p str,
 }
 
 /// The rows of all plans, and how often each came about.

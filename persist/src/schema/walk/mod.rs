@@ -2,6 +2,9 @@
 //!
 //! With an explicit stack: neither deep values nor deep schemas can exhaust
 //! the thread's.
+//!
+//! The walks in `check`, `read` and `usage` are steps of [`Walk`]. `write` goes the other way, `strict` writes what an
+//! editor enters, and `cursor` goes to one field.
 
 mod check;
 mod cursor;
@@ -62,7 +65,7 @@ pub enum LocalValue<'s> {
 
 /// Called with what a walk meets, and how many bytes were left before and after it;
 /// says whether it may be there.
-pub(crate) type Visit<'t> = dyn FnMut(LocalValue<'_>, usize, usize) -> bool + 't;
+type Visit<'t> = dyn FnMut(LocalValue<'_>, usize, usize) -> bool + 't;
 
 /// Takes a value of this kind from the input and checks its bytes but for texts; where it
 /// fails, the frames say in which part.
@@ -178,13 +181,13 @@ pub(super) fn text_bytes<'i>(input: &mut Decoder<'i>) -> Result<&'i [u8], Fail> 
     input.take(length)
 }
 
-pub(super) fn is_text(bytes: &[u8]) -> bool {
+fn is_text(bytes: &[u8]) -> bool {
     bytes.is_ascii() || std::str::from_utf8(bytes).is_ok()
 }
 
 /// The checks of a walk.
 #[derive(Clone, Copy, PartialEq, PartialOrd)]
-pub(super) enum Checks {
+enum Checks {
     /// That the bytes are there, and mean something, but for texts.
     Bytes,
     /// Texts too.
@@ -197,13 +200,13 @@ pub(super) enum Checks {
 
 /// The work that walks may still do.
 #[derive(Clone, Copy)]
-pub(super) struct Budget {
+struct Budget {
     /// Parts that may be met: a hostile schema may have any number without bytes.
     steps: u64,
     /// Bytes that were left when steps came for those before them.
     left: usize,
     /// Elements without bytes so far.
-    pub(super) empty: usize,
+    empty: usize,
 }
 
 impl Budget {
@@ -212,13 +215,13 @@ impl Budget {
     const STEPS_PER_BYTE: u64 = 64;
 
     /// As many parts without bytes as fit into the memory that the trees of any save may take.
-    pub(super) const CHECKED: Self = Self { steps: 1 << 21, left: 0, empty: 0 };
+    const CHECKED: Self = Self { steps: 1 << 21, left: 0, empty: 0 };
 
     /// Of values whose memory is counted.
-    pub(super) const BUILT: Self = Self { steps: u64::MAX, left: 0, empty: 0 };
+    const BUILT: Self = Self { steps: u64::MAX, left: 0, empty: 0 };
 
     /// For a walk over some of these bytes, what is left of this.
-    pub(super) fn over(self, bytes: &[u8]) -> Self {
+    fn over(self, bytes: &[u8]) -> Self {
         Self { steps: self.steps.max(Self::FREE_STEPS), left: bytes.len(), ..self }
     }
 
@@ -235,19 +238,19 @@ impl Budget {
 }
 
 /// A walk over a value.
-pub(super) struct Walk<'s, 'd> {
+struct Walk<'s, 'd> {
     stored: &'s Stored,
     /// All bytes that were left at first.
     payload: &'d [u8],
     checks: Checks,
     /// How many levels may be open.
     max: u32,
-    pub(super) open: Vec<WalkFrame>,
+    open: Vec<WalkFrame>,
     /// The keys and elements of the open maps and sets.
     unique: Vec<Unique>,
     /// Bytes that were left before the part that was taken last.
-    pub(super) left: usize,
-    pub(super) budget: Budget,
+    left: usize,
+    budget: Budget,
 }
 
 impl<'s, 'd> Walk<'s, 'd> {
@@ -266,18 +269,18 @@ impl<'s, 'd> Walk<'s, 'd> {
     }
 
     /// A walk of a value that has at most `levels` levels around it.
-    pub(super) fn inside_of(self, levels: usize) -> Self {
+    fn inside_of(self, levels: usize) -> Self {
         let levels = u32::try_from(levels).unwrap_or(u32::MAX);
         Self { max: self.max.saturating_sub(levels), ..self }
     }
 
     /// The path of the part that is being walked.
-    pub(super) fn path(&self) -> String {
+    fn path(&self) -> String {
         path(self.stored, &self.open)
     }
 
     /// The error for a value that is not what its class says, within the limits.
-    pub(super) fn error(&self, fail: Fail, input: &mut Decoder<'_>) -> Error {
+    fn error(&self, fail: Fail, input: &mut Decoder<'_>) -> Error {
         match fail {
             Fail::Depth => too_deep(input.limits()),
             Fail::Refused => input.take_error().unwrap_or_else(|| fault(fail)),
@@ -286,7 +289,7 @@ impl<'s, 'd> Walk<'s, 'd> {
     }
 
     /// Takes a value of a node.
-    pub(super) fn all(
+    fn all(
         &mut self,
         node: usize,
         input: &mut Decoder<'d>,
@@ -344,7 +347,7 @@ impl<'s, 'd> Walk<'s, 'd> {
 
     /// Takes a value without parts, or opens one with parts; returns the node of its kind, which no option, trait
     /// object or bare value is around.
-    pub(super) fn step(
+    fn step(
         &mut self,
         mut node: usize,
         input: &mut Decoder<'d>,
@@ -582,7 +585,7 @@ impl<'s, 'd> Walk<'s, 'd> {
 
 /// The reference of this id that a kind is; `None` if it is none.
 #[inline]
-pub(super) fn reference(kind: &KindSchema, id: u64) -> Option<LocalValue<'_>> {
+fn reference(kind: &KindSchema, id: u64) -> Option<LocalValue<'_>> {
     let (holder, weak, class) = match kind {
         KindSchema::Reference { holder, weak, class } => (*holder, *weak, Some(*class)),
         KindSchema::TraitReference { holder, weak, .. } => (*holder, *weak, None),

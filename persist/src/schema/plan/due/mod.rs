@@ -8,7 +8,7 @@
 //! - A field with a `convert`, or a bare value that a newtype with one takes: the `convert` names the last version that
 //!   stored it so ([`WaitingConvert`]).
 //! - The fields of a record of another class, whose migrations or converts are due: the step asks for the version of
-//!   that record ([`WatchedClasses`](super::watched)). A step that moves such a record whole reads nothing.
+//!   that record ([`WatchedClasses`]). A step that moves such a record whole reads nothing.
 //!
 //! If the program no longer has a class, only the lock knows whether a skipped version converted it. Loads of the
 //! lock's samples report each such class whose records a step reads without asking for their version.
@@ -33,7 +33,7 @@ use crate::{Error, ErrorKind, Result};
 const MAX_LEVELS: u32 = 16;
 
 /// A field as it was read, which a `convert` takes when the migrations have run.
-pub(in crate::schema) struct WaitingConvert {
+struct WaitingConvert {
     /// Its place among the fields that were read.
     place: usize,
     name: Arc<str>,
@@ -45,7 +45,7 @@ pub(in crate::schema) struct WaitingConvert {
 }
 
 /// The fields of a record that a `convert` is to take.
-pub(in crate::schema) fn waiting_converts(
+fn waiting_converts(
     record: &Record,
     version: u32,
     class: usize,
@@ -144,17 +144,17 @@ impl WaitingConvert {
     }
 
     /// True if the step may take the field as it is, since its `convert` comes after it, and has changed it.
-    pub(in crate::schema) fn is_settled(&self, record: &Record, version: u32) -> bool {
+    fn is_settled(&self, record: &Record, version: u32) -> bool {
         self.is_after(version) && self.find(record).is_none()
     }
 
-    pub(in crate::schema) fn was_seen_too_early(&self, record: &Record, version: u32) -> bool {
+    fn was_seen_too_early(&self, record: &Record, version: u32) -> bool {
         let is_untouched = |field: &Field| field.origin != Origin::Created && !field.seen.take();
         !self.is_after(version) && !self.find(record).is_some_and(is_untouched)
     }
 
     #[cold]
-    pub(in crate::schema) fn error(&self, record: &Record, version: u32) -> Error {
+    fn error(&self, record: &Record, version: u32) -> Error {
         let (class, name, after) = (record.class(), &self.name, version + 1);
         let (by, cure) = match &self.newtype {
             Some(newtype) => (
@@ -240,7 +240,7 @@ pub(super) struct WatchedClasses {
     classes: Arc<[WatchedClass]>,
 }
 
-pub(in crate::schema) struct WatchedClass {
+struct WatchedClass {
     name: String,
     version: u32,
     due: Due,
@@ -249,7 +249,7 @@ pub(in crate::schema) struct WatchedClass {
 
 /// The conversions that are due for the records of a class.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(in crate::schema) enum Due {
+enum Due {
     /// The steps and converts up to this version; the records say which one they have.
     Version(u32),
     /// A `convert` that says no version.
@@ -259,12 +259,12 @@ pub(in crate::schema) enum Due {
 }
 
 impl WatchedClasses {
-    pub(in crate::schema) fn new(classes: Vec<WatchedClass>) -> Self {
+    fn new(classes: Vec<WatchedClass>) -> Self {
         Self { classes: classes.into() }
     }
 
     /// Forgets what earlier steps have read.
-    pub(in crate::schema) fn start(&self) {
+    fn start(&self) {
         for class in &*self.classes {
             class.inspection.content.take();
             class.inspection.version.take();
@@ -278,7 +278,7 @@ impl WatchedClasses {
     ///
     /// Returns an error if a step of a record has read a record of another class whose conversions are due, and did not
     /// ask for its version.
-    pub(in crate::schema) fn check(&self, record: &Record, version: u32) -> Result<Vec<&str>> {
+    fn check(&self, record: &Record, version: u32) -> Result<Vec<&str>> {
         let mut unknown = Vec::new();
         for class in &*self.classes {
             let (is_read, is_asked) =
@@ -296,11 +296,11 @@ impl WatchedClasses {
 }
 
 impl WatchedClass {
-    pub(in crate::schema) fn new(name: &str, version: u32, due: Due) -> Self {
+    fn new(name: &str, version: u32, due: Due) -> Self {
         Self { name: name.to_owned(), version, due, inspection: Arc::default() }
     }
 
-    pub(in crate::schema) fn inspection(&self) -> Arc<Inspection> {
+    fn inspection(&self) -> Arc<Inspection> {
         self.inspection.clone()
     }
 

@@ -5,11 +5,10 @@
 //!
 //! | files | part |
 //! | --- | --- |
-//! | `record` | the fields of a record whose plan is known |
-//! | `named` | records that are migrated, or hold unknown fields: their members by name |
+//! | this file | the transcoder, its steps, and the results beside the payload |
+//! | `record` | the fields of a record whose plan is known, and values for fields that a save does not have |
+//! | `named` | records that are migrated, or hold unknown fields: their members by name, and the bytes under way |
 //! | `distinct`, `skipping` | containers whose parts may become equal, or may be skipped |
-//! | `synthesized` | values for fields that a save does not have |
-//! | `chain`, `extras` | the bytes under way, and the results beside the payload |
 
 mod distinct;
 mod named;
@@ -36,9 +35,6 @@ use crate::schema::{
 };
 use crate::{Error, ErrorKind, Result};
 
-/// The minimum charge for a copy of an object that has become a value, in bytes: it stands for memory and time.
-const COPY: u64 = 128;
-
 /// A record of the save.
 pub(crate) struct SourceRecord<'s> {
     /// Index of its class in the save.
@@ -59,7 +55,7 @@ pub(crate) struct InlinedObject<'s> {
 pub(crate) type UnknownValues<'s> = Vec<(usize, &'s [u8])>;
 
 /// Finds an object by its id, class and holder.
-pub(crate) type FindObject<'s> = dyn Fn(u64, usize, Holder) -> Option<InlinedObject<'s>> + 's;
+type FindObject<'s> = dyn Fn(u64, usize, Holder) -> Option<InlinedObject<'s>> + 's;
 
 /// Appends the payload of a record in the program's form; values that become objects
 /// have ids from `next_id` on.
@@ -413,31 +409,6 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         }
     }
 
-    /// Opens a value that was an object with kept fields, if it still has fields.
-    fn open_unknown(
-        &mut self,
-        class: usize,
-        of: usize,
-        unknown: &[(usize, &'t [u8])],
-        frames: &mut Vec<TranscodeFrame<'t>>,
-    ) -> Result<bool> {
-        let target = match self.plans.conversions[of] {
-            Conversion::Class(plan) => Some(self.plans.plans[plan].target),
-            Conversion::Copy(_) => self.plans.resolve(class),
-            _ => None,
-        };
-        let target = target.filter(|_| !matches!(self.stored[class].form, Form::Value(_)));
-        if let Some(target) = target {
-            self.open_named(class, target, unknown, frames)?;
-            return Ok(true);
-        }
-        for (part, _) in unknown {
-            let name = self.stored.schema(*part).map_or_else(String::new, |part| part.name.clone());
-            self.plans.happened(LoadEvent::Dropped, &name, "", "", self.id);
-        }
-        Ok(false)
-    }
-
     /// Opens a struct or an enum; returns the conversion of a bare value.
     fn open_class(
         &mut self,
@@ -620,73 +591,6 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         if self.distinct > 0 {
             self.replaced.push(row);
         }
-    }
-
-    /// Continues in the record of an object that is a value now.
-    fn inline(
-        &mut self,
-        class: usize,
-        holder: Holder,
-        shared: usize,
-    ) -> Result<(TranscodeFrame<'t>, UnknownValues<'t>)> {
-        let id = count::decode(&mut self.input).map_err(fault)?;
-        let Some(InlinedObject { payload, unknown }) = (self.objects)(id, class, holder) else {
-            return Err(Error::new(
-                ErrorKind::MissingObject,
-                format!(
-                    "the reference is to object #{id}, which the save does not hold as a {}; it is damaged or malicious",
-                    self.stored[class].name
-                ),
-            ));
-        };
-        if self.inlined.contains(&id) {
-            return Err(Error::new(
-                ErrorKind::Unsupported,
-                format!(
-                    "object #{id} leads to itself, and could not be a value in itself; keep the pointer"
-                ),
-            ));
-        }
-        // A save can chain 100,000 objects. As one value, they would be nested deeper than any decoder takes. The limit
-        // also bounds the search above.
-        if self.inlined.len() as u64 > u64::from(self.env.limits.depth) {
-            return Err(Error::new(
-                ErrorKind::TooDeep,
-                "objects that are values now are nested deeper than `Limits::depth`; raise it, or keep the pointers",
-            ));
-        }
-        self.inlined.push(id);
-        // The first value takes over the bytes of the object, so they are input. Each further one is a copy.
-        if self.plans.inlined.contains_key(&id) {
-            self.plans.rows.count(shared, 1, self.id);
-            // A copy takes more than its bytes, and a few objects could ask for any number.
-            self.plans.after += COPY;
-        } else {
-            self.plans.inlined.insert(id, (shared, self.id));
-            self.plans.rewritten += payload.len() as u64;
-        }
-        // Each of 60 objects can hold the next one twice: 2^60 copies. So the limit is checked before each copy.
-        self.check(self.out.len().saturating_add(payload.len()))?;
-        let after = self.input.rest();
-        self.input.go_back(payload);
-        Ok((TranscodeFrame::Inlined { after }, unknown))
-    }
-
-    /// Makes an object of the last bytes.
-    fn end_shared(&mut self, class: usize, holder: Holder, start: usize) -> Result<()> {
-        self.check(self.out.len())?;
-        // `+ 1`, since a default without bytes may begin where the output ends.
-        let all = &mut self.extras.defaulted;
-        let defaulted: Vec<_> = DefaultedField::moved(all, start..self.out.len() + 1, 0).collect();
-        DefaultedField::truncate(all, start);
-        let payload = self.out.split_off(start);
-        let id = *self.next_id;
-        *self.next_id += 1;
-        let shared = SharedValue { id, class, holder, payload, defaulted };
-        self.shared_bytes += shared.bytes();
-        self.extras.shared.push(shared);
-        count::push(id, self.out);
-        Ok(())
     }
 
     /// Makes a field of the last bytes, by a function of its `convert`.

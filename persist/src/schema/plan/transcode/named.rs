@@ -5,20 +5,24 @@ use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::super::due::{MigrationWriter, migrate};
-use super::{TranscodeFrame, Transcoder, UnknownLocation};
-use crate::Result;
+use super::{
+    DefaultedField, InlinedObject, SharedValue, TranscodeFrame, Transcoder, UnknownLocation,
+    UnknownValues,
+};
 use crate::codec::{Decoder, Fail, NoLinks, count};
-use crate::reflect::Class;
+use crate::reflect::{Class, Holder};
 use crate::schema::matching::is_older;
 use crate::schema::pairing::{find_variant, pair};
+use crate::schema::plan::Conversion;
 use crate::schema::plan::due::watched;
+use crate::schema::plan::due::{MigrationWriter, migrate};
 use crate::schema::plan::{FieldSource, Member, OtherField, Piece, RecordStep, StoredFields};
 use crate::schema::{
     ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Plans, write_value,
 };
 use crate::schema::{dynamic, fault};
 use crate::value::{Field, Origin, Record, Seen, Value};
+use crate::{Error, ErrorKind, Result};
 
 /// The charge for a field of such a record beside its bytes and its name, in bytes: it stands for memory and time.
 const FIELD: usize = 512;
@@ -34,6 +38,9 @@ struct NamedClass<'t> {
     /// True if it was kept, and has no place in the class.
     is_unknown: bool,
 }
+
+/// The minimum charge for a copy of an object that has become a value, in bytes: it stands for memory and time.
+const COPY: u64 = 128;
 
 impl<'t> Transcoder<'t, '_, '_> {
     /// Opens a record by the names of its fields; `given` was kept of it before.
@@ -401,6 +408,98 @@ impl<'t> Transcoder<'t, '_, '_> {
         }
         withheld
     }
+
+    /// Opens a value that was an object with kept fields, if it still has fields.
+    pub(super) fn open_unknown(
+        &mut self,
+        class: usize,
+        of: usize,
+        unknown: &[(usize, &'t [u8])],
+        frames: &mut Vec<TranscodeFrame<'t>>,
+    ) -> Result<bool> {
+        let target = match self.plans.conversions[of] {
+            Conversion::Class(plan) => Some(self.plans.plans[plan].target),
+            Conversion::Copy(_) => self.plans.resolve(class),
+            _ => None,
+        };
+        let target = target.filter(|_| !matches!(self.stored[class].form, Form::Value(_)));
+        if let Some(target) = target {
+            self.open_named(class, target, unknown, frames)?;
+            return Ok(true);
+        }
+        for (part, _) in unknown {
+            let name = self.stored.schema(*part).map_or_else(String::new, |part| part.name.clone());
+            self.plans.happened(LoadEvent::Dropped, &name, "", "", self.id);
+        }
+        Ok(false)
+    }
+
+    /// Continues in the record of an object that is a value now.
+    pub(super) fn inline(
+        &mut self,
+        class: usize,
+        holder: Holder,
+        shared: usize,
+    ) -> Result<(TranscodeFrame<'t>, UnknownValues<'t>)> {
+        let id = count::decode(&mut self.input).map_err(fault)?;
+        let Some(InlinedObject { payload, unknown }) = (self.objects)(id, class, holder) else {
+            return Err(Error::new(
+                ErrorKind::MissingObject,
+                format!(
+                    "the reference is to object #{id}, which the save does not hold as a {}; it is damaged or malicious",
+                    self.stored[class].name
+                ),
+            ));
+        };
+        if self.inlined.contains(&id) {
+            return Err(Error::new(
+                ErrorKind::Unsupported,
+                format!(
+                    "object #{id} leads to itself, and could not be a value in itself; keep the pointer"
+                ),
+            ));
+        }
+        // A save can chain 100,000 objects. As one value, they would be nested deeper than any decoder takes. The limit
+        // also bounds the search above.
+        if self.inlined.len() as u64 > u64::from(self.env.limits.depth) {
+            return Err(Error::new(
+                ErrorKind::TooDeep,
+                "objects that are values now are nested deeper than `Limits::depth`; raise it, or keep the pointers",
+            ));
+        }
+        self.inlined.push(id);
+        // The first value takes over the bytes of the object, so they are input. Each further one is a copy.
+        if self.plans.inlined.contains_key(&id) {
+            self.plans.rows.count(shared, 1, self.id);
+            // A copy takes more than its bytes, and a few objects could ask for any number.
+            self.plans.after += COPY;
+        } else {
+            self.plans.inlined.insert(id, (shared, self.id));
+            self.plans.rewritten += payload.len() as u64;
+        }
+        // Each of 60 objects can hold the next one twice: 2^60 copies. So the limit is checked before each copy.
+        self.check(self.out.len().saturating_add(payload.len()))?;
+        let after = self.input.rest();
+        self.input.go_back(payload);
+        Ok((TranscodeFrame::Inlined { after }, unknown))
+    }
+
+    /// Makes an object of the last bytes.
+    pub(super) fn end_shared(&mut self, class: usize, holder: Holder, start: usize) -> Result<()> {
+        self.check(self.out.len())?;
+        // `+ 1`, since a default without bytes may begin where the output ends.
+        let all = &mut self.extras.defaulted;
+        let defaulted: Vec<_> = DefaultedField::moved(all, start..self.out.len() + 1, 0).collect();
+        DefaultedField::truncate(all, start);
+        let payload = self.out.split_off(start);
+        let id = *self.next_id;
+        *self.next_id += 1;
+        let shared = SharedValue { id, class, holder, payload, defaulted };
+        self.shared_bytes += shared.bytes();
+        self.extras.shared.push(shared);
+        count::push(id, self.out);
+        Ok(())
+    }
 }
 
 /// Bytes that are made while others that were made before are read: a list that grows at its end.
@@ -412,13 +511,13 @@ pub(super) struct ByteChain {
 
 impl ByteChain {
     /// Holds bytes after these, which are the last ones.
-    pub(super) fn with(&self, bytes: Vec<u8>) -> &Self {
+    fn with(&self, bytes: Vec<u8>) -> &Self {
         // Pieces of the record borrow the bytes of all earlier links, so a link is added through `&`. A list of buffers
         // would need `&mut`.
         self.next.get_or_init(|| Box::new(Self { bytes, next: OnceCell::new() }))
     }
 
-    pub(super) fn bytes(&self) -> &[u8] {
+    fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 }

@@ -479,9 +479,9 @@ struct SynthesizedValue {
 }
 
 /// The synthesized values of one record, and where its unknown fields go.
-pub(super) struct SynthesizedFields {
+struct SynthesizedFields {
     values: Vec<SynthesizedValue>,
-    pub(super) room: Option<usize>,
+    room: Option<usize>,
 }
 
 impl SynthesizedValues {
@@ -494,21 +494,21 @@ impl SynthesizedValues {
     }
 
     /// Marks the output from here on as synthesized for this field.
-    pub(super) fn begin(&mut self, field: usize, at: usize) {
+    fn begin(&mut self, field: usize, at: usize) {
         self.0.push(SynthesizedValue { field: Some(field), bytes: at..at });
     }
 
-    pub(super) fn end(&mut self, at: usize) {
+    fn end(&mut self, at: usize) {
         self.0.last_mut().into_iter().for_each(|last| last.bytes.end = at);
     }
 
     /// Leaves a place for the unknown fields, which are written when all synthesized values are known.
-    pub(super) fn leave_room(&mut self, at: usize) {
+    fn leave_room(&mut self, at: usize) {
         self.0.push(SynthesizedValue { field: None, bytes: at..at });
     }
 
     /// Takes those of a record that is whole, the last one.
-    pub(super) fn take_from(&mut self, first: usize) -> SynthesizedFields {
+    fn take_from(&mut self, first: usize) -> SynthesizedFields {
         let values = self.0.split_off(first);
         let room = values.iter().find(|it| it.field.is_none()).map(|it| it.bytes.start);
         SynthesizedFields { values, room }
@@ -517,7 +517,7 @@ impl SynthesizedValues {
 
 impl SynthesizedFields {
     /// The values with the classes of the program as which they are kept; `fields` is the node of its first field.
-    pub(super) fn copies(
+    fn copies(
         self,
         layout: &Stored,
         fields: usize,
