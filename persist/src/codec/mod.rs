@@ -138,6 +138,8 @@ pub(crate) mod visitor;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod with;
 
+use std::fmt;
+
 #[cfg(feature = "world")]
 use crate::Result;
 
@@ -146,7 +148,6 @@ pub use decoder::Decoder;
 pub use encoder::{Buffer, Encoder, Stop, decode, decode_into};
 pub use fail::Fail;
 pub use links::Prototypes;
-pub use parts::Parts;
 pub use pointer::Pointee;
 // The root of the crate documents it.
 pub(crate) use boxed::{boxed_with, is_bulky, on_stack, out_of_line, unboxed};
@@ -191,6 +192,43 @@ pub(crate) use unknown::{
 };
 pub(crate) use visitor::{Phase, VisitLinks, Visitor};
 pub(crate) use with::ADAPTED;
+
+/// Visits the values inside a value, in the order in which they are decoded.
+///
+/// [`Persist::persist_parts`](super::Persist::persist_parts) lists them once. Registration, loading and hooks all use
+/// that list.
+pub struct Parts<'p, T>(PartsWalk<'p, T>);
+
+// One list for all three. Connecting relies on the order in which a decode has read the references, which two lists
+// would not keep.
+enum PartsWalk<'p, T> {
+    /// Lists the types, without a value.
+    Types(&'p mut TypeSet),
+    /// Visits the values through `&mut`.
+    Exclusive(&'p mut T, Visitor<'p>),
+    /// Visits the values through `&`.
+    Shared(&'p T, Visitor<'p>),
+}
+
+impl<'p, T> Parts<'p, T> {
+    fn types(types: &'p mut TypeSet) -> Self {
+        Self(PartsWalk::Types(types))
+    }
+
+    fn exclusive(value: &'p mut T, visitor: &'p mut Visitor<'_>) -> Self {
+        Self(PartsWalk::Exclusive(value, visitor.reborrow()))
+    }
+
+    fn shared(value: &'p T, visitor: &'p mut Visitor<'_>) -> Self {
+        Self(PartsWalk::Shared(value, visitor.reborrow()))
+    }
+}
+
+impl<T> fmt::Debug for Parts<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").finish_non_exhaustive()
+    }
+}
 
 /// Returns as how many elements an element without bytes counts: as one, and as one more for every 64 bytes of its
 /// size. This bounds the memory that a few bytes of a save can request.

@@ -1,48 +1,8 @@
 //! The list of the values inside a value, which registration, loading and hooks share.
 
-use std::fmt;
-
 use super::persist::Persist;
-use super::type_set::TypeSet;
-use super::visitor::Visitor;
+use super::{Parts, PartsWalk};
 use crate::Result;
-
-/// Visits the values inside a value, in the order in which they are decoded.
-///
-/// [`Persist::persist_parts`](super::Persist::persist_parts) lists them once. Registration, loading and hooks all use
-/// that list.
-pub struct Parts<'p, T>(PartsWalk<'p, T>);
-
-// One list for all three. Connecting relies on the order in which a decode has read the references, which two lists
-// would not keep.
-enum PartsWalk<'p, T> {
-    /// Lists the types, without a value.
-    Types(&'p mut TypeSet),
-    /// Visits the values through `&mut`.
-    Exclusive(&'p mut T, Visitor<'p>),
-    /// Visits the values through `&`.
-    Shared(&'p T, Visitor<'p>),
-}
-
-impl<'p, T> Parts<'p, T> {
-    pub(super) fn types(types: &'p mut TypeSet) -> Self {
-        Self(PartsWalk::Types(types))
-    }
-
-    pub(super) fn exclusive(value: &'p mut T, visitor: &'p mut Visitor<'_>) -> Self {
-        Self(PartsWalk::Exclusive(value, visitor.reborrow()))
-    }
-
-    pub(super) fn shared(value: &'p T, visitor: &'p mut Visitor<'_>) -> Self {
-        Self(PartsWalk::Shared(value, visitor.reborrow()))
-    }
-}
-
-impl<T> fmt::Debug for Parts<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").finish_non_exhaustive()
-    }
-}
 
 impl<T> Parts<'_, T> {
     /// Visits one value inside; `name` is for errors.

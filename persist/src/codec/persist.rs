@@ -2,6 +2,7 @@ use std::any::Any;
 use std::marker::PhantomData;
 use std::mem::{needs_drop, swap};
 
+use super::Parts;
 use super::boxed::{boxed, is_bulky, out_of_line, unboxed};
 use super::class_holder::ClassHolder;
 use super::decoder::Decoder;
@@ -11,7 +12,6 @@ use super::field::{ListAccess, MapAccess};
 use super::index::Index;
 use super::index::short::_0;
 use super::links::Prototypes;
-use super::parts::Parts;
 use super::row::{At, Row, cut, cut_mut};
 use super::type_set::{FieldCodec, TypeSet};
 use super::visitor::Visitor;

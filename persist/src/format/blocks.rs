@@ -2,13 +2,14 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
+#[cfg(feature = "history")]
 use byteorder::{ByteOrder, LittleEndian};
 #[cfg(feature = "history")]
 use twox_hash::XxHash3_128;
 
-use super::Trailer;
+#[cfg(feature = "history")]
 use super::cut_short;
-use super::{Header, TRAILER_SIZE};
+use super::{Header, TRAILER_SIZE, Trailer};
 use crate::{Error, Limits, Result};
 
 /// Says whether the blocks of a save have checksums.

@@ -10,9 +10,8 @@ use byteorder::{ByteOrder, LittleEndian};
 
 use super::{
     CRITICAL_FIELD, FIELD_APPLICATION, FIELD_APPLICATION_VERSION, FIELD_GENERATION, FIELD_METADATA,
-    FIELD_VERSION, FORMAT_VERSION, MAGIC,
+    FIELD_VERSION, FORMAT_VERSION, MAGIC, cut_short, newer,
 };
-use super::{cut_short, newer};
 use crate::codec::{Decoder, NoLinks, count};
 use crate::env::Env;
 use crate::{Error, ErrorKind, Limits, Result};

@@ -35,14 +35,10 @@ pub(crate) use numbers::{ClassNumbers, FirstNumbers};
 pub use plain::unpacked;
 pub(crate) use plain::{Plain, weight};
 pub use records::{RecordLocation, Records};
-pub use scan::scan;
-pub use scan::{BlockReader, Definitions, StreamBlock};
-pub(crate) use scan::{DamagedSave, nothing_whole};
-pub(crate) use scan::{Definition, Scan, check};
-pub(crate) use sealer::RecordLinks;
-pub use sealer::Sealer;
-pub use sealer::Writer;
-pub(crate) use sealer::{with_header, write_again};
+pub use scan::{BlockReader, Definitions, StreamBlock, scan};
+pub(crate) use scan::{DamagedSave, Definition, Scan, check, nothing_whole};
+pub(crate) use sealer::{RecordLinks, with_header, write_again};
+pub use sealer::{Sealer, Writer};
 
 use crate::{Error, ErrorKind, Result};
 

@@ -2,9 +2,10 @@
 
 use super::blocks::Checksums;
 use super::compression::{Codec, max_ratio};
-use super::damaged;
-use super::{BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, TRAILER_SIZE};
-use super::{Block, Trailer, each_block};
+use super::{
+    BLOCK_HEAD, BLOCK_RECORDS, Block, CRC_SIZE, Compression, Header, TRAILER_SIZE, Trailer,
+    damaged, each_block,
+};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// A save without compressed blocks.

@@ -65,29 +65,20 @@ pub use instances::contested;
 pub(crate) use matching::Matched;
 pub use order::inner_first;
 pub use pairing::{Pairing, find_variant, pair};
-pub use plan::Plans;
-pub(crate) use plan::converted_length;
 pub(crate) use plan::{
     DefaultedField, InlinedObject, SharedValue, SourceRecord, UnknownLocation, UnknownValues,
-    transcode,
+    converted_length, transcode,
 };
-pub use plan::{Texts, texts_and_classes_by_place};
+pub use plan::{Plans, Texts, texts_and_classes_by_place};
 pub(crate) use program::ProgramClass;
 pub use program::{FieldPlace, Program, ProgramFields};
 pub use same::{is_same_class, same_classes};
 pub use stored::Stored;
-pub(crate) use stored::StoredPointer;
-pub(crate) use stored::UnknownMember;
-pub use walk::Checker;
-pub(crate) use walk::Cursor;
-pub use walk::Reader;
-pub use walk::Strict;
-pub(crate) use walk::length;
+pub(crate) use stored::{StoredPointer, UnknownMember};
 #[cfg(feature = "world")]
 pub(crate) use walk::paths;
-pub use walk::{LocalValue, locate};
-pub use walk::{Long, UsageTree};
-pub(crate) use walk::{WriteTarget, write_value};
+pub use walk::{Checker, LocalValue, Long, Reader, Strict, UsageTree, locate};
+pub(crate) use walk::{Cursor, WriteTarget, length, write_value};
 
 /// An open value of a walk, with its next part: by nodes, or by conversions where it is rewritten.
 ///

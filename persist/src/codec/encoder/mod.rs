@@ -7,15 +7,13 @@ pub use self::buffer::{Buffer, decode, decode_into};
 
 use std::any::{Any, TypeId};
 use std::cell::Cell;
-use std::fmt;
-use std::mem;
 use std::sync::Arc;
+use std::{fmt, mem};
 
 use super::fail::Fail;
 use super::links::{Link, Referent, Within};
 use super::text::copy;
-use super::{ByteRun, RemainingWindows};
-use super::{large, large_box, levels, weight};
+use super::{ByteRun, RemainingWindows, large, large_box, levels, weight};
 use crate::env::Env;
 use crate::reflect::TraitName;
 use crate::{Error, ErrorKind, Limits, Result};

@@ -12,14 +12,11 @@ use std::collections::HashSet;
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::blocks::Checksums;
-use super::definition;
 use super::records::{Item, Records};
 use super::{
-    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, DEFINITION_HEAD, Header,
-    TRAILER_SIZE, unpacked,
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, Block, CRC_SIZE, DEFINITION_HEAD,
+    Header, TRAILER_SIZE, check_count, damaged, definition, each_block, newer, unpacked,
 };
-use super::{Block, check_count, each_block};
-use super::{damaged, newer};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
 use crate::schema::{ClassSchema, KindSchema, inner_first};

@@ -4,10 +4,9 @@ use std::ops::Range;
 
 use super::super::plain::Unpacker;
 use super::super::{
-    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, MAGIC, Plain,
-    Scan, TRAILER_SIZE, weight,
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, Block, CRC_SIZE, Compression, Header, MAGIC,
+    Plain, Scan, TRAILER_SIZE, Trailer, weight,
 };
-use super::super::{Block, Trailer};
 use super::definitions_in;
 use crate::schema::ClassSchema;
 use crate::{Error, ErrorKind, Limits, Result};

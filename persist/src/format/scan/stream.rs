@@ -6,11 +6,9 @@ use super::super::compression::Codec;
 use super::super::plain::{decompress, switched_off};
 use super::super::records::Item;
 use super::super::{
-    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, CRC_SIZE, Compression, Header,
-    TRAILER_SIZE,
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, Block, CRC_SIZE, Compression,
+    Header, TRAILER_SIZE, Trailer, check_count, cut_short, damaged, newer,
 };
-use super::super::{Block, Trailer, check_count};
-use super::super::{cut_short, damaged, newer};
 use super::{Scan, too_many};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;

@@ -12,8 +12,9 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::blocks::Checksums;
 use super::compression::Codec;
 use super::plain::weight;
-use super::{BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, TRAILER_SIZE};
-use super::{Trailer, each_block};
+use super::{
+    BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, TRAILER_SIZE, Trailer, each_block,
+};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Bytes that are checksummed and then written in one step, so that they are in the cache for both.

@@ -7,8 +7,7 @@ use std::sync::Arc;
 
 use super::known::{check_prototype, traits_of_kind};
 use super::rules::{check_aliases, check_classes, check_removed_classes, check_unvisited};
-use super::{ObjectEntry, Registry};
-use super::{Trait, TraitClass};
+use super::{ObjectEntry, Registry, Trait, TraitClass};
 use crate::codec::{ObjectType, TypeSet};
 use crate::reflect::{self, Body, Class, ClassId, FieldRecord, Holder, Kind, Reference, TraitName};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, ProgramClass, VariantSchema};

@@ -3,8 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::ClassFacts;
-use super::{Implementors, ObjectEntry, Traits};
+use super::{ClassFacts, Implementors, ObjectEntry, Traits};
 use crate::reflect::{FieldRecord, Prototype};
 use crate::schema::{FieldSchema, Form, KindSchema, Program};
 use crate::{ErrorKind, Result};

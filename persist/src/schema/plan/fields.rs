@@ -3,10 +3,9 @@
 use hashbrown::HashSet;
 
 use super::meaning::Meaning;
-use super::shortened;
 use super::{
     Conversion, FieldName, FieldSource, Member, Piece, Plans, RecordPlan, RecordStep, StoredFields,
-    UnknownFieldStep,
+    UnknownFieldStep, shortened,
 };
 use crate::schema::event::{IN_PLACE_OF_DEFAULT, REMOVED};
 use crate::schema::pairing::{find_variant, pair};

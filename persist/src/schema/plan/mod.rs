@@ -36,11 +36,12 @@ use hashbrown::HashMap;
 
 use self::due::WatchedClasses;
 use self::ops::{Conversion, FieldSource, OtherField, Plan, RecordStep, VariantPlan};
+#[cfg(feature = "history")]
+use super::ClassSchema;
 use super::matching::{Matched, is_older};
 use super::pairing::StoredField;
 use super::{
-    ClassSchema, FieldPlace, Form, LoadEvent, Occurrences, PlannedRow, Program, REMOVED, Reader,
-    Stored,
+    FieldPlace, Form, LoadEvent, Occurrences, PlannedRow, Program, REMOVED, Reader, Stored,
 };
 use crate::codec::NoLinks;
 use crate::reflect::Holder;

@@ -7,8 +7,7 @@ use crate::Result;
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
 use crate::schema::walk::{length, text_bytes};
-use crate::schema::{Form, KindSchema, Plans};
-use crate::schema::{dynamic, fault, tag};
+use crate::schema::{Form, KindSchema, Plans, dynamic, fault, tag};
 
 /// Bytes of a handle.
 const HANDLE: usize = 9;

@@ -6,14 +6,12 @@ use std::borrow::Borrow;
 use std::cell::Cell;
 use std::ops::Range;
 
-use super::Unique;
-use super::{Budget, Checks, LocalValue, Visit, Walk, is_text, reference, text_bytes};
+use super::{Budget, Checks, LocalValue, Unique, Visit, Walk, is_text, reference, text_bytes};
 use crate::codec::{Decoder, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::Integer;
 use crate::schema::stored::Size;
-use crate::schema::{Form, KindSchema, Stored};
-use crate::schema::{check_count, dynamic, surplus};
+use crate::schema::{Form, KindSchema, Stored, check_count, dynamic, surplus};
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::levels;
 use crate::{Limits, Result};

@@ -9,8 +9,9 @@ use crate::env::Env;
 use crate::names::suggest;
 #[cfg(any(feature = "history", feature = "world"))]
 use crate::schema::WriteTarget;
-use crate::schema::{FieldPlace, Form, KindSchema, Reader, Stored, Strict, write_value};
-use crate::schema::{dynamic, fault, tag};
+use crate::schema::{
+    FieldPlace, Form, KindSchema, Reader, Stored, Strict, dynamic, fault, tag, write_value,
+};
 use crate::value::Value;
 use crate::{Error, ErrorKind, Limits, Result};
 

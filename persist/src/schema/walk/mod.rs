@@ -30,8 +30,10 @@ use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::stored::Node;
-use super::{Form, KindSchema, Stored, UnknownMember};
-use super::{WalkFrame, check_count, dynamic, fault, is_key, path, surplus, tag};
+use super::{
+    Form, KindSchema, Stored, UnknownMember, WalkFrame, check_count, dynamic, fault, is_key, path,
+    surplus, tag,
+};
 use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count};
 use crate::env::Env;
 use crate::reflect::Holder;

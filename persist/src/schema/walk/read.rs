@@ -10,8 +10,9 @@ use super::{Budget, Checks, Walk};
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::Integer;
-use crate::schema::{FieldSchema, Form, KindSchema, Stored};
-use crate::schema::{FrameParts, WalkFrame, fault, is_key, surplus};
+use crate::schema::{
+    FieldSchema, Form, FrameParts, KindSchema, Stored, WalkFrame, fault, is_key, surplus,
+};
 use crate::value::{Field, HandleValue, Inspection, Origin, Record, Seen, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Persist, Result};
 

@@ -3,8 +3,9 @@
 use super::{Checks, LocalValue, Walk};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
-use crate::schema::{FrameParts, WalkFrame, fault, path, surplus};
-use crate::schema::{KindSchema, Stored, UnknownMember};
+use crate::schema::{
+    FrameParts, KindSchema, Stored, UnknownMember, WalkFrame, fault, path, surplus,
+};
 use crate::{Limits, Result};
 use hashbrown::HashMap;
 

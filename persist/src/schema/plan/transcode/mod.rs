@@ -21,17 +21,16 @@ use self::distinct::DistinctParts;
 use self::named::ByteChain;
 use self::record::{RecordFrame, SynthesizedValues};
 use self::skipping::SkippingFrame;
-use super::shortened;
-use super::{ClassPlan, Conversion, Other, OtherField, Plan, VariantPlan};
+use super::{ClassPlan, Conversion, Other, OtherField, Plan, VariantPlan, shortened};
 use crate::codec::{Buffer, Decoder, Fail, LoadLinks, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::{Holder, VariantRecord};
 use crate::schema::number::{Widening, Width};
 use crate::schema::pairing::find_variant;
 use crate::schema::walk::skip;
-use crate::schema::{FieldPlace, Form, LoadEvent, Plans, Stored, VariantSchema};
 use crate::schema::{
-    FrameParts, LONGEST_PATH, WalkFrame, check_count, dynamic, fault, push_name, surplus, tag,
+    FieldPlace, Form, FrameParts, LONGEST_PATH, Plans, Stored, VariantSchema, WalkFrame,
+    check_count, dynamic, fault, push_name, surplus, tag,
 };
 use crate::{Error, ErrorKind, Result};
 

@@ -13,14 +13,14 @@ use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::reflect::{Class, Holder};
 use crate::schema::matching::is_older;
 use crate::schema::pairing::{find_variant, pair};
-use crate::schema::plan::Conversion;
-use crate::schema::plan::due::watched;
-use crate::schema::plan::due::{MigrationWriter, migrate};
-use crate::schema::plan::{FieldSource, Member, OtherField, Piece, RecordStep, StoredFields};
-use crate::schema::{
-    ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Plans, write_value,
+use crate::schema::plan::due::{MigrationWriter, migrate, watched};
+use crate::schema::plan::{
+    Conversion, FieldSource, Member, OtherField, Piece, RecordStep, StoredFields,
 };
-use crate::schema::{dynamic, fault};
+use crate::schema::{
+    ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LoadEvent, Plans, dynamic, fault,
+    write_value,
+};
 use crate::value::{Field, Origin, Record, Seen, Value};
 use crate::{Error, ErrorKind, Result};
 

@@ -8,8 +8,7 @@ use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
 use crate::schema::plan::fields::PIECES;
 use crate::schema::plan::{Conversion, FieldSource, Piece, Plan, RecordPlan, RecordStep};
 use crate::schema::walk::{LocalValue, length};
-use crate::schema::{Cursor, FieldPlace, Program, Stored, empty};
-use crate::schema::{fault, surplus};
+use crate::schema::{Cursor, FieldPlace, Program, Stored, empty, fault, surplus};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// The charge for a kept field beside its bytes, in bytes: it stands for memory and time.

@@ -3,9 +3,8 @@
 use super::{DefaultedField, TranscodeFrame, Transcoder, path};
 use crate::codec::{Decoder, NoLinks, count, is_of_value};
 use crate::env::Env;
-use crate::schema::FieldPlace;
 use crate::schema::walk::skip;
-use crate::schema::{FrameParts, WalkFrame, fault, push_name};
+use crate::schema::{FieldPlace, FrameParts, WalkFrame, fault, push_name};
 use crate::{Error, Result};
 
 /// A list, set, map or option of a field, whose own frame follows this one, after that of the object that it was.
