@@ -8,8 +8,8 @@ mod world;
 use std::io::Write;
 
 use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
-use persist::Document;
 use persist::save::LoadPolicy;
+use persist_tools::Document;
 
 /// Ends a part of the input.
 const MARK: [u8; 2] = [0xff, 0xfe];

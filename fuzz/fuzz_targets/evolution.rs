@@ -10,7 +10,8 @@ mod schema;
 use std::sync::LazyLock;
 
 use persist::save::{LoadPolicy, Remap, UnmappedHandle};
-use persist::{Document, LoadOptions, Loaded, Persist, SaveManager, Saves};
+use persist::{LoadOptions, Loaded, Persist, SaveManager, Saves};
+use persist_tools::Document;
 use programs::{Things, first, little, saves, second};
 
 /// Bytes that a load may take for each byte of the save, and in any case. The trees of a document are larger.

@@ -14,10 +14,10 @@ use persist::{Record, Value};
 const KIND: &str = "kind";
 
 /// A value, or a description of the mistake in the text that it is read from.
-pub type Read<T> = std::result::Result<T, String>;
+pub(crate) type Read<T> = std::result::Result<T, String>;
 
 /// The names of the classes of a program or a save.
-pub struct ClassNames<'c> {
+pub(crate) struct ClassNames<'c> {
     classes: &'c [ClassSchema],
     /// The names that several classes share.
     shared: HashSet<&'c str>,
@@ -25,7 +25,7 @@ pub struct ClassNames<'c> {
 
 impl<'c> ClassNames<'c> {
     /// Creates the names of these classes.
-    pub fn new(classes: &'c [ClassSchema]) -> Self {
+    pub(crate) fn new(classes: &'c [ClassSchema]) -> Self {
         let mut seen = HashSet::new();
         let is_shared = |name: &&'c str| !seen.insert(*name);
         let shared = classes.iter().map(|class| &*class.name).filter(is_shared).collect();
@@ -33,7 +33,7 @@ impl<'c> ClassNames<'c> {
     }
 
     /// Returns the whole definition of a class.
-    pub fn definition(&self, class: &ClassSchema) -> Record {
+    pub(crate) fn definition(&self, class: &ClassSchema) -> Record {
         let (name, id) = ((&*class.name).into(), class.id.to_string().into());
         let head = [("name", name), ("id", id), ("version", class.version.into())];
         let since = class.since.map(|since| ("since", since.into()));
@@ -51,7 +51,7 @@ impl<'c> ClassNames<'c> {
     }
 
     /// Returns the name of a class, with its id if other classes share the name.
-    pub fn class(&self, class: usize) -> Value {
+    pub(crate) fn class(&self, class: usize) -> Value {
         let class = &self.classes[class];
         let mut mention = Record::new(&*class.name);
         if self.shared.contains(&*class.name) {
@@ -110,7 +110,7 @@ impl<'c> ClassNames<'c> {
 
 /// Reads class definitions, and references to classes.
 #[derive(Default)]
-pub struct ClassReader<'v> {
+pub(crate) struct ClassReader<'v> {
     /// The id and index of each class, by its name.
     known: HashMap<&'v str, Vec<(ClassId, usize)>>,
 }
@@ -121,7 +121,10 @@ impl<'v> ClassReader<'v> {
     /// # Errors
     ///
     /// Returns a description of the mistake in the value.
-    pub fn classes(&mut self, entries: impl Iterator<Item = &'v Value>) -> Read<Vec<ClassSchema>> {
+    pub(crate) fn classes(
+        &mut self,
+        entries: impl Iterator<Item = &'v Value>,
+    ) -> Read<Vec<ClassSchema>> {
         let (mut heads, mut ids) = (Vec::new(), HashSet::new());
         for entry in entries {
             let names = ["name", "id", "version", "since", "fields", "variants", "value"];
@@ -162,7 +165,7 @@ impl<'v> ClassReader<'v> {
     /// # Errors
     ///
     /// Returns a description of the mistake in the value.
-    pub fn class(&self, mention: &Value) -> Read<usize> {
+    pub(crate) fn class(&self, mention: &Value) -> Read<usize> {
         let Value::Struct(record) = mention else {
             return Err(format!("{} is no class, such as `Hero {{}}`", shown(mention)));
         };
@@ -289,7 +292,7 @@ fn scalars() -> impl Iterator<Item = KindSchema> {
 }
 
 /// Returns the text of a holder without its target, such as `Rc<RefCell>`.
-pub fn cell_of(holder: Holder) -> String {
+pub(crate) fn cell_of(holder: Holder) -> String {
     match holder.parts() {
         Some((pointer, Cell::None)) => format!("{pointer:?}"),
         Some((pointer, cell)) => format!("{pointer:?}<{cell:?}>"),
@@ -302,7 +305,7 @@ pub fn cell_of(holder: Holder) -> String {
 /// # Errors
 ///
 /// Returns a description of the mistake in the value.
-pub fn holder(value: Option<&Value>) -> Read<Holder> {
+pub(crate) fn holder(value: Option<&Value>) -> Read<Holder> {
     let word = text(value, "holder")?;
     let mut all = (0..=u8::MAX).filter_map(Holder::from_code).filter(|it| it.parts().is_some());
     all.find(|holder| cell_of(*holder) == word)
@@ -326,7 +329,7 @@ fn unique<'n>(names: impl Iterator<Item = &'n str>) -> Read<()> {
 }
 
 /// Adds these fields to a record.
-pub fn with<const N: usize>(mut record: Record, fields: [(&str, Value); N]) -> Record {
+pub(crate) fn with<const N: usize>(mut record: Record, fields: [(&str, Value); N]) -> Record {
     fields.into_iter().for_each(|(name, value)| record.push(name, value));
     record
 }
@@ -336,7 +339,7 @@ pub fn with<const N: usize>(mut record: Record, fields: [(&str, Value); N]) -> R
 /// # Errors
 ///
 /// Returns a description of the mistake in the value.
-pub fn parts<'v, const N: usize>(
+pub(crate) fn parts<'v, const N: usize>(
     value: &'v Value,
     class: &str,
     names: [&str; N],
@@ -355,7 +358,7 @@ pub fn parts<'v, const N: usize>(
 /// # Errors
 ///
 /// Returns a description of the mistake in the value.
-pub fn text<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v str> {
+pub(crate) fn text<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v str> {
     value.and_then(Value::as_text).ok_or_else(|| format!("`{name}` has no text"))
 }
 
@@ -364,7 +367,7 @@ pub fn text<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v str> {
 /// # Errors
 ///
 /// Returns a description of the mistake in the value.
-pub fn list<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v [Value]> {
+pub(crate) fn list<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v [Value]> {
     match value {
         Some(Value::Seq(values)) => Ok(values),
         _ => Err(format!("`{name}` is no list")),
@@ -372,7 +375,7 @@ pub fn list<'v>(value: Option<&'v Value>, name: &str) -> Read<&'v [Value]> {
 }
 
 /// Returns the text of a value, or the beginning of a long one.
-pub fn shown(value: &Value) -> String {
+pub(crate) fn shown(value: &Value) -> String {
     let text = value.to_string();
     if text.len() <= 60 { text } else { text.chars().take(60).chain("...".chars()).collect() }
 }

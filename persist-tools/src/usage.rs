@@ -102,7 +102,7 @@ pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
     let length = blocks.length();
     let mut definitions = Definitions::default();
     let trailer = loop {
-        match blocks.next()? {
+        match blocks.next_block()? {
             Ok(block) => definitions.items(&block, limits, |_, _| Ok(()))?,
             Err(trailer) => break trailer,
         }
@@ -111,11 +111,11 @@ pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
     let stored = Stored::new(definitions.classes(limits)?);
     let header_bytes = blocks.first();
     blocks.rewind()?;
-    let mut tree = UsageTree::new();
+    let mut tree = UsageTree::default();
     let (mut sizes, mut again) = (Vec::new(), Definitions::default());
     let (mut heads, mut frames) = (Overhead::default(), Overhead::default());
     let mut defined = Overhead::default();
-    while let Ok(block) = blocks.next()? {
+    while let Ok(block) = blocks.next_block()? {
         let content = block.content.len() as u64;
         let compression = block.compression.unwrap_or(Compression::None);
         sizes.push(BlockUsage { offset: block.at, stored: block.stored, content, compression });
@@ -144,7 +144,7 @@ pub fn usage(file: impl Read + Seek, limits: &Limits) -> Result<SaveUsage> {
             None => content,
             Some(_) => again.size() as u64 - previous_size,
         };
-        defined.add(again.len() as u64, definitions, ratio);
+        defined.add(again.count() as u64, definitions, ratio);
         heads.add(records, content - definitions - payloads, ratio);
         if compression == Compression::None {
             frames.add(1, block.stored - content, 1.0);

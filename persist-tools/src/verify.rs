@@ -37,7 +37,7 @@ pub struct Verified {
 
 /// Checks a whole save: every checksum, every value by its class, and every reference.
 ///
-/// The checks are those of [`Document::within`](persist::Document::within), but the save is read block by block and is
+/// The checks are those of [`Document::within`](crate::Document::within), but the save is read block by block and is
 /// never held in memory as a whole. The memory in use is the largest block, 16 bytes for each object, and the class
 /// definitions. The library writes blocks of 64 KiB, or of one record if that is larger.
 ///
@@ -51,7 +51,7 @@ pub struct Verified {
 /// # Errors
 ///
 /// Returns the first fault that is found, with object, class and field if it is in a value. The kinds are the same as
-/// for [`Document::within`](persist::Document::within), and [`ErrorKind::Io`] if the save cannot be read.
+/// for [`Document::within`](crate::Document::within), and [`ErrorKind::Io`] if the save cannot be read.
 ///
 /// # Example
 ///
@@ -84,7 +84,7 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
     };
     let mut definitions = Definitions::default();
     let trailer = loop {
-        let block = match blocks.next()? {
+        let block = match blocks.next_block()? {
             Ok(block) => block,
             Err(trailer) => break trailer,
         };
@@ -113,7 +113,7 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
     let mut checker = Checker::new(Stored::new(classes), limits);
     blocks.rewind()?;
     let mut definitions = Definitions::default();
-    while let Ok(block) = blocks.next()? {
+    while let Ok(block) = blocks.next_block()? {
         definitions.items(&block, limits, |_, record| {
             found.references += check(&record, &block, &ids, &mut checker)?;
             Ok(())
@@ -173,7 +173,7 @@ impl FirstPass {
         if !self.is_sure {
             return Ok(());
         }
-        if self.defined != definitions.len() {
+        if self.defined != definitions.count() {
             self.define(definitions);
         }
         let ids = &mut self.ids;
@@ -201,7 +201,7 @@ impl FirstPass {
             return;
         }
         let Ok(classes) = definitions.classes(&self.limits) else { return };
-        self.defined = definitions.len();
+        self.defined = definitions.count();
         let mut checker = Checker::new(Stored::new(classes), &self.limits);
         checker.count_empty_elements_from(empty);
         self.checker = Some(checker);

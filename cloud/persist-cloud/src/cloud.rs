@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use persist::save::{Content, Header, Loadable};
-use persist_tools::verify;
 use persist::storage::{SlotStore, SlotVersion, StoredSlot, check_slot_name};
 use persist::{Error, ErrorKind, Limits, Loaded, Result, Saves};
+use persist_tools::verify;
 use tokio::runtime::{Builder, Runtime};
 #[cfg(feature = "postgres")]
 use tokio_postgres::{

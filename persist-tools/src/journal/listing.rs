@@ -169,7 +169,9 @@ impl JournalListing {
         let JournalScan { size, follows, .. } = reader.scan;
         let mut listing = Self { bytes: size, follows, ..Self::default() };
         let mut schemas = ListedClasses { commands: None, world: None, size };
-        while let Some(frame) = reader.next().map_err(|error| Error::io("read", path, error))? {
+        while let Some(frame) =
+            reader.next_frame().map_err(|error| Error::io("read", path, error))?
+        {
             if let Err(error) = listing.frame(&frame, &mut schemas) {
                 listing.stopped = Some(ReplayStop::new(frame.offset, &error));
                 break;

@@ -67,8 +67,8 @@ impl Lock {
     /// # Example
     ///
     /// ```
-    /// # use persist_tools::lock::Lock;
-    /// # use persist::{Document, Persist, Saves};
+    /// # use persist::{Persist, Saves};
+    /// # use persist_tools::{Document, lock::Lock};
     /// # #[derive(Persist)] struct Hero { name: String }
     /// let saves = Saves::new();
     /// saves.register::<Hero>()?;

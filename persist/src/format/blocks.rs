@@ -67,6 +67,10 @@ impl Digest {
     pub(crate) const SIZE: usize = 16 + 8 + 8;
 
     /// Returns the digest of a whole save.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the save is cut short or damaged.
     pub fn from_save(save: &[u8]) -> Result<Self> {
         let (Header { generation, .. }, start) = Header::parse(save)?;
         let Some((blocks, _)) = save[start..].split_last_chunk::<TRAILER_SIZE>() else {

@@ -28,6 +28,10 @@ pub(crate) fn weight(plain: u64, stored: u64) -> u64 {
 
 /// Decompresses the blocks of a save if it has compressed ones, and passes the result to `read`. Errors have offsets in
 /// the stored save. In a compressed block, it is the offset of the block.
+///
+/// # Errors
+///
+/// Returns an error if a block is damaged, or the save is larger than the limits allow.
 pub fn unpacked<T>(
     save: &[u8],
     limits: &Limits,

@@ -69,6 +69,11 @@ impl Records {
         self.places.push(record);
     }
 
+    /// Returns true if there is no record.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
     /// Returns the number of records.
     pub fn len(&self) -> usize {
         self.places.len()

@@ -157,7 +157,7 @@ impl Change {
         Ok(())
     }
 
-    /// Returns the changes of fields, of which there may be none.
+    /// Returns the changes of fields, or an empty slice.
     pub fn fields(&self) -> &[FieldChange] {
         match &self.what {
             ChangeKind::Field(change) => slice::from_ref(change),

@@ -404,6 +404,10 @@ impl ClassSchema {
     }
 
     /// Checks the class of a record that was kept of an object: one field of an object, or of the value, of the save.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it is not.
     pub fn check_unknown(&self, id: u64, is_present: bool) -> Result<()> {
         let is_field = matches!(&self.form, Form::Struct(fields) if fields.len() == 1);
         if is_field && is_present {

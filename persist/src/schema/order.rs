@@ -4,6 +4,10 @@ use super::{ClassSchema, Form, KindSchema};
 use crate::sorting::sort;
 
 /// The classes of a save, each after those that every value of it holds.
+///
+/// # Errors
+///
+/// Returns the index of a class that holds itself.
 pub fn inner_first(classes: &[ClassSchema]) -> Result<Vec<usize>, usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {

@@ -216,6 +216,10 @@ impl Stored {
 
     /// Checks that a reference leads to an object of its class and holder; `found` are those of the object, if there is
     /// one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the save has no such object, or one of another class or holder.
     pub fn check_reference(
         &self,
         (holder, weak, class): StoredPointer,

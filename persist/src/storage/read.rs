@@ -19,6 +19,10 @@ pub fn read_file(storage: &dyn Storage, path: &Path, limits: &Limits) -> Result<
 
 /// Reads a whole save, if it is within the limit. If the file neither begins nor ends like a save, only its ends are
 /// read.
+///
+/// # Errors
+///
+/// Returns an error if the file cannot be read, or is larger than the limits allow.
 pub fn read_save(storage: &dyn Storage, path: &Path, limits: &Limits) -> Result<Vec<u8>> {
     let failed = |error: io::Error| Error::io("read", path, error);
     let mut file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;

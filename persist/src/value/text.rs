@@ -281,6 +281,10 @@ pub enum NameOf {
 }
 
 /// Writes a name. A name that is not a plain word is put into backticks, as in `` `Slot<Sword>` ``.
+///
+/// # Errors
+///
+/// Returns an error if `out` does.
 pub fn write_name(name: &str, of: NameOf, out: &mut dyn Write) -> fmt::Result {
     if is_plain(name, of) {
         return out.write_str(name);

@@ -11,15 +11,14 @@ use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::message::{Message, Messages};
 use bevy_ecs::prelude::*;
 use bevy_transform::components::Transform;
-use persist_tools::lock::Lock;
 use persist::save::{LoadPolicy, ReportRow, SaveOutcome, SlotInfo};
-use persist_tools::dump;
 use persist::storage::{Memory, SlotFolder};
 use persist::{ErrorKind, LoadOptions, Persist, SaveOptions, Saves};
 use persist_bevy::{
     EntityKeys, LoadFailed, LoadFinished, LoadRequested, PersistApp, PersistPlugin, PersistWorld,
     SaveFailed, SaveFinished, SaveProgress, SaveRequested, Saved, WorldSaves, entity,
 };
+use persist_tools::dump;
 use persist_tools::lock::Lock;
 
 use crate::{

@@ -45,6 +45,10 @@ pub(crate) struct Definition<'s> {
 }
 
 /// Reads the structure of a save and its definitions.
+///
+/// # Errors
+///
+/// Returns an error if a block, a definition or the head of a record is damaged.
 pub fn scan<'s>(save: &'s [u8], limits: &Limits) -> Result<(Scan<'s>, Vec<ClassSchema>)> {
     let scan = Scan::read(save, limits)?;
     let classes = scan.classes(limits)?;

@@ -49,6 +49,10 @@ pub struct StreamBlock<'b> {
 
 impl<R: Read + Seek> BlockReader<R> {
     /// Opens a file that is one save, and reads its header.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read, or is no save.
     pub fn open(mut file: R, limits: &Limits) -> Result<(Header, Self)> {
         let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
         limits.check_total(length)?;
@@ -74,6 +78,10 @@ impl<R: Read + Seek> BlockReader<R> {
     }
 
     /// Returns to the first block.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read.
     pub fn rewind(&mut self) -> Result<()> {
         self.file.seek(SeekFrom::Start(self.first)).map_err(failed)?;
         (self.at, self.codec.contents, self.is_closed) = (self.first, 0, false);
@@ -100,6 +108,10 @@ impl<R: Read + Seek> BlockReader<R> {
     }
 
     /// Returns the number of records in the trailer, limited by the size of the save. Nothing is checked yet.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read.
     pub fn records_hint(&mut self) -> Result<u64> {
         let Some(start) = self.length.checked_sub(TRAILER_SIZE as u64) else { return Ok(0) };
         let mut bytes = [0; TRAILER_SIZE];
@@ -112,7 +124,11 @@ impl<R: Read + Seek> BlockReader<R> {
     }
 
     /// Reads the next block, or the trailer after the last one.
-    pub fn next(&mut self) -> Result<Result<StreamBlock<'_>, Trailer>> {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read, or the block is damaged.
+    pub fn next_block(&mut self) -> Result<Result<StreamBlock<'_>, Trailer>> {
         if self.head.first() == Some(&BLOCK_TRAILER) {
             return self.trailer().map(Err);
         }
@@ -221,7 +237,7 @@ pub struct Definitions {
 
 impl Definitions {
     /// Returns the number of definitions.
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.places.len()
     }
 
@@ -232,6 +248,10 @@ impl Definitions {
 
     /// Reads the items of a block. It collects the definitions, and passes each record with the definitions before it
     /// to `take`. The copy of the definitions is compared with those that were collected.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a definition is damaged.
     pub fn items(
         &mut self,
         block: &StreamBlock<'_>,
@@ -251,7 +271,7 @@ impl Definitions {
         let end = block.content.len();
         while !input.rest().is_empty() {
             let at = end - input.rest().len();
-            let item = Item::read(&mut input, end, Some(self.len()));
+            let item = Item::read(&mut input, end, Some(self.count()));
             match item.map_err(|error| block.locate(error))? {
                 Item::Definition(at, body) => {
                     let is_compressed = block.compression != Some(Compression::None);
@@ -272,13 +292,21 @@ impl Definitions {
     }
 
     /// Checks the counts of a trailer, which is at offset `at`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the trailer has other sums than the blocks.
     pub fn check(&self, trailer: Trailer, at: u64) -> Result<()> {
         check_count(0, trailer.records, self.records, "records")
-            .and_then(|()| check_count(0, trailer.definitions, self.len() as u64, "definitions"))
+            .and_then(|()| check_count(0, trailer.definitions, self.count() as u64, "definitions"))
             .map_err(|error| error.moved_to(at))
     }
 
     /// Decodes the definitions like [`Scan::classes`].
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the definitions contradict each other or exceed the limits.
     pub fn classes(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
         let mut scan = Scan::new(Header::default(), 0);
         scan.items(&self.bytes, 0..self.bytes.len(), limits)?;

@@ -390,7 +390,7 @@ impl<'p> Classes<'p> {
 
     fn read(&mut self, definitions: &[u8]) -> Result<()> {
         let (scan, classes) = scan(definitions, &Limits::DEFAULT)?;
-        if scan.records.len() > 0 {
+        if !scan.records.is_empty() {
             return Err(wrong("records among its classes"));
         }
         self.note_dropped();

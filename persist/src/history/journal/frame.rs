@@ -271,6 +271,10 @@ impl JournalScan {
 
 impl FrameReader {
     /// Opens a journal and reads its header.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read, or is no journal.
     pub fn open(storage: &dyn Storage, path: &Path) -> Result<Self> {
         let mut file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
         let failed = |error| Error::io("read", path, error);
@@ -285,7 +289,11 @@ impl FrameReader {
     }
 
     /// Reads the next frame with a higher number than the last. Returns `None` at the end, and the scan says why.
-    pub fn next(&mut self) -> io::Result<Option<Frame<'_>>> {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read. Damage is in the summary.
+    pub fn next_frame(&mut self) -> io::Result<Option<Frame<'_>>> {
         let mut offset = self.scan.end;
         loop {
             let left = self.scan.size.saturating_sub(offset);
@@ -411,6 +419,6 @@ fn gap(offset: u64, last: u64, found: u64) -> Error {
 /// Reads a whole journal for its summary.
 pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<JournalScan> {
     let mut reader = FrameReader::open(storage, path)?;
-    while reader.next().map_err(|error| Error::io("read", path, error))?.is_some() {}
+    while reader.next_frame().map_err(|error| Error::io("read", path, error))?.is_some() {}
     Ok(reader.scan)
 }

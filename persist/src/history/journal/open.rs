@@ -286,7 +286,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         let mut programs = Programs::new(&commands, classes, self.saves.loading());
         let mut reader = FrameReader::open(storage, path)?;
         while reader.scan.end < until {
-            let next = reader.next().map_err(|error| Error::io("read", path, error))?;
+            let next = reader.next_frame().map_err(|error| Error::io("read", path, error))?;
             let Some(frame) = next else { break };
             if let Err(error) = programs.check(&frame, &self.history.commands) {
                 return Ok(Some(ReplayStop::new(frame.offset, &error.moved_to(frame.offset))));

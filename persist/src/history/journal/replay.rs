@@ -80,7 +80,7 @@ pub(super) fn replay<T: 'static>(
     let mut position = None;
     while reader.scan.end < until {
         let open = reader.scan.open;
-        let Some(frame) = reader.next()? else { break };
+        let Some(frame) = reader.next_frame()? else { break };
         let was_poisoned = replay.history.poison.is_some();
         let result = catch_unwind(AssertUnwindSafe(|| replay.frame(&frame)));
         let (error, is_broken) = match result {

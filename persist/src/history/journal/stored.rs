@@ -139,6 +139,10 @@ pub struct StoredCommand {
 }
 
 /// Converts an index or a count, which may not fit on this machine.
+///
+/// # Errors
+///
+/// Returns an error if the number does not fit.
 pub fn place(number: u64) -> Result<usize> {
     // Journals have 64 bits, since a journal may come from another machine.
     usize::try_from(number).map_err(|_| wrong("an index that is too large"))
@@ -157,6 +161,10 @@ pub(in crate::history) fn payload<V: Persist>(value: &V) -> Result<Vec<u8>> {
 }
 
 /// Reads the content of a frame.
+///
+/// # Errors
+///
+/// Returns an error if the bytes are not such a value.
 pub fn read<V: Persist>(payload: &[u8]) -> Result<V> {
     decode(payload)
 }

@@ -68,6 +68,10 @@ impl Reader {
     }
 
     /// Reads the payload of a record of a stored class.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the bytes are no value of the class.
     pub fn payload(
         &mut self,
         stored: &Stored,
@@ -79,6 +83,10 @@ impl Reader {
     }
 
     /// Reads a value of a stored kind, by its node; the bytes are those of the value.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the bytes are no value of the class.
     pub fn whole(
         &mut self,
         stored: &Stored,

@@ -18,6 +18,7 @@ const MAX_LEVELS: usize = 24;
 const LONGEST: usize = 10;
 
 /// The bytes of records by class and field.
+#[derive(Default)]
 pub struct UsageTree {
     parts: Vec<Part>,
     /// The part of a node in another part, which is none for a class.
@@ -52,17 +53,16 @@ pub struct Long {
 }
 
 impl UsageTree {
-    /// Creates a tree without records.
-    pub fn new() -> Self {
-        Self { parts: Vec::new(), places: HashMap::new(), texts: Vec::new(), lists: Vec::new() }
-    }
-
     /// The parts, each after what it is in.
     pub fn parts(&self) -> &[Part] {
         &self.parts
     }
 
     /// Counts a record. Each of its bytes takes that many in the save.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the bytes are no value of the class.
     pub fn add(
         &mut self,
         (class, id): (usize, u64),
