@@ -3,11 +3,10 @@
 use std::fmt::Display;
 use std::marker::PhantomData;
 
-use super::buffer::{Buffer, left_over};
 use super::class::Reflect;
 use super::compact::Compact;
 use super::decoder::{Decoder, NoLinks};
-use super::encoder::{Encoder, Stop};
+use super::encoder::{Buffer, Encoder, Stop, left_over};
 use super::persist::Persist;
 use super::type_set::TypeSet;
 use super::with::{Adapter, Same};

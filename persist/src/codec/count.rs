@@ -8,7 +8,7 @@
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::weight::{is_large_for, weight};
+use super::{is_large_for, weight};
 
 /// The largest count that one byte holds. The eight larger values of a byte say how many bytes follow: 1 to 8.
 pub(crate) const SHORT: u64 = 247;

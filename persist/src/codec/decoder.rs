@@ -7,7 +7,7 @@ use super::fail::Fail;
 use super::links::{Link, Pointed, Prototypes, Referent, Within, charge_empty};
 use super::object::Shared;
 use super::unknown::Unknown;
-use super::weight::{large_box, levels};
+use super::{large_box, levels};
 use crate::env::Env;
 use crate::reflect::{Class, Holder, TraitName};
 use crate::{Error, ErrorKind, Limits, Result};

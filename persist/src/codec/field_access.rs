@@ -9,7 +9,7 @@ use super::visitor::Visitor;
 use crate::Result;
 
 /// Visits the values inside of a field whose type is known at run time only.
-pub(super) type VisitField = fn(&dyn Any, &mut Visitor<'_>) -> Result<()>;
+type VisitField = fn(&dyn Any, &mut Visitor<'_>) -> Result<()>;
 
 /// Writes and reads a field by itself.
 #[derive(Clone, Copy)]

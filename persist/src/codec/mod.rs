@@ -38,15 +38,15 @@
 //! | --- | --- |
 //! | `persist`, `layout` | the trait, and the constants of a type, by which its values are placed |
 //! | `row`, `index`, `field`, `value` | rows of fields, the code of a field, whole values in place or by a call |
-//! | `buffer`, `windows`, `encoder` | memory that grows by windows, and the cursor that writes to it |
-//! | `decoder`, `fail`, `boxed`, `weight` | the cursor that reads; values too large for the stack; limits of memory |
+//! | `encoder` with `buffer`, this file | the cursor that writes, and its memory, which grows by windows |
+//! | `decoder`, `fail`, `boxed`, this file | the cursor that reads; values too large for the stack; limits of memory |
 //! | `count`, `compact`, `text`, `pod` | counts, small integers, strings and blocks as bytes |
 //! | `class`, `field_access`, `type_set`, `parts` | fields at run time; the types that a registration collects |
 //! | `with`, `convert`, `skip` | adapters, older types of a field, elements that cannot be loaded |
 //! | `object`, `pointer`, `content`, `trait_object`, `lock` | shared objects, boxes, trait objects, cells |
 //! | `class_holder` | values that hold classes which their type does not name, as worlds do |
 //! | `links`, `visitor` | the interface to a save and a load; the walk that connects pointers and runs hooks |
-//! | `unknown`, `unknown_codec` | data that the program lacks, and its bytes |
+//! | `unknown` with `unknown_codec` | data that the program lacks, and its bytes |
 //!
 //! **Encode.** Derived code writes the fields of a *row* one after the other. The heads of neighbours lie in one
 //! *segment*, which takes one bounds check. A field with a tail ends the segment. So this class has two segments:
@@ -99,7 +99,6 @@
 
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod boxed;
-mod buffer;
 pub(crate) mod class;
 pub(crate) mod class_holder;
 pub(crate) mod compact;
@@ -137,32 +136,25 @@ pub(crate) mod trait_object;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod type_set;
 pub(crate) mod unknown;
-mod unknown_codec;
 mod value;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod visitor;
-mod weight;
-mod windows;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod with;
 
-pub use buffer::{Buffer, decode, decode_into};
+use std::fmt;
+
+#[cfg(feature = "world")]
+use crate::Result;
+
 pub use class::Reflect;
 pub use decoder::Decoder;
-pub use encoder::{Encoder, Stop};
+pub use encoder::{Buffer, Encoder, Stop, decode, decode_into};
 pub use fail::Fail;
 pub use links::Prototypes;
 pub use pointer::Pointee;
-pub use type_set::Parts;
-
 // The root of the crate documents it.
-#[doc(hidden)]
-pub use persist::Persist;
-
 pub(crate) use boxed::{boxed_with, is_bulky, on_stack, out_of_line, unboxed};
-#[cfg(feature = "world")]
-pub(crate) use buffer::encode_parts;
-pub(crate) use buffer::left_over;
 #[cfg(feature = "world")]
 pub(crate) use content::BoxOf;
 pub(crate) use content::CellContent;
@@ -171,7 +163,9 @@ pub(crate) use decoder::{
     FailedElement, Implementor, KeyLinks, Linked, LoadLinks, NoLinks, Pointing, Remapped,
     SkippingField, is_of_value,
 };
-pub(crate) use encoder::SaveLinks;
+#[cfg(feature = "world")]
+pub(crate) use encoder::encode_parts;
+pub(crate) use encoder::{SaveLinks, left_over};
 #[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use field_access::is_same_name;
 pub(crate) use field_access::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess};
@@ -181,6 +175,8 @@ pub(crate) use links::{
 };
 pub(crate) use lock::LockCell;
 pub(crate) use object::{AnyObject, Shared, WeakShared, put_shared, shared};
+#[doc(hidden)]
+pub use persist::Persist;
 #[allow(unused_imports, reason = "lists of other crates need it")]
 pub(crate) use persist::extend_fixed;
 pub(crate) use persist::{Generic, bad_part, decode_vec};
@@ -200,6 +196,266 @@ pub(crate) use unknown::{
     Unknown, UnknownClass, UnknownPart, UnknownPartKind, UnknownPiece, UnknownTarget,
 };
 pub(crate) use visitor::{Phase, VisitLinks, Visitor};
-#[cfg(feature = "world")]
-pub(crate) use weight::is_light_box;
 pub(crate) use with::ADAPTED;
+
+/// Visits the values inside a value, in the order in which they are decoded.
+///
+/// [`Persist::persist_parts`](super::Persist::persist_parts) lists them once. Registration, loading and hooks all use
+/// that list.
+pub struct Parts<'p, T>(PartsWalk<'p, T>);
+
+// One list for all three. Connecting relies on the order in which a decode has read the references, which two lists
+// would not keep.
+enum PartsWalk<'p, T> {
+    /// Lists the types, without a value.
+    Types(&'p mut TypeSet),
+    /// Visits the values through `&mut`.
+    Exclusive(&'p mut T, Visitor<'p>),
+    /// Visits the values through `&`.
+    Shared(&'p T, Visitor<'p>),
+}
+
+impl<'p, T> Parts<'p, T> {
+    fn types(types: &'p mut TypeSet) -> Self {
+        Self(PartsWalk::Types(types))
+    }
+
+    fn exclusive(value: &'p mut T, visitor: &'p mut Visitor<'_>) -> Self {
+        Self(PartsWalk::Exclusive(value, visitor.reborrow()))
+    }
+
+    fn shared(value: &'p T, visitor: &'p mut Visitor<'_>) -> Self {
+        Self(PartsWalk::Shared(value, visitor.reborrow()))
+    }
+}
+
+impl<T> fmt::Debug for Parts<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts").finish_non_exhaustive()
+    }
+}
+
+/// Returns as how many elements an element without bytes counts: as one, and as one more for every 64 bytes of its
+/// size. This bounds the memory that a few bytes of a save can request.
+const fn weight<T>() -> usize {
+    1 + size_of::<T>() / 64
+}
+
+/// Returns the memory of `count` elements in bytes, if they are large for at least `min` bytes each in a save. For
+/// example, an absent `Option` of a large type is one byte.
+#[inline(always)]
+fn large<T>(count: usize, min: usize) -> Option<u64> {
+    is_large_for::<T>(min).then(|| (count as u64).saturating_mul(size_of::<T>() as u64))
+}
+
+/// True if an element that takes at least `min` bytes in a save has more than 256 times as many in memory.
+const fn is_large_for<T>(min: usize) -> bool {
+    min > 0 && size_of::<T>() > 256 * min
+}
+
+/// Returns the memory of a value in a box, if that is large for the fewest bytes it can take. A box takes one byte at
+/// least, or a list would refuse any number of boxes.
+#[inline(always)]
+fn large_box<T>(min: usize) -> Option<u64> {
+    is_large_for::<T>(min.max(1)).then_some(size_of::<T>() as u64)
+}
+
+/// True if a value in a box, which takes at least `min` bytes, is not counted.
+#[cfg(feature = "world")]
+pub(crate) const fn is_light_box<T>(min: usize) -> bool {
+    !is_large_for::<T>(if min > 1 { min } else { 1 })
+}
+
+/// Returns how many levels of nesting a value counts as, where a stack frame holds this many bytes of the type around
+/// it. Large types use up a stack sooner.
+#[expect(clippy::cast_possible_truncation, reason = "types are far smaller than 8 TiB")]
+const fn levels(bytes: usize) -> u32 {
+    1 + (bytes / 2048) as u32
+}
+
+/// More windows than a value can fill: see [`min_size`], and a record ends before 2^32 bytes.
+const MAX_WINDOWS: usize = 64;
+
+/// Bytes of the smallest window.
+const SMALLEST: usize = 256;
+
+/// Returns the smallest size of the window at this place of the table. A window is four times as large as the one
+/// before, and from the sixth on a quarter larger. So a value needs few windows, however little of each is used.
+fn min_size(place: usize) -> usize {
+    let quadrupled = SMALLEST << (2 * place.min(4));
+    (4..place).fold(quadrupled, |size, _| size.saturating_add(size / 4))
+}
+
+/// Size of a piece of rows that is cleared and then written: it stays in the first-level cache between the two. Longer
+/// pieces are slower, since `memset` then uses `rep stosb`.
+const PIECE: usize = 2048;
+
+/// Size from which on an allocator gets memory from the system, which is already zero.
+const FROM_SYSTEM: usize = 32 << 20;
+
+/// A part of a buffer's memory, in which a value continues when the previous window is full.
+#[derive(Debug, Default)]
+struct Window {
+    bytes: Vec<u8>,
+    /// Number of bytes of the value before this window.
+    start: usize,
+    /// Number of bytes of the memory before those of the value: none, or as many as the value has before this window.
+    /// In the second case those can be copied there.
+    room: usize,
+    /// Size of the memory that was moved out of the window: the next value is about as large.
+    expected: usize,
+}
+
+/// A run of many bytes that are written at once.
+enum ByteRun<'r> {
+    Bytes(&'r [u8]),
+    /// `len` bytes of rows that have `row` bytes each. The function writes whole rows, beginning at an offset.
+    Rows {
+        len: usize,
+        row: usize,
+        write: &'r dyn Fn(usize, &mut [u8]),
+    },
+}
+
+impl ByteRun<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Rows { len, .. } => *len,
+        }
+    }
+
+    fn write(&self, to: &mut [u8]) {
+        match self {
+            Self::Bytes(bytes) => to.copy_from_slice(bytes),
+            Self::Rows { write, .. } => write(0, to),
+        }
+    }
+
+    fn append(&self, to: &mut Vec<u8>) {
+        let (len, row, write) = match self {
+            Self::Bytes(bytes) => return to.extend_from_slice(bytes),
+            Self::Rows { len, row, write } => (*len, *row, write),
+        };
+        let piece = (PIECE / row).max(1) * row;
+        for offset in (0..len).step_by(piece) {
+            let at = to.len();
+            to.resize(at + piece.min(len - offset), 0);
+            write(offset, &mut to[at..]);
+        }
+    }
+}
+
+/// The windows that are free for an encode.
+///
+/// They lie in a table of fixed length, so that an encode can borrow the following windows while it writes to the
+/// previous ones.
+enum RemainingWindows<'a> {
+    /// All windows; the table is created when the first one is requested.
+    All(&'a mut Vec<Window>),
+    Rest(&'a mut [Window]),
+}
+
+impl Default for RemainingWindows<'_> {
+    fn default() -> Self {
+        Self::Rest(&mut [])
+    }
+}
+
+/// The largest number of bytes before appended ones that get room in the same memory.
+#[cfg(feature = "world")]
+const FRONT: usize = 64 << 10;
+
+impl<'a> RemainingWindows<'a> {
+    /// Returns the next window, its place in the table, and the windows after it.
+    fn next(self) -> Option<(usize, &'a mut Window, Self)> {
+        let windows = match self {
+            Self::All(table) => {
+                table.resize_with(MAX_WINDOWS, Window::default);
+                &mut table[..]
+            }
+            Self::Rest(windows) => windows,
+        };
+        let place = MAX_WINDOWS.checked_sub(windows.len())?;
+        let (window, rest) = windows.split_first_mut()?;
+        Some((place, window, Self::Rest(rest)))
+    }
+
+    /// Lets `append` add bytes to a window, which are not cleared first. `start` bytes of the value lie before it, and
+    /// `ahead` more will be put there. Returns the number of appended bytes, a window for the following bytes, and the
+    /// windows after it.
+    #[cfg(feature = "world")]
+    fn appended(
+        self,
+        start: usize,
+        ahead: usize,
+        append: impl FnOnce(&mut Vec<u8>, usize) -> Result<()>,
+    ) -> Result<Option<(usize, &'a mut [u8], Self)>> {
+        let Some((_, window, rest)) = self.next() else { return Ok(None) };
+        window.start = start;
+        window.room = Some(start + ahead).filter(|room| *room <= FRONT).unwrap_or(0);
+        let Window { bytes, room, expected, .. } = window;
+        bytes.clear();
+        bytes.reserve_exact(*expected);
+        bytes.resize(*room, 0);
+        append(bytes, *room)?;
+        let end = bytes.len();
+        bytes.resize(end + SMALLEST, 0);
+        Ok(Some((end - *room, &mut bytes[end..], rest)))
+    }
+
+    /// Returns a window of at least `len` bytes, and the windows after it. `start` bytes of the value lie before it.
+    /// The window begins with the run, which has `len` bytes.
+    fn window(
+        self,
+        start: usize,
+        len: usize,
+        run: Option<&ByteRun<'_>>,
+    ) -> Option<(&'a mut [u8], Self)> {
+        let (place, window, rest) = self.next()?;
+        (window.start, window.room) = (start, 0);
+        let min = min_size(place);
+        let is_small = window.bytes.len() < len;
+        if is_small {
+            // Freed before the larger one is allocated.
+            window.bytes = Vec::new();
+        }
+        match run {
+            // A long run fills a window, which then is not cleared first. If most of the value lies there, the other
+            // bytes can be put around it.
+            Some(run) if is_small && len >= min => {
+                window.room = if len >= start { start } else { 0 };
+                let room = window.room;
+                let whole = room + len + SMALLEST;
+                if matches!(run, ByteRun::Rows { .. }) && whole > FROM_SYSTEM {
+                    window.bytes = vec![0; whole];
+                    run.write(&mut window.bytes[room..room + len]);
+                } else {
+                    window.bytes.reserve_exact(whole);
+                    window.bytes.resize(room, 0);
+                    run.append(&mut window.bytes);
+                    window.bytes.resize(whole, 0);
+                }
+            }
+            _ => {
+                if is_small {
+                    // The window is cleared first, which costs time for bytes that stay unused, so it is not much
+                    // larger than needed. It is still in the cache when it is written.
+                    window.bytes = vec![0; (start / 4).max(min).max(len)];
+                }
+                if let Some(run) = run {
+                    run.write(&mut window.bytes[..len]);
+                }
+            }
+        }
+        Some((&mut window.bytes[window.room..], rest))
+    }
+
+    /// Returns the number of windows, if the table exists.
+    fn len(&self) -> Option<usize> {
+        match self {
+            Self::All(_) => None,
+            Self::Rest(windows) => Some(windows.len()),
+        }
+    }
+}

@@ -1,6 +1,8 @@
+//! The list of the values inside a value, which registration, loading and hooks share.
+
 use super::persist::Generic;
 use super::persist::Persist;
-use super::type_set::{Parts, PartsWalk};
+use super::{Parts, PartsWalk};
 use crate::Result;
 
 impl<T> Parts<'_, T> {

@@ -1,6 +1,7 @@
 use std::any::Any;
 use std::mem::{needs_drop, swap};
 
+use super::Parts;
 use super::boxed::{boxed, is_bulky, out_of_line};
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
@@ -8,7 +9,7 @@ use super::fail::Fail;
 use super::layout::Layout;
 use super::links::Prototypes;
 use super::row::FieldCoder;
-use super::type_set::{Parts, TypeSet};
+use super::type_set::TypeSet;
 use super::visitor::Visitor;
 use crate::Result;
 use crate::reflect::{Kind, TypeCode};

@@ -144,9 +144,9 @@ pub(crate) fn trait_name<D: ?Sized + TraitObject>() -> TraitName {
 
 /// The stand-in for unknown classes of a trait: a type that holds an [`Unknown`].
 pub struct StandIn<D: ?Sized> {
-    pub(crate) class: StandInClass,
+    class: StandInClass,
     /// Wraps unknown content in a boxed stand-in.
-    pub(crate) boxed: fn(Unknown) -> Box<D>,
+    boxed: fn(Unknown) -> Box<D>,
 }
 
 impl<D: ?Sized + TraitObject> StandIn<D> {

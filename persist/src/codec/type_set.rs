@@ -2,7 +2,6 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashSet;
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -310,42 +309,5 @@ impl FieldCodec {
     /// True if the field is stored as its own type, and not in its compact form.
     pub(crate) const fn is_plain(&self) -> bool {
         self.access.is_plain
-    }
-}
-
-/// Visits the values inside a value, in the order in which they are decoded.
-///
-/// [`Persist::persist_parts`](super::Persist::persist_parts) lists them once. Registration, loading and hooks all use
-/// that list.
-pub struct Parts<'p, T>(pub(super) PartsWalk<'p, T>);
-
-// One list for all three. Connecting relies on the order in which a decode has read the references, which two lists
-// would not keep.
-pub(super) enum PartsWalk<'p, T> {
-    /// Lists the types, without a value.
-    Types(&'p mut TypeSet),
-    /// Visits the values through `&mut`.
-    Exclusive(&'p mut T, Visitor<'p>),
-    /// Visits the values through `&`.
-    Shared(&'p T, Visitor<'p>),
-}
-
-impl<'p, T> Parts<'p, T> {
-    pub(super) fn types(types: &'p mut TypeSet) -> Self {
-        Self(PartsWalk::Types(types))
-    }
-
-    pub(super) fn exclusive(value: &'p mut T, visitor: &'p mut Visitor<'_>) -> Self {
-        Self(PartsWalk::Exclusive(value, visitor.reborrow()))
-    }
-
-    pub(super) fn shared(value: &'p T, visitor: &'p mut Visitor<'_>) -> Self {
-        Self(PartsWalk::Shared(value, visitor.reborrow()))
-    }
-}
-
-impl<T> fmt::Debug for Parts<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Parts").finish_non_exhaustive()
     }
 }

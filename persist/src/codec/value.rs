@@ -12,7 +12,7 @@ use super::persist::Generic;
 use super::persist::Persist;
 use super::type_set::FieldCodec;
 use super::visitor::Visitor;
-use super::weight::{is_large_for, levels, weight};
+use super::{is_large_for, levels, weight};
 use crate::Result;
 
 impl Prototypes<'_> {

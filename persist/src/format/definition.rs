@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::header::damaged;
-use super::{BLOCK_SIZE, DEFINITION_HEAD, SEPARATOR, WEAK};
+use super::{BLOCK_SIZE, DEFINITION_HEAD, SEPARATOR, WEAK, damaged};
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
 use crate::reflect::{ClassId, Holder, Integer};

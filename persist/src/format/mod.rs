@@ -6,11 +6,11 @@
 //!
 //! | files | part |
 //! | --- | --- |
-//! | `header`, `version_vector` | the header, and the saves that a save continues |
+//! | `header` | the header, and the saves that a save continues |
 //! | `definition`, `numbers` | class definitions, and the numbers of classes in a save |
-//! | `writer`, `sealer`, `compression` | a save is written: records, blocks, compressed blocks |
-//! | `blocks`, `plain`, `scan`, `records` | a save is read: block ends, decompressed content, structure, places of records |
-//! | `stream`, `salvage` | a save is read block by block; the whole blocks of a damaged one |
+//! | `sealer` with `writer`, `compression` | a save is written: records, blocks, compressed blocks |
+//! | this file, `blocks`, `plain`, `scan`, `records` | a save is read: blocks, its ends, decompressed content, structure, places of records |
+//! | `scan/stream`, `scan/salvage` | a save is read block by block; the whole blocks of a damaged one |
 
 mod blocks;
 mod compression;
@@ -19,12 +19,10 @@ mod header;
 mod numbers;
 mod plain;
 mod records;
-mod salvage;
 mod scan;
 mod sealer;
-mod stream;
-mod version_vector;
-mod writer;
+
+use byteorder::{ByteOrder, LittleEndian};
 
 #[cfg(feature = "history")]
 pub use blocks::Digest;
@@ -32,26 +30,24 @@ pub(crate) use blocks::{Checksums, Ends};
 pub use compression::Compression;
 pub use definition::{KIND_DEPTH, SCALARS};
 pub use header::{Header, Lineage};
+pub(crate) use header::{LONGEST_DEVICE, Latest, VersionVector};
 pub(crate) use numbers::{ClassNumbers, FirstNumbers};
 pub use plain::unpacked;
 pub(crate) use plain::{Plain, weight};
 pub use records::{RecordLocation, Records};
-pub(crate) use salvage::{DamagedSave, nothing_whole};
-pub use scan::scan;
-pub(crate) use scan::{Definition, Scan, check};
-pub use sealer::Sealer;
-pub(crate) use sealer::{with_header, write_again};
-pub use stream::{BlockReader, Definitions, StreamBlock};
-pub(crate) use version_vector::{LONGEST_DEVICE, Latest, VersionVector};
-pub(crate) use writer::RecordLinks;
-pub use writer::Writer;
+pub use scan::{BlockReader, Definitions, StreamBlock, scan};
+pub(crate) use scan::{DamagedSave, Definition, Scan, check, nothing_whole};
+pub(crate) use sealer::{RecordLinks, with_header, write_again};
+pub use sealer::{Sealer, Writer};
+
+use crate::{Error, ErrorKind, Result};
 
 /// The first bytes of every save. The first byte is not ASCII text, the line ends reveal a transfer that converted
 /// them, and 0x1A ends a listing on old systems.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89PST\r\n\x1a\n";
 
 /// The format that this library writes, and the newest it reads.
-pub(crate) const FORMAT_VERSION: u16 = 1;
+const FORMAT_VERSION: u16 = 1;
 
 /// Minimum bytes of a record: class, holder, id, length and separator.
 const MIN_RECORD: usize = 8;
@@ -97,3 +93,133 @@ const WEAK: u8 = 0x80;
 
 /// The largest object id. It is half of the maximum of a word, so that counting up never overflows.
 pub(crate) const MAX_ID: u64 = u64::MAX >> 1;
+
+/// A block with a correct checksum.
+struct Block {
+    tag: u8,
+    /// Offsets of its tag and of the end of its content.
+    at: usize,
+    end: usize,
+}
+
+impl Block {
+    /// Returns the tag of the block at `at` and the end of its content, from its head.
+    fn head(save: &[u8], at: usize) -> Option<(u8, usize)> {
+        let [tag, length @ ..] = save.get(at..)?.first_chunk::<BLOCK_HEAD>()?;
+        let length = u32::from_le_bytes(*length) as usize;
+        Some((*tag, (at + BLOCK_HEAD).saturating_add(length)))
+    }
+
+    /// Returns whether the checksum of a block matches its head and content, or `None` if the block is cut off.
+    fn is_whole(save: &[u8], at: usize, end: usize) -> Option<bool> {
+        let crc = save.get(end..)?.first_chunk()?;
+        Some(crc32fast::hash(&save[at..end]) == u32::from_le_bytes(*crc))
+    }
+
+    fn read(save: &[u8], checksums: Checksums, at: usize) -> Result<Self> {
+        let head = Self::head(save, at);
+        let whole = head.and_then(|(_, end)| match checksums {
+            Checksums::Right => Self::is_whole(save, at, end),
+            Checksums::None => save.get(end..)?.first_chunk::<CRC_SIZE>().map(|_| true),
+        });
+        let (Some((tag, end)), Some(is_whole)) = (head, whole) else {
+            return Err(cut_short(save.len()));
+        };
+        if is_whole {
+            return Ok(Self { tag, at, end });
+        }
+        let length = end - at;
+        Err(damaged(
+            at,
+            &format!("the checksum of the block of {length} bytes here does not match"),
+        ))
+    }
+
+    fn content<'s>(&self, save: &'s [u8]) -> &'s [u8] {
+        &save[self.at + BLOCK_HEAD..self.end]
+    }
+}
+
+/// Passes each block of a save from offset `at` on to `take`, and returns the trailer with its offset.
+fn each_block(
+    save: &[u8],
+    checksums: Checksums,
+    mut at: usize,
+    take: &mut dyn FnMut(&Block) -> Result<()>,
+) -> Result<(usize, Trailer)> {
+    while save.get(at) != Some(&BLOCK_TRAILER) {
+        let block = Block::read(save, checksums, at)?;
+        take(&block)?;
+        at = block.end + CRC_SIZE;
+    }
+    let Some(bytes) = save[at..].first_chunk() else { return Err(cut_short(save.len())) };
+    let Some(trailer) = Trailer::read(bytes) else {
+        return Err(damaged(at, "the checksum of the trailer does not match"));
+    };
+    if save.len() > at + TRAILER_SIZE {
+        return Err(damaged(at + TRAILER_SIZE, "there are bytes after its end"));
+    }
+    check_count(at, trailer.length, save.len() as u64, "bytes")?;
+    Ok((at, trailer))
+}
+
+/// Compares a count in the trailer, which is at offset `at`, with the count that was found.
+fn check_count(at: usize, expected: u64, found: u64, what: &str) -> Result<()> {
+    if expected == found {
+        return Ok(());
+    }
+    Err(damaged(at, &format!("the trailer counts {expected} {what}, there are {found}")))
+}
+
+/// The trailer of a save.
+#[derive(Clone, Copy)]
+pub struct Trailer {
+    records: u64,
+    definitions: u64,
+    /// Bytes of the whole save, including the trailer.
+    length: u64,
+}
+
+impl Trailer {
+    /// Returns `None` if the bytes are no trailer, or a damaged one.
+    fn read(bytes: &[u8; TRAILER_SIZE]) -> Option<Self> {
+        let (content, crc) = bytes.split_at(TRAILER_SIZE - CRC_SIZE);
+        let is_whole = crc32fast::hash(content) == LittleEndian::read_u32(crc);
+        let [records, definitions, length] =
+            [1, 9, 17].map(|at| LittleEndian::read_u64(&content[at..]));
+        let this = Self { records, definitions, length };
+        (content[0] == BLOCK_TRAILER && is_whole).then_some(this)
+    }
+
+    fn write(self) -> Vec<u8> {
+        let mut bytes = vec![BLOCK_TRAILER];
+        for word in [self.records, self.definitions, self.length] {
+            bytes.extend_from_slice(&word.to_le_bytes());
+        }
+        let crc = crc32fast::hash(&bytes);
+        bytes.extend_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+}
+
+/// Returns the error for a save that ends too early.
+fn cut_short(length: usize) -> Error {
+    error!(
+        ErrorKind::Truncated,
+        "the save is cut short, it ends after {length} bytes; restore a backup"
+    )
+    .at(length as u64)
+}
+
+/// Returns the error for damage at an offset.
+fn damaged(at: usize, what: &str) -> Error {
+    error!(ErrorKind::Damaged, "the save is damaged: {what}; restore a backup").at(at as u64)
+}
+
+fn newer(at: u64, what: &str, number: u64) -> Error {
+    error!(
+        ErrorKind::NewerFormat,
+        "the save uses {what} {number:#x}, which this version of the library does not know; load it with a newer version of the program"
+    )
+    .at(at)
+}

@@ -1,9 +1,11 @@
 //! Decompresses the blocks of a save before anything else reads them.
 
-use super::blocks::{Block, Checksums, Trailer, each_block};
+use super::blocks::Checksums;
 use super::compression::{Codec, max_ratio};
-use super::header::damaged;
-use super::{BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, TRAILER_SIZE};
+use super::{
+    BLOCK_HEAD, BLOCK_RECORDS, Block, CRC_SIZE, Compression, Header, TRAILER_SIZE, Trailer,
+    damaged, each_block,
+};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// A save without compressed blocks.

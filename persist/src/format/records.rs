@@ -4,8 +4,7 @@ use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::header::{damaged, newer};
-use super::{ADDED, MAX_ID, SEPARATOR};
+use super::{ADDED, MAX_ID, SEPARATOR, damaged, newer};
 use crate::codec::{Decoder, Fail, count};
 use crate::reflect::Holder;
 use crate::{Error, Result};

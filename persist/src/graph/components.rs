@@ -23,7 +23,7 @@ impl Edges {
     }
 
     /// Returns the nodes that `node` points to.
-    pub(crate) fn of(&self, node: u32) -> &[u32] {
+    fn of(&self, node: u32) -> &[u32] {
         &self.targets[self.starts[node as usize]..self.starts[node as usize + 1]]
     }
 

@@ -223,7 +223,7 @@ impl KindSchema {
     }
 
     /// This kind with the indices that its classes have in another list.
-    pub(crate) fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
+    fn renumbered(&self, index: &dyn Fn(usize) -> usize) -> Self {
         self.mapped(&|kind| match kind {
             Self::Class(class) => Self::Class(index(*class)),
             Self::Reference { holder, weak, class } => {

@@ -1,7 +1,5 @@
 //! Events of a load, counted for its report.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The kind of a [`ReportRow`](crate::save::ReportRow).
@@ -111,77 +109,4 @@ impl PlannedRow {
 pub(crate) struct Occurrences {
     pub(crate) count: u64,
     pub(crate) first: u64,
-}
-
-/// The rows of all plans, and how often each came about.
-#[derive(Default)]
-pub(super) struct Rows {
-    rows: Vec<(PlannedRow, Occurrences)>,
-    known: HashMap<PlannedRow, usize>,
-}
-
-/// Bytes of a name in a report; a save may have any number of longer ones.
-const LONGEST_NAME: usize = 200;
-
-impl Rows {
-    /// The row of what may happen.
-    pub(super) fn row(
-        &mut self,
-        event: LoadEvent,
-        class: &str,
-        field: &str,
-        detail: &str,
-    ) -> usize {
-        let last = self.rows.last().map(|(row, _)| row);
-        // Consecutive rows mostly share their class.
-        let shared = |text: &str, of: fn(&PlannedRow) -> &Arc<str>| {
-            let text = shortened(text);
-            let last = last.map(of).filter(|last| ***last == *text);
-            last.cloned().unwrap_or_else(|| Arc::from(text))
-        };
-        let class = shared(class, |row| &row.class);
-        let field = shared(field, |row| &row.field);
-        let detail = shared(detail, |row| &row.detail);
-        let row = PlannedRow { event, class, field, detail };
-        *self.known.entry(row).or_insert_with_key(|row| {
-            self.rows.push((row.clone(), Occurrences::default()));
-            self.rows.len() - 1
-        })
-    }
-
-    /// Counts what happened in an object.
-    #[inline]
-    pub(super) fn count(&mut self, row: usize, count: u64, object: u64) {
-        let run = &mut self.rows[row].1;
-        if run.count == 0 {
-            run.first = object;
-        }
-        run.count += count;
-    }
-
-    /// Counts a value that was replaced, a part that several would have in common, as dropped instead.
-    pub(super) fn drop_replaced(&mut self, row: usize, object: u64) {
-        let (row, run) = &mut self.rows[row];
-        run.count = run.count.saturating_sub(1);
-        let row = row.clone();
-        let detail = match row.is_accepted() {
-            true => REMOVED.to_owned(),
-            false => format!("a key or element that would be another {}", row.detail),
-        };
-        let row = self.row(LoadEvent::Dropped, &row.class, &row.field, &detail);
-        self.count(row, 1, object);
-    }
-
-    /// Returns the rows that occurred, and how often.
-    pub(super) fn happened(&self) -> impl Iterator<Item = &(PlannedRow, Occurrences)> {
-        self.rows.iter().filter(|(_, run)| run.count > 0)
-    }
-}
-
-pub(super) fn shortened(name: &str) -> Cow<'_, str> {
-    if name.len() <= LONGEST_NAME {
-        return name.into();
-    }
-    let end = (0..LONGEST_NAME - 3).rev().find(|end| name.is_char_boundary(*end));
-    format!("{}...", &name[..end.unwrap_or(0)]).into()
 }

@@ -121,7 +121,7 @@ impl Width {
     }
 
     /// The kind of the same numbers of a fixed width.
-    pub(super) fn plain(self) -> Self {
+    fn plain(self) -> Self {
         match self {
             Self::Compact(integer) if integer.is_signed() => Self::Signed(integer.bytes()),
             Self::Compact(integer) => Self::Unsigned(integer.bytes()),

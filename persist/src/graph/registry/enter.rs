@@ -5,10 +5,9 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use super::implementors::{Trait, TraitClass};
 use super::known::{check_prototype, traits_of_kind};
 use super::rules::{check_aliases, check_classes, check_removed_classes, check_unvisited};
-use super::{ObjectEntry, Registry};
+use super::{ObjectEntry, Registry, Trait, TraitClass};
 use crate::codec::{ObjectType, TypeSet};
 use crate::reflect::{self, Body, Class, ClassId, FieldRecord, Holder, Kind, Reference, TraitName};
 use crate::schema::{ClassSchema, FieldSchema, Form, KindSchema, ProgramClass, VariantSchema};

@@ -3,22 +3,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::{Implementors, ObjectEntry, Traits};
+use super::{ClassFacts, Implementors, ObjectEntry, Traits};
 use crate::reflect::{FieldRecord, Prototype};
 use crate::schema::{FieldSchema, Form, KindSchema, Program};
 use crate::{ErrorKind, Result};
-
-/// The facts that follow from the classes of a registry.
-#[derive(Clone)]
-pub(super) struct ClassFacts {
-    /// The traits of each class.
-    pub(super) traits: Vec<Traits>,
-    /// The traits and their classes, with the class of each empty trait object.
-    pub(super) implementors: Arc<Implementors>,
-    /// The bytes of memory of an empty object of each type, with its boxes and the targets of its bare pointers. The
-    /// result may be up to about twice the real size.
-    pub(super) footprints: Vec<u64>,
-}
 
 impl ClassFacts {
     pub(super) fn new(

@@ -1,8 +1,8 @@
 //! The registry: the classes of a program, checked, and looked up by name, type and number.
 
 mod enter;
-mod implementors;
 mod known;
+mod lookup;
 mod rules;
 
 use std::any::{Any, TypeId};
@@ -14,26 +14,23 @@ use std::rc::Rc;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hashbrown::HashMap;
-
 use self::enter::Entering;
-pub(crate) use self::implementors::Implementors;
-use self::implementors::TraitClass;
-use self::known::ClassFacts;
 use super::schemas::Schemas;
 #[cfg(any(feature = "history", feature = "world"))]
 use crate::Limits;
 use crate::codec::{
     ArcFamily, Caster, Factory, Family, Implements, ObjectType, Persist, PointTo, Pointee,
-    Prototypes, RcFamily, Shared, out_of_line, reach_holder, trait_name,
+    PrototypeTable, Prototypes, RcFamily, Shared, StandInClass, TypeSet, out_of_line, reach_holder,
+    trait_name,
 };
 use crate::env::SharedContext;
 #[cfg(any(feature = "history", feature = "world"))]
 use crate::env::{Env, shared};
 use crate::format::FirstNumbers;
-use crate::reflect::{Class, ClassId, Holder, Pointer};
+use crate::reflect::{Class, ClassId, Holder, Pointer, TraitName};
 use crate::schema::{Program, ProgramClass};
 use crate::{ErrorKind, Result};
+use hashbrown::HashMap;
 
 /// The classes that a program saves and loads.
 ///
@@ -60,7 +57,7 @@ use crate::{ErrorKind, Result};
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    pub(super) program: Program,
+    program: Program,
     pub(super) objects: Vec<ObjectEntry>,
     by_id: HashMap<ClassId, usize>,
     /// The first class of each name. Instances of one generic type may share a name.
@@ -99,11 +96,11 @@ pub(super) struct ObjectEntry {
 pub(crate) struct Traits {
     pub(crate) references: bool,
     /// References other than those in unknown data.
-    pub(crate) pointers: bool,
+    pointers: bool,
     pub(crate) before_save: bool,
     pub(crate) after_load: bool,
     /// `validate` functions. `after_load` is true for these too.
-    pub(crate) validate: bool,
+    validate: bool,
     /// Trait objects by value. Their classes may have any of these traits.
     pub(crate) dynamic: bool,
 }
@@ -378,7 +375,7 @@ impl Registry {
     }
 
     /// Returns true if `is_match` is true for the traits of some class.
-    pub(crate) fn any_traits(&self, is_match: impl Fn(Traits) -> bool) -> bool {
+    fn any_traits(&self, is_match: impl Fn(Traits) -> bool) -> bool {
         self.known().traits.iter().any(|traits| is_match(*traits))
     }
 
@@ -397,94 +394,6 @@ impl Registry {
     #[doc(hidden)]
     pub fn program(&self) -> &Program {
         &self.program
-    }
-}
-
-/// Methods that inspect classes, for editors.
-impl Registry {
-    /// Iterates over the registered structs and enums, in the order of registration.
-    pub fn classes(&self) -> impl Iterator<Item = &'static Class> + use<'_> {
-        self.program.targets.iter().flatten().map(|target| target.class)
-    }
-
-    /// Returns the class of this name, or `None` if there is none.
-    #[must_use]
-    pub fn class(&self, name: &str) -> Option<&'static Class> {
-        self.program.targets[self.named(name)?].map(|target| target.class)
-    }
-
-    /// Returns the index of the class of this name.
-    pub(crate) fn named(&self, name: &str) -> Option<usize> {
-        self.by_name.get(name).copied()
-    }
-
-    /// Returns true if the class of this name has the other name, or has it as an alias.
-    #[cfg(feature = "world")]
-    pub(crate) fn is_called(&self, name: &str, other: &str) -> bool {
-        let is_alias = || self.class(name).is_some_and(|class| class.aliases.contains(&other));
-        name == other || is_alias()
-    }
-
-    /// Returns the class of a value, or `None` if its type is not registered as a struct or an enum.
-    #[must_use]
-    pub fn class_of(&self, value: &dyn Any) -> Option<&'static Class> {
-        self.entry(value).map(|(_, target)| target.class)
-    }
-
-    /// Returns true if the program registered a type as an implementor of a trait, and not only another type reached
-    /// it.
-    pub(crate) fn is_registered_as(&self, class: TypeId, of: TypeId) -> bool {
-        let known = self.implementor(class, of);
-        known.is_some_and(|class| self.program.implementors.contains(&class))
-    }
-
-    /// Returns the index of the class of a type, if the type is registered for a trait.
-    pub(crate) fn implementor(&self, class: TypeId, of: TypeId) -> Option<usize> {
-        let (index, _) = self.by_type.get(&class)?;
-        self.implementors.has(of, *index, class).then_some(*index)
-    }
-
-    /// Iterates over the classes and holders of all object types but stand-ins, which are saved as the data that they
-    /// hold.
-    #[doc(hidden)]
-    pub fn object_types(&self) -> impl Iterator<Item = (usize, Holder)> {
-        let objects = self.objects.iter().map(|entry| (entry.class, entry.kind.holder));
-        objects.filter(|(class, _)| self.implementors.stand_in(*class).is_none())
-    }
-
-    /// Iterates over the names of all traits, each with the classes that are registered for it except stand-ins.
-    #[cfg(feature = "history")]
-    #[doc(hidden)]
-    pub fn trait_classes(&self) -> impl Iterator<Item = (&'static str, Vec<usize>)> {
-        self.implementors.traits.values().map(|of| {
-            let classes = of.classes.iter().map(|class| class.class);
-            (of.name, classes.filter(|class| !of.is_stand_in(*class)).collect())
-        })
-    }
-
-    /// Returns true if trait objects of this trait keep values of unknown classes.
-    #[doc(hidden)]
-    pub fn has_stand_in(&self, of: &str) -> bool {
-        self.implementors.by_name(of).is_some_and(|of| of.stand_in.is_some())
-    }
-
-    /// Returns a copy of the registry in which the classes of these traits can be objects in a holder, too.
-    #[doc(hidden)]
-    pub fn with_objects_of(&self, traits: &[&str], holder: Holder) -> Self {
-        let mut next = self.clone();
-        for of in traits.iter().filter_map(|name| self.implementors.by_name(name)) {
-            for class in of.classes.iter().filter(|class| !of.is_stand_in(class.class)) {
-                let entering = Entering::new(&mut next, &mut |types| (class.reach)(holder, types));
-                // A class without an empty value cannot be an object, and is left out.
-                drop(entering.and_then(Entering::finish));
-            }
-        }
-        next
-    }
-
-    /// Returns the index of the class of a value, and the access to its fields.
-    pub(crate) fn entry(&self, value: &dyn Any) -> Option<(usize, ProgramClass)> {
-        self.by_type.get(&value.type_id()).copied()
     }
 }
 
@@ -534,5 +443,130 @@ impl<P: ?Sized + Pointee> SharedPointer for Arc<P> {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.program.classes.iter().map(|class| &class.name)).finish()
+    }
+}
+
+/// The facts that follow from the classes of a registry.
+#[derive(Clone)]
+struct ClassFacts {
+    /// The traits of each class.
+    traits: Vec<Traits>,
+    /// The traits and their classes, with the class of each empty trait object.
+    implementors: Arc<Implementors>,
+    /// The bytes of memory of an empty object of each type, with its boxes and the targets of its bare pointers. The
+    /// result may be up to about twice the real size.
+    footprints: Vec<u64>,
+}
+
+/// The part of a registry that a load needs to create empty values and trait objects.
+#[derive(Clone, Default)]
+pub(crate) struct Implementors {
+    traits: HashMap<TypeId, Trait>,
+    factories: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
+}
+
+/// A trait whose trait objects can be saved.
+#[derive(Clone, Default)]
+struct Trait {
+    name: &'static str,
+    /// The holders of pointers to its trait objects.
+    holders: Vec<Holder>,
+    classes: Vec<TraitClass>,
+    /// The index in `classes` of each class.
+    places: HashMap<usize, usize>,
+    /// Index in `classes` of the class of an empty trait object. It is set when [all facts are computed](self::known).
+    empty: Option<usize>,
+    /// The index of the class that stands in for unknown classes, and that class.
+    stand_in: Option<(usize, StandInClass)>,
+}
+
+/// A class that is registered for a trait.
+#[derive(Clone)]
+struct TraitClass {
+    /// Index of the class in the program.
+    class: usize,
+    /// The type that a load creates for the class. Other types may share the class, as `Id<Hero>` and `Id<Orc>` do.
+    type_id: TypeId,
+    /// The `Caster` from the type to the trait.
+    caster: Arc<dyn Any + Send + Sync>,
+    /// Function that enters the object type of the class in a holder.
+    reach: fn(Holder, &mut TypeSet),
+}
+
+impl Trait {
+    /// Returns a class, if it is registered for the trait.
+    fn class(&self, class: usize) -> Option<&TraitClass> {
+        Some(&self.classes[*self.places.get(&class)?])
+    }
+
+    /// Returns true for the class that stands in for unknown classes.
+    fn is_stand_in(&self, class: usize) -> bool {
+        self.stand_in.as_ref().is_some_and(|(index, _)| *index == class)
+    }
+}
+
+impl Implementors {
+    /// Enters a trait. Returns false if it was entered before.
+    fn enter(&mut self, of: TraitName) -> Result<bool> {
+        let id = (of.id)();
+        if self.traits.contains_key(&id) {
+            return Ok(false);
+        }
+        if self.by_name(of.name).is_some() {
+            bail!(
+                ErrorKind::DuplicateId,
+                "two traits are named {} in saves; give one of them `#[persist::dynamic(name = \"another.Name\")]`",
+                of.name
+            );
+        }
+        self.traits.insert(id, Trait { name: of.name, ..Trait::default() });
+        Ok(true)
+    }
+
+    /// Returns the stand-in data of a class, if the class is a stand-in.
+    pub(crate) fn stand_in(&self, class: usize) -> Option<&StandInClass> {
+        let mut stand_ins = self.traits.values().filter_map(|of| of.stand_in.as_ref());
+        stand_ins.find(|(index, _)| *index == class).map(|(_, stand_in)| stand_in)
+    }
+
+    /// Returns the class that stands in for the unknown classes of a trait.
+    pub(crate) fn stand_in_of(&self, of: TypeId) -> Option<usize> {
+        self.traits.get(&of)?.stand_in.as_ref().map(|(class, _)| *class)
+    }
+
+    fn by_name(&self, name: &str) -> Option<&Trait> {
+        self.traits.values().find(|of| of.name == name)
+    }
+
+    /// Iterates over the casters of all classes of a trait.
+    #[cfg(feature = "world")]
+    pub(crate) fn casters(&self, of: TypeId) -> impl Iterator<Item = &dyn Any> {
+        self.traits.get(&of).into_iter().flat_map(|of| &of.classes).map(|class| {
+            let caster: &dyn Any = &*class.caster;
+            caster
+        })
+    }
+
+    /// Returns the `Caster` from a class to a trait.
+    pub(crate) fn caster(&self, of: TypeId, class: usize) -> Option<&dyn Any> {
+        Some(&*self.traits.get(&of)?.class(class)?.caster)
+    }
+
+    /// Returns true if this type is the one that is registered for its class and a trait.
+    fn has(&self, of: TypeId, class: usize, type_id: TypeId) -> bool {
+        let found = self.traits.get(&of).and_then(|of| of.class(class));
+        found.is_some_and(|class| class.type_id == type_id)
+    }
+}
+
+impl PrototypeTable for Implementors {
+    fn implementor(&self, of: TypeId) -> Option<&dyn Any> {
+        let of = self.traits.get(&of)?;
+        Some(&*of.classes[of.empty?].caster)
+    }
+
+    fn factory(&self, of: TypeId) -> Option<&dyn Any> {
+        let factory: &dyn Any = &**self.factories.get(&of)?;
+        Some(factory)
     }
 }

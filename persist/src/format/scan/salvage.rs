@@ -1,0 +1,250 @@
+//! Finds the blocks of a damaged save that are whole.
+
+use std::ops::Range;
+
+use super::super::plain::Unpacker;
+use super::super::{
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, Block, CRC_SIZE, Compression, Header, MAGIC,
+    Plain, Scan, TRAILER_SIZE, Trailer, weight,
+};
+use super::definitions_in;
+use crate::schema::ClassSchema;
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Bytes that the search for whole blocks may read, for each byte of the save. Without a limit, a malicious save with
+/// many overlapping block heads would take quadratic time.
+const EFFORT: u64 = 16;
+
+/// The whole parts of a damaged save.
+pub(crate) struct DamagedSave<'s> {
+    save: &'s [u8],
+    header: Option<Header>,
+    /// The whole blocks, decompressed.
+    unpacker: Unpacker<'s>,
+    blocks: Vec<WholeBlock>,
+    /// The range of the copy of all definitions, if it is right before the trailer.
+    definitions: Option<Range<usize>>,
+    trailer: Option<Trailer>,
+    /// The number of damaged bytes, and the number of places with damage.
+    pub(crate) lost_bytes: u64,
+    pub(crate) places: usize,
+    /// Bytes that the search may still read.
+    effort: u64,
+}
+
+/// The content of a whole block, as a range of the plain bytes.
+struct WholeBlock {
+    start: usize,
+    end: usize,
+    is_after_damage: bool,
+}
+
+impl<'s> DamagedSave<'s> {
+    /// Finds the whole blocks of a save.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::Damaged`] or the error of the header if nothing is whole, and [`ErrorKind::Unsupported`]
+    /// for a compression that this program was built without.
+    pub(crate) fn read(save: &'s [u8], limits: &Limits) -> Result<Self> {
+        let parsed = Header::parse(save);
+        let mut this = Self {
+            save,
+            header: None,
+            unpacker: Unpacker::new(save),
+            blocks: Vec::new(),
+            definitions: None,
+            trailer: None,
+            lost_bytes: 0,
+            places: 0,
+            effort: (save.len() as u64).saturating_mul(EFFORT),
+        };
+        let start = match &parsed {
+            Ok((_, at)) => Some(*at),
+            // A damaged header that ends where it claims is followed by whole blocks.
+            Err(_) => Header::length(save).filter(|at| this.is_whole(*at)),
+        };
+        if parsed.is_err() {
+            (this.places, this.lost_bytes) = (1, start.unwrap_or(0) as u64);
+        }
+        this.search(start, limits)?;
+        if this.blocks.is_empty() {
+            return Err(parsed.err().unwrap_or_else(|| nothing_whole(this.records())));
+        }
+        this.header = parsed.ok().map(|(header, _)| header);
+        Ok(this)
+    }
+
+    /// Returns the number of records in the undamaged save, if the trailer is whole.
+    pub(crate) fn records(&self) -> Option<u64> {
+        self.trailer.map(|trailer| trailer.records)
+    }
+
+    /// Returns true if the header is damaged: with it go the application, the generation and the metadata.
+    pub(crate) fn is_header_lost(&self) -> bool {
+        self.header.is_none()
+    }
+
+    pub(crate) fn plain(&self) -> Plain<'_> {
+        let (bytes, stored) = (&*self.unpacker.plain, self.save.len());
+        let weight = weight(bytes.len().max(stored) as u64, stored as u64);
+        Plain { bytes, weight, compression: Compression::None }
+    }
+
+    /// Finds the records in the whole blocks whose classes are known.
+    ///
+    /// Classes are numbered in the order of their definitions. If the copy of all definitions is damaged, definitions
+    /// after a lost one are useless: their numbers are unknown.
+    pub(crate) fn scan(&self, limits: &Limits) -> Result<(Scan<'_>, Vec<ClassSchema>)> {
+        let plain = &*self.unpacker.plain;
+        let content = |block: &WholeBlock| definitions_in(&plain[block.start..block.end]);
+        let found: Vec<&[u8]> = self.blocks.iter().flat_map(content).collect();
+        let counted = self.trailer.map(|trailer| trailer.definitions);
+        let is_counted = |bodies: &Vec<&[u8]>| counted == Some(bodies.len() as u64);
+        let mut scan = Scan::new(self.header.clone().unwrap_or_default(), 0);
+        // The definitions must be of this save: a save inside a field has other ones, or orders them differently.
+        let holds_found = |all: &Vec<&[u8]>| {
+            let mut all = all.iter();
+            found.iter().all(|definition| all.any(|other| other == definition))
+        };
+        let all = self.definitions.clone().map(|all| definitions_in(&self.save[all]));
+        if let Some(all) = all.filter(|all| is_counted(all) && holds_found(all)) {
+            scan.define_all(&all);
+        }
+        for block in &self.blocks {
+            if block.is_after_damage && !is_counted(&found) {
+                scan.ignore_new_classes();
+            }
+            // A malformed item in a block with a correct checksum was written so.
+            let result = scan.items(plain, block.start..block.end, limits);
+            result.map_err(|error| scan.first_fault(error, limits))?;
+        }
+        let classes = scan.classes(limits)?;
+        Ok((scan, classes))
+    }
+
+    /// Searches for blocks from offset `start`, where a block begins. Without one, the search begins at the first byte.
+    fn search(&mut self, start: Option<usize>, limits: &Limits) -> Result<()> {
+        let mut at = start.unwrap_or(0);
+        let mut is_damaged = start.is_none();
+        let mut is_after_damage = is_damaged;
+        while at < self.save.len() {
+            if let Some(block) = self.block(at)
+                && self.take(&block, is_after_damage, limits)?
+            {
+                at = block.end + CRC_SIZE;
+                is_damaged = false;
+            } else if let Some(trailer) = self.trailer(at) {
+                self.trailer = Some(trailer);
+                self.definitions.take_if(|all| all.end + CRC_SIZE != at);
+                return Ok(());
+            } else {
+                let next = self.after(at, !is_damaged);
+                self.places += usize::from(!is_damaged);
+                (is_damaged, is_after_damage) = (true, true);
+                self.lost_bytes += (next - at) as u64;
+                at = next;
+            }
+        }
+        // The save has no trailer, so it is cut off.
+        self.places += usize::from(!is_damaged);
+        Ok(())
+    }
+
+    /// Adds a whole block. Returns false if its checksum matches and its content is malformed.
+    fn take(&mut self, block: &Block, is_after_damage: bool, limits: &Limits) -> Result<bool> {
+        if block.tag == BLOCK_DEFINITIONS {
+            self.definitions = Some(block.at + BLOCK_HEAD..block.end);
+            return Ok(true);
+        }
+        let start = self.unpacker.plain.len() + BLOCK_HEAD;
+        match self.unpacker.block(block, limits) {
+            Err(error) if error.kind() == ErrorKind::Damaged => return Ok(false),
+            result => result?,
+        }
+        let end = self.unpacker.plain.len() - CRC_SIZE;
+        self.blocks.push(WholeBlock { start, end, is_after_damage });
+        Ok(true)
+    }
+
+    /// Returns the tag of a block at `at` and the end of its content, from its head.
+    fn head(&self, at: usize) -> Option<(u8, usize)> {
+        let is_block = |tag| {
+            [BLOCK_RECORDS, BLOCK_DEFINITIONS].contains(&tag)
+                || Compression::from_tag(tag).is_some()
+        };
+        Block::head(self.save, at).filter(|(tag, _)| is_block(*tag))
+    }
+
+    /// Returns the block at `at`, if it is whole.
+    fn block(&mut self, at: usize) -> Option<Block> {
+        let (tag, end) = self.head(at)?;
+        self.save.get(end..end.checked_add(CRC_SIZE)?)?;
+        self.effort = self.effort.checked_sub((end - at) as u64)?;
+        Block::is_whole(self.save, at, end)?.then_some(Block { tag, at, end })
+    }
+
+    /// Returns the trailer at `at`. It must be at the end of the file or, if bytes were appended, at the end that it
+    /// states. Any other trailer belongs to a save in a field of this one.
+    fn trailer(&self, at: usize) -> Option<Trailer> {
+        let end = at + TRAILER_SIZE;
+        let is_own = |it: &Trailer| end == self.save.len() || end as u64 == it.length;
+        self.any_trailer(at).filter(is_own)
+    }
+
+    fn any_trailer(&self, at: usize) -> Option<Trailer> {
+        Trailer::read(self.save.get(at..)?.first_chunk()?)
+    }
+
+    /// Returns the offset at which to continue after damage at `at`. If `begins`, a block begins at `at`, unless bytes
+    /// are missing.
+    fn after(&mut self, at: usize, begins: bool) -> usize {
+        let block = if begins { self.after_block(at) } else { None };
+        block.or_else(|| self.after_save(at)).unwrap_or(at + 1)
+    }
+
+    fn is_whole(&mut self, at: usize) -> bool {
+        self.block(at).is_some() || self.trailer(at).is_some()
+    }
+
+    /// Returns the end of one or more damaged blocks, if they end where they claim and something whole follows. Their
+    /// content is not searched.
+    fn after_block(&mut self, mut at: usize) -> Option<usize> {
+        loop {
+            self.effort = self.effort.checked_sub(BLOCK_HEAD as u64)?;
+            at = self.head(at)?.1.checked_add(CRC_SIZE)?;
+            if self.is_whole(at) {
+                return Some(at);
+            }
+        }
+    }
+
+    /// Returns the end of another save, which is in a field or the metadata. Its blocks do not belong to this save.
+    fn after_save(&mut self, at: usize) -> Option<usize> {
+        let inner = self.save.get(at..).filter(|rest| at > 0 && rest.starts_with(&MAGIC))?;
+        self.effort = self.effort.checked_sub(Header::length(inner)?.min(inner.len()) as u64)?;
+        let (_, length) = Header::parse(inner).ok()?;
+        let mut end = at + length;
+        loop {
+            if let Some(block) = self.block(end) {
+                end = block.end + CRC_SIZE;
+            } else if let Some(next) = self.after_block(end) {
+                end = next;
+            } else {
+                break;
+            }
+        }
+        Some(self.any_trailer(end).map_or(end, |_| end + TRAILER_SIZE))
+    }
+}
+
+/// Returns the error for a damaged save without a whole object.
+pub(crate) fn nothing_whole(lost: Option<u64>) -> Error {
+    let lost = match lost {
+        Some(1) => String::from("its one object is lost"),
+        Some(lost) => format!("all {lost} objects are lost"),
+        None => String::from("it is not known how many objects are lost"),
+    };
+    let what = format!("nothing of the save is whole, {lost}; restore a backup");
+    Error::new(ErrorKind::Damaged, what)
+}

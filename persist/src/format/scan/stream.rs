@@ -1,0 +1,321 @@
+//! Reads a save block by block, with one block in memory at a time.
+
+use std::io::{self, Read, Seek, SeekFrom};
+
+use super::super::compression::Codec;
+use super::super::plain::{decompress, switched_off};
+use super::super::records::Item;
+use super::super::{
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, Block, CRC_SIZE, Compression,
+    Header, MIN_RECORD, TRAILER_SIZE, Trailer, check_count, cut_short, damaged, newer,
+};
+use super::{Scan, too_many};
+use crate::codec::{Decoder, NoLinks};
+use crate::env::Env;
+use crate::schema::ClassSchema;
+use crate::{Error, Limits, Result};
+
+/// Reads the blocks of a save, one after another.
+pub struct BlockReader<R> {
+    file: R,
+    limits: Limits,
+    /// Bytes of the save, and the offsets of its first and its next block.
+    length: u64,
+    first: u64,
+    at: u64,
+    /// The head of the next block, which was read together with the last one.
+    head: Vec<u8>,
+    stored: Vec<u8>,
+    plain: Vec<u8>,
+    codec: Codec,
+    /// True if the copy of the definitions was read. Only the trailer may follow.
+    is_closed: bool,
+}
+
+/// A block with a correct checksum, decompressed.
+pub struct StreamBlock<'b> {
+    /// The offset of the block in the save.
+    pub at: u64,
+    /// The number of bytes that the block takes in the save.
+    pub stored: u64,
+    /// `None` for the copy of all definitions.
+    pub compression: Option<Compression>,
+    /// The bytes before compression.
+    pub content: &'b [u8],
+}
+
+impl<R: Read + Seek> BlockReader<R> {
+    /// Opens a file that is one save, and reads its header.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read, or is no save.
+    pub fn open(mut file: R, limits: &Limits) -> Result<(Header, Self)> {
+        let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        limits.check_total(length)?;
+        file.rewind().map_err(failed)?;
+        let header = Header::bytes_of(&mut file, length, &|_| Ok(()))?;
+        let (header, first) = Header::parse(&header)?;
+        limits.check_metadata(header.metadata_length())?;
+        let first = first as u64;
+        let mut blocks = Self {
+            file,
+            limits: *limits,
+            length,
+            first,
+            at: first,
+            head: Vec::new(),
+            stored: Vec::new(),
+            plain: Vec::new(),
+            codec: Codec::default(),
+            is_closed: false,
+        };
+        blocks.rewind()?;
+        Ok((header, blocks))
+    }
+
+    /// Returns to the first block.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read.
+    pub fn rewind(&mut self) -> Result<()> {
+        self.file.seek(SeekFrom::Start(self.first)).map_err(failed)?;
+        (self.at, self.codec.contents, self.is_closed) = (self.first, 0, false);
+        let head = (self.length - self.first).min(BLOCK_HEAD as u64);
+        self.head.clear();
+        (&mut self.file).take(head).read_to_end(&mut self.head).map_err(failed)?;
+        // The file may have become shorter since it was opened.
+        if self.head.len() as u64 == head { Ok(()) } else { Err(cut_short(self.head.len())) }
+    }
+
+    /// Returns the bytes of the save.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Returns the offset of the first block.
+    pub fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// Returns the offset of the next block or the trailer.
+    pub fn at(&self) -> u64 {
+        self.at
+    }
+
+    /// Returns the number of records in the trailer, limited by the size of the save. Nothing is checked yet.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read.
+    pub fn records_hint(&mut self) -> Result<u64> {
+        let Some(start) = self.length.checked_sub(TRAILER_SIZE as u64) else { return Ok(0) };
+        let mut bytes = [0; TRAILER_SIZE];
+        self.file.seek(SeekFrom::Start(start)).map_err(failed)?;
+        self.file.read_exact(&mut bytes).map_err(failed)?;
+        self.rewind()?;
+        let records = Trailer::read(&bytes).map_or(0, |trailer| trailer.records);
+        let max_bytes = self.limits.max_expanded(self.length).max(self.length);
+        let max_records = max_bytes / MIN_RECORD as u64;
+        Ok(records.min(max_records).min(self.limits.objects))
+    }
+
+    /// Reads the next block, or the trailer after the last one.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read, or the block is damaged.
+    pub fn next_block(&mut self) -> Result<Result<StreamBlock<'_>, Trailer>> {
+        if self.head.first() == Some(&BLOCK_TRAILER) {
+            return self.trailer().map(Err);
+        }
+        let cut = || cut_short(usize::try_from(self.length).unwrap_or(usize::MAX));
+        let at = self.at;
+        let left = self.length - at;
+        let (tag, end) = Block::head(&self.head, 0).ok_or_else(cut)?;
+        let whole = end as u64 + CRC_SIZE as u64;
+        // Also read the head of the next block: a block then takes one read.
+        let next = left.checked_sub(whole).ok_or_else(cut)?.min(BLOCK_HEAD as u64);
+        // The size fits, since it is at most that of the file.
+        let size = usize::try_from(whole + next).unwrap_or(usize::MAX);
+        if self.stored.len() < size {
+            self.stored.clear();
+            self.stored.resize(size, 0);
+        }
+        let bytes = &mut self.stored[..size];
+        bytes[..BLOCK_HEAD].copy_from_slice(&self.head);
+        self.file.read_exact(&mut bytes[BLOCK_HEAD..]).map_err(failed)?;
+        if Block::is_whole(bytes, 0, end) != Some(true) {
+            let what = format!("the checksum of the block of {end} bytes here does not match");
+            return Err(damaged(0, &what).moved_to(at));
+        }
+        self.head.clear();
+        self.head.extend_from_slice(&bytes[end + CRC_SIZE..]);
+        self.at += whole;
+        let content = &bytes[BLOCK_HEAD..end];
+        if std::mem::replace(&mut self.is_closed, tag == BLOCK_DEFINITIONS) {
+            let what = "there is more than the definitions of the blocks before";
+            return Err(damaged(0, what).moved_to(at));
+        }
+        let compression = match (tag, Compression::from_tag(tag)) {
+            (BLOCK_RECORDS, _) => Compression::None,
+            (BLOCK_DEFINITIONS, _) => {
+                return Ok(Ok(StreamBlock { at, stored: whole, compression: None, content }));
+            }
+            (_, Some(Ok(compression))) => compression,
+            (_, Some(Err(feature))) => return Err(switched_off(feature).at(at)),
+            _ => return Err(newer(at, "block tag", u64::from(tag))),
+        };
+        let mut content = content;
+        if compression != Compression::None {
+            self.plain.clear();
+            let (codec, plain) = (&mut self.codec, &mut self.plain);
+            decompress(compression, content, 0, codec, self.length, &self.limits, plain)
+                .map_err(|error| error.moved_to(at))?;
+            content = &self.plain;
+        }
+        Ok(Ok(StreamBlock { at, stored: whole, compression: Some(compression), content }))
+    }
+
+    fn trailer(&mut self) -> Result<Trailer> {
+        let mut bytes = [0; TRAILER_SIZE];
+        let left = self.length - self.at;
+        if left < TRAILER_SIZE as u64 {
+            return Err(cut_short(usize::try_from(self.length).unwrap_or(usize::MAX)));
+        }
+        bytes[..BLOCK_HEAD].copy_from_slice(&self.head);
+        self.file.read_exact(&mut bytes[BLOCK_HEAD..]).map_err(failed)?;
+        let Some(trailer) = Trailer::read(&bytes) else {
+            let what = "the checksum of the trailer does not match";
+            return Err(damaged(0, what).moved_to(self.at));
+        };
+        if left > TRAILER_SIZE as u64 {
+            let what = "there are bytes after its end";
+            return Err(damaged(0, what).moved_to(self.at + TRAILER_SIZE as u64));
+        }
+        check_count(0, trailer.length, self.length, "bytes")
+            .map_err(|error| error.moved_to(self.at))?;
+        Ok(trailer)
+    }
+}
+
+fn failed(error: io::Error) -> Error {
+    Error::of_reading("the save", error)
+}
+
+impl StreamBlock<'_> {
+    /// Converts an offset in the content to one in the save. In a compressed block, it is the offset of the block.
+    pub fn place(&self, offset: u64) -> u64 {
+        match self.compression {
+            Some(Compression::None) => self.at + BLOCK_HEAD as u64 + offset,
+            _ => self.at,
+        }
+    }
+
+    /// Converts the offset of an error from the content to the save.
+    fn locate(&self, error: Error) -> Error {
+        match error.offset() {
+            Some(offset) => error.moved_to(self.place(offset)),
+            None => error,
+        }
+    }
+}
+
+/// The definitions in the blocks that were read so far.
+#[derive(Default)]
+pub struct Definitions {
+    /// All definitions with their heads, as the copy before the trailer has them.
+    bytes: Vec<u8>,
+    /// The offset of each definition, here and in the save, and whether its block is compressed.
+    places: Vec<(usize, u64, bool)>,
+    /// Number of records that were read so far.
+    records: u64,
+}
+
+impl Definitions {
+    /// Returns the number of definitions.
+    pub fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Returns the bytes of all definitions.
+    pub fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Reads the items of a block. It collects the definitions, and passes each record with the definitions before it
+    /// to `take`. The copy of the definitions is compared with those that were collected.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a definition is damaged.
+    pub fn items(
+        &mut self,
+        block: &StreamBlock<'_>,
+        limits: &Limits,
+        mut take: impl FnMut(&Self, super::super::RecordLocation) -> Result<()>,
+    ) -> Result<()> {
+        if block.compression.is_none() {
+            if *block.content == *self.bytes {
+                return Ok(());
+            }
+            let what = "the definitions are not the same the second time";
+            return Err(damaged(0, what).moved_to(block.at));
+        }
+        let mut links = NoLinks::default();
+        let env = Env::bare(limits);
+        let mut input = Decoder::new(block.content, &env, &mut links);
+        let end = block.content.len();
+        while !input.rest().is_empty() {
+            let at = end - input.rest().len();
+            let item = Item::read(&mut input, end, Some(self.count()));
+            match item.map_err(|error| block.locate(error))? {
+                Item::Definition(at, body) => {
+                    let is_compressed = block.compression != Some(Compression::None);
+                    self.places.push((self.bytes.len(), block.place(at as u64), is_compressed));
+                    // The range includes the separator.
+                    self.bytes.extend_from_slice(&block.content[at..=body.end]);
+                }
+                Item::Record(record) => {
+                    self.records += 1;
+                    if self.records > limits.objects {
+                        return Err(too_many(limits.objects).at(block.place(at as u64)));
+                    }
+                    take(self, record)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the counts of a trailer, which is at offset `at`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the trailer has other sums than the blocks.
+    pub fn check(&self, trailer: Trailer, at: u64) -> Result<()> {
+        check_count(0, trailer.records, self.records, "records")
+            .and_then(|()| check_count(0, trailer.definitions, self.count() as u64, "definitions"))
+            .map_err(|error| error.moved_to(at))
+    }
+
+    /// Decodes the definitions like [`Scan::classes`].
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the definitions contradict each other or exceed the limits.
+    pub fn classes(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
+        let mut scan = Scan::new(Header::default(), 0);
+        scan.items(&self.bytes, 0..self.bytes.len(), limits)?;
+        scan.classes(limits).map_err(|error| match error.offset() {
+            Some(offset) => {
+                let next = self.places.partition_point(|(here, ..)| *here as u64 <= offset);
+                let place = next.checked_sub(1).and_then(|place| self.places.get(place));
+                let (here, at, is_compressed) = place.copied().unwrap_or_default();
+                error.moved_to(if is_compressed { at } else { at + (offset - here as u64) })
+            }
+            None => error,
+        })
+    }
+}

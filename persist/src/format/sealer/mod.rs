@@ -1,0 +1,220 @@
+//! Compresses, checksums and writes the blocks that a [`Writer`](super::Writer) fills.
+
+mod writer;
+
+pub(crate) use self::writer::RecordLinks;
+pub use self::writer::Writer;
+
+use std::io::{self, Write};
+
+use byteorder::{ByteOrder, LittleEndian};
+
+use super::blocks::Checksums;
+use super::compression::Codec;
+use super::plain::weight;
+use super::{
+    BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, TRAILER_SIZE, Trailer, each_block,
+};
+use crate::{Error, ErrorKind, Limits, Result};
+
+/// Bytes that are checksummed and then written in one step, so that they are in the cache for both.
+const CACHED: usize = 256 << 10;
+
+/// Receives the parts of a save in order: compresses the blocks, adds their checksums, and writes them.
+///
+/// A save may also remain in the buffer in which its blocks are filled. Then each method returns the bytes to append
+/// there: the header, the checksum after a block, and the trailer.
+pub struct Sealer<'w> {
+    /// The output, or `None` if the save remains in the buffer.
+    out: Option<&'w mut dyn Write>,
+    limits: &'w Limits,
+    /// False for a snapshot, which gets its checksums when it is written to a file.
+    has_checksums: bool,
+    /// Replaces the header of the writer, for a save of a slot.
+    header: Option<Header>,
+    compression: Compression,
+    codec: Codec,
+    /// Buffer for a compressed block.
+    packed: Vec<u8>,
+    /// Bytes that compression has saved so far.
+    saved_bytes: u64,
+    written: u64,
+    memory: u64,
+}
+
+impl<'w> Sealer<'w> {
+    /// Creates a sealer that writes blocks as they are full.
+    pub fn new(out: &'w mut dyn Write, compression: Compression, limits: &'w Limits) -> Self {
+        Self { out: Some(out), compression, ..Self::in_place(limits) }
+    }
+
+    /// Makes a sealer for a save that remains in the buffer in which it is written, without compression.
+    pub(crate) fn in_place(limits: &'w Limits) -> Self {
+        Self {
+            out: None,
+            limits,
+            has_checksums: true,
+            header: None,
+            compression: Compression::None,
+            codec: Codec::default(),
+            packed: Vec::new(),
+            saved_bytes: 0,
+            written: 0,
+            memory: 0,
+        }
+    }
+
+    /// Makes a sealer for a snapshot in memory. The checksums of its blocks are zeros, so that a game does not wait for
+    /// them.
+    pub(crate) fn snapshot(limits: &'w Limits) -> Self {
+        Self { has_checksums: false, ..Self::in_place(limits) }
+    }
+
+    /// Sets the header of the save: the one that follows those of earlier saves of the slot.
+    pub(crate) fn set_header(&mut self, header: Header) {
+        self.header = Some(header);
+    }
+
+    fn is_in_place(&self) -> bool {
+        self.out.is_none()
+    }
+
+    /// Returns the bytes of memory that the objects of the save take even when they are empty, once the save is
+    /// written.
+    pub(crate) fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    fn emit(&mut self, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        self.count(bytes.len())?;
+        let Some(out) = &mut self.out else { return Ok(bytes) };
+        out.write_all(&bytes).map_err(write_error)?;
+        Ok(Vec::new())
+    }
+
+    fn count(&mut self, bytes: usize) -> Result<()> {
+        self.written += bytes as u64;
+        self.limits.check_total(self.written)
+    }
+
+    fn header(&mut self, header: &Header) -> Result<Vec<u8>> {
+        self.limits.check_metadata(header.metadata_length())?;
+        let bytes = self.header.as_ref().unwrap_or(header).write();
+        self.emit(bytes)
+    }
+
+    /// Seals a block. The first piece begins with the tag and length of the block.
+    fn block(&mut self, pieces: &[&[u8]]) -> Result<Vec<u8>> {
+        let is_packed = self.pack(pieces)?;
+        let packed = [&self.packed[..]];
+        let pieces = if is_packed { &packed[..] } else { pieces };
+        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+        self.written += (length + CRC_SIZE) as u64;
+        self.limits.check_total(self.written)?;
+        if !self.has_checksums {
+            return Ok(vec![0; CRC_SIZE]);
+        }
+        let mut crc = crc32fast::Hasher::new();
+        for piece in pieces.iter().flat_map(|piece| piece.chunks(CACHED)) {
+            crc.update(piece);
+            if let Some(out) = &mut self.out {
+                out.write_all(piece).map_err(write_error)?;
+            }
+        }
+        let crc = crc.finalize().to_le_bytes();
+        let Some(out) = &mut self.out else { return Ok(crc.to_vec()) };
+        out.write_all(&crc).map_err(write_error)?;
+        Ok(Vec::new())
+    }
+
+    /// Compresses a block into `packed`. Returns false if the block is to be written without compression.
+    fn pack(&mut self, pieces: &[&[u8]]) -> Result<bool> {
+        let Some((first, others)) = pieces.split_first() else { return Ok(false) };
+        // Definitions are never compressed, so that programs without the decompressor can read them.
+        if self.compression == Compression::None || first[0] != BLOCK_RECORDS {
+            return Ok(false);
+        }
+        let items = [&[&first[BLOCK_HEAD..]], others].concat();
+        let plain_length = items.iter().map(|piece| piece.len()).sum::<usize>();
+        self.packed.clear();
+        self.packed.resize(BLOCK_HEAD, 0);
+        // The length fits: the writer limits a record so that a block with it has a length of 32 bits.
+        let length = u32::try_from(plain_length).unwrap_or(u32::MAX);
+        self.packed.extend_from_slice(&length.to_le_bytes());
+        let tag = self.codec.compress(self.compression, &items, &mut self.packed);
+        let Some(tag) = tag.map_err(|error| failed("compress", error))? else { return Ok(false) };
+        let packed_length = self.packed.len() - BLOCK_HEAD;
+        let contents = self.codec.contents + plain_length as u64;
+        // A load could take a block that expands this much for an attack.
+        let max_contents = self.limits.max_expanded(self.written + self.packed.len() as u64);
+        if packed_length >= plain_length || contents > max_contents {
+            return Ok(false);
+        }
+        self.limits.check_decompressed(contents)?;
+        self.codec.contents = contents;
+        self.saved_bytes += (plain_length - packed_length) as u64;
+        self.packed[0] = tag;
+        let length = u32::try_from(packed_length).unwrap_or(u32::MAX);
+        LittleEndian::write_u32(&mut self.packed[1..], length);
+        Ok(true)
+    }
+
+    /// Ends the save. Its objects take `memory` bytes even when they are empty.
+    fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Vec<u8>> {
+        let length = self.written + TRAILER_SIZE as u64;
+        let trailer = self.emit(Trailer { records, definitions, length }.write())?;
+        if let Some(out) = &mut self.out {
+            // A buffered writer ignores errors of its last write when it is dropped.
+            out.flush().map_err(write_error)?;
+        }
+        self.memory = memory;
+        self.limits.check_expansion(weight(length + self.saved_bytes, length), memory)?;
+        Ok(trailer)
+    }
+}
+
+/// Returns a whole save with another header.
+pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Result<Vec<u8>> {
+    let mut changed = Vec::with_capacity(save.len());
+    let mut sealer = Sealer::new(&mut changed, Compression::None, limits);
+    write_again(save, Checksums::Right, header, 0, &mut sealer, &mut |_| Ok(()))?;
+    Ok(changed)
+}
+
+/// Writes a save again with another header. Compressed blocks are copied unchanged. Its objects take `memory` bytes
+/// even when they are empty. `go_on` gets the number of bytes that were read since the last call. Returns the bytes of
+/// the save if it remains in a buffer, and otherwise none.
+pub(crate) fn write_again(
+    save: &[u8],
+    checksums: Checksums,
+    header: &Header,
+    memory: u64,
+    out: &mut Sealer<'_>,
+    go_on: &mut dyn FnMut(u64) -> Result<()>,
+) -> Result<Vec<u8>> {
+    let (_, start) = Header::parse(save)?;
+    let mut in_place = out.header(header)?;
+    go_on(start as u64)?;
+    let (_, trailer) = each_block(save, checksums, start, &mut |block| {
+        let bytes = &save[block.at..block.end];
+        let crc = out.block(&[bytes])?;
+        if out.is_in_place() {
+            in_place.extend_from_slice(bytes);
+            in_place.extend_from_slice(&crc);
+        }
+        go_on((block.end + CRC_SIZE - block.at) as u64)
+    })?;
+    in_place.append(&mut out.finish(trailer.records, trailer.definitions, memory)?);
+    go_on(TRAILER_SIZE as u64)?;
+    Ok(in_place)
+}
+
+#[cold]
+fn failed(doing: &str, error: io::Error) -> Error {
+    Error::new(ErrorKind::from_io(&error), format!("cannot {doing} the save: {error}"))
+        .because(error)
+}
+
+fn write_error(error: io::Error) -> Error {
+    failed("write", error)
+}
