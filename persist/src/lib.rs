@@ -375,6 +375,8 @@ pub mod __tools {
     pub use crate::storage::read::{read_file, read_save};
     pub use crate::types::{BITS_OF_NO_KEY, WorldObjects};
     pub use crate::value::{NameOf, write_name};
+    #[cfg(feature = "world")]
+    pub use crate::world::LAST_ID;
     #[cfg(all(feature = "history", feature = "world"))]
     pub use crate::world::change::WorldChange;
     #[cfg(feature = "world")]
@@ -383,6 +385,4 @@ pub mod __tools {
     pub use crate::world::detached::ComponentPlace;
     #[cfg(all(feature = "history", feature = "world"))]
     pub use crate::world::parked::{Fragment, TreePosition};
-    #[cfg(feature = "world")]
-    pub use crate::world::world::LAST_ID;
 }

@@ -1,7 +1,8 @@
 //! [`Bundle`]: the components that an object is spawned with.
 
+use super::component::Component;
 use super::directory::Location;
-use super::world::{ColumnEntry, Component, DeferredChange, World};
+use super::{ColumnEntry, DeferredChange, World};
 use crate::{ObjectId, Result};
 
 /// The components that an object is [spawned with](World::spawn_with): a tuple of up to twelve components of different

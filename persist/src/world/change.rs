@@ -1,9 +1,9 @@
 //! [`WorldChange`]: a change of the objects of a world, as data.
 
+use super::World;
 use super::detached::Detached;
 use super::object::Activity;
 use super::parked::{self, Fragment, TreePosition};
-use super::world::World;
 use crate::fields::{AsText, ChangeState, Direction, ObjectChange, ObjectName, Owner};
 use crate::{Error, ErrorKind, ObjectId, Result};
 

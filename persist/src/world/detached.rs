@@ -2,10 +2,11 @@
 
 use std::mem;
 
+use super::World;
+use super::component::{AnyComponent, Component};
 use super::object::UnknownEntry;
 use super::recorded::{content_size, decode_boxed};
 use super::resources::AnyResource;
-use super::world::{AnyComponent, Component, World};
 use crate::codec::{Pointee, Portable, TraitObject as _};
 use crate::fields::{ChangeState, Owner, Sendable, awaken, content_of, validate};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::parked::TreePosition;
 use super::recorded::decode_value;
-use super::world::{LAST_ID, World};
+use super::{LAST_ID, World};
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::shared_name::read_name;
 use crate::fields::{

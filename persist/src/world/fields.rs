@@ -5,8 +5,8 @@
 
 use std::any::Any;
 
+use super::World;
 use super::directory::Location;
-use super::world::World;
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
     FieldChange, FieldPart, IntoFieldPath, NumberField, Owner, PartBuffers, ReplacedNumber,

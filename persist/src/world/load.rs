@@ -3,12 +3,12 @@
 use std::any::{Any, TypeId};
 
 use super::column::Column;
+use super::component::{AnyComponent, charge_pages};
 use super::directory::Location;
 use super::object::{Activity, Object, Shape, UnknownEntry};
 use super::resources::{AnyResource, UnknownComponent, UnknownResource};
 use super::stored::{EncodeScope, ObjectSelection, StoredObject, StoredWorld, encode_objects};
-use super::visit;
-use super::world::{AnyComponent, LAST_ID, World, charge_pages};
+use super::{LAST_ID, World, visit};
 use crate::codec::class_holder::ClassHolder;
 use crate::codec::{
     AsTrait, BoxOf, Decoder, Encoder, Fail, Persist, Phase, Pointee, Prototypes, Stop,

@@ -5,14 +5,12 @@ use std::sync::Arc;
 
 use super::bundle::{Bundle, BundleColumns};
 use super::column::{Column, Page};
+use super::component::{AnyComponent, Component};
 use super::directory::Location;
 use super::names::{Name, Names};
 use super::object::{Activity, BundleShape, Object};
 use super::resources::UnknownComponent;
-use super::world::{
-    AnyComponent, ColumnEntry, Component, ComponentType, DeferredChange, FramePhase, LAST_ID,
-    ParkedObject, World,
-};
+use super::{ColumnEntry, ComponentType, DeferredChange, FramePhase, LAST_ID, ParkedObject, World};
 use crate::codec::Caster;
 use crate::env::SharedContext;
 use crate::graph::Registry;

@@ -9,7 +9,7 @@ use super::object::Object;
 use super::objects::missing;
 use super::recorded::content_size;
 use super::stored::{EncodeScope, ObjectSource, live, save_of};
-use super::world::{LAST_ID, Parked, ParkedObject, World};
+use super::{LAST_ID, Parked, ParkedObject, World};
 use crate::codec::TraitObject as _;
 use crate::sorting::sort_by;
 use crate::types::Remap;

@@ -4,13 +4,11 @@ use std::any::TypeId;
 use std::mem;
 
 use super::column::{Column, Page};
+use super::component::{AnyComponent, Component, ComponentScope};
 use super::directory::Location;
 use super::object::{Activity, Shapes};
 use super::stored::StoredWorld;
-use super::world::{
-    AnyComponent, Component, ComponentScope, ComponentType, DeferredChange, FramePhase,
-    ParkedObject, World,
-};
+use super::{ComponentType, DeferredChange, FramePhase, ParkedObject, World};
 use crate::ObjectId;
 use crate::codec::TypeSet;
 use crate::reflect::Class;

@@ -3,10 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::World;
 use super::load::{forget, load_part};
 use super::stored::{EncodeScope, check_ids, live, save_of};
-use super::world::{ComponentType, DeferredChange, LAST_ID};
+use super::{ComponentType, DeferredChange, LAST_ID, World};
 use crate::format::unpacked;
 use crate::graph::Registry;
 use crate::types::{Remap, UnmappedHandle, WorldObjects};

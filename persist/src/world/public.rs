@@ -4,11 +4,12 @@ use std::any::{Any, TypeId};
 
 use super::bundle::Bundle;
 use super::column::Page;
+use super::component::Component;
 use super::object::{Activity, ComponentIndex};
 use super::prefab::{ExternalIds, InstantiatedObject, Prefab};
 use super::query::{self, Query, SharedQuery};
 use super::references::{self, Reference};
-use super::world::{Component, DeferredChange, World};
+use super::{DeferredChange, World};
 use super::{objects::missing, phases};
 use crate::codec::Pointee;
 use crate::fields::Sendable;

@@ -6,10 +6,11 @@ use std::{mem, slice};
 use hashbrown::HashMap;
 
 use super::column::{Column, Page};
+use super::component::Component;
 use super::cursor::{Ids, InColumn, Maybe, QueryCursor};
 use super::directory::{Directory, WIDTH, WORDS};
 use super::object::Object;
-use super::world::{ColumnEntry, Component, World};
+use super::{ColumnEntry, World};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// The types that [`World::query_mut`](super::World::query_mut) accepts.

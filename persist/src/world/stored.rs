@@ -10,13 +10,12 @@
 //! 2. `encode_plain` writes the head of a plain object in one copy.
 //! 3. `encode_object` writes any object.
 
+use super::component::{AnyComponent, ErasedComponents};
 use super::directory::{Location, WIDTH};
 use super::head::{PLAIN, PlainHead};
 use super::object::{Activity, ComponentIndex, Object, Shape, Shapes, UnknownEntry};
 use super::resources::AnyResource;
-use super::world::{
-    AnyComponent, ColumnEntry, ComponentType, ErasedComponents, ParkedObject, World,
-};
+use super::{ColumnEntry, ComponentType, ParkedObject, World};
 use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, encode_parts, trait_name};
 use crate::format::{Compression, Header, Sealer};
 use crate::graph::{SaveTables, Saver};
