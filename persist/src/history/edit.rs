@@ -51,7 +51,7 @@ struct Again<'e, T: 'static> {
 }
 
 impl<'e, T: 'static> Edit<'e, T> {
-    pub(super) fn new(target: &'e mut T, support: &'e mut Support<T>) -> Self {
+    fn new(target: &'e mut T, support: &'e mut Support<T>) -> Self {
         Self {
             target,
             steps: Steps::default(),
@@ -64,11 +64,7 @@ impl<'e, T: 'static> Edit<'e, T> {
     }
 
     /// The edit of a command that is redone.
-    pub(super) fn again(
-        target: &'e mut T,
-        support: &'e mut Support<T>,
-        steps: &'e mut [Step<T>],
-    ) -> Self {
+    fn again(target: &'e mut T, support: &'e mut Support<T>, steps: &'e mut [Step<T>]) -> Self {
         Self { again: Some(Again { steps, done: 0 }), ..Self::new(target, support) }
     }
 
@@ -105,7 +101,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         })
     }
 
-    pub(super) fn roll_back(mut self, mut failure: Failure) -> Failure {
+    fn roll_back(mut self, mut failure: Failure) -> Failure {
         self.roll_back_to(0, &mut failure);
         if let Some(broken) = &failure.broken {
             let panic = finalize_all(ends(self.steps.into_each(), broken.done), self.target);
@@ -145,14 +141,14 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
     }
 
-    pub(super) fn take_broken(&mut self) -> Option<Broken> {
+    fn take_broken(&mut self) -> Option<Broken> {
         self.broken.take().map(|broken| *broken)
     }
 
     /// Compares everything that was borrowed for changes with its old value, and records the differences.
     ///
     /// Returns an error if a part could not be rolled back: the edit must not continue then.
-    pub(super) fn close(&mut self) -> Result<()> {
+    fn close(&mut self) -> Result<()> {
         if self.pending.is_empty() && self.broken.is_none() {
             return Ok(());
         }
@@ -474,7 +470,7 @@ pub(super) struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
     previous: Option<Box<PreviousState>>,
     /// Hashes of what it changed directly, if its undo is to be [proved](super::Proof).
     proved: Option<Box<CommandPrints>>,
-    pub(super) command: C,
+    command: C,
 }
 
 impl<T: 'static> Performed<T> {
@@ -758,7 +754,7 @@ fn of_type(name_of_type: &str) -> Label {
 
 /// The error of a method that records, in a command that is redone.
 #[cold]
-pub(super) fn not_again() -> Error {
+fn not_again() -> Error {
     error!(
         ErrorKind::Unsupported,
         "a command that changes its target directly, and also through recorded edits, needs a `redo` of its own that does the former; the latter are redone for it"

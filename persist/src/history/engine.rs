@@ -69,7 +69,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Runs an edit and enters its steps.
-    pub(super) fn edit_as<R>(
+    fn edit_as<R>(
         &mut self,
         target: &mut T,
         key: Option<MergeKey>,
@@ -331,7 +331,7 @@ impl<T: 'static> History<T> {
 /// Steps of edits, on their way into the list.
 impl<T: 'static> History<T> {
     /// Enters the steps of an edit or a command: records them in the journal, then merges or appends them.
-    pub(super) fn finish(
+    fn finish(
         &mut self,
         target: &mut T,
         (label, key): (Label, Option<MergeKey>),
@@ -447,7 +447,7 @@ impl<T: 'static> History<T> {
     ///
     /// No journal, transaction or drag is active, the edit cannot be merged, and no entries would be cut.
     #[inline]
-    pub(super) fn is_plain(&self) -> bool {
+    fn is_plain(&self) -> bool {
         self.journal.is_none()
             && self.open.is_empty()
             && !self.is_dragged()

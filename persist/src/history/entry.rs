@@ -352,7 +352,7 @@ fn offer<T: 'static>(
 ///
 /// Settings of different objects neither merge nor depend on each other. With this index, a move of a drag takes the
 /// same time for each object, however many objects are dragged. It is kept with the entry.
-pub(super) struct Order {
+struct Order {
     /// Index of the first of these steps. The step before it does not set a field.
     first: usize,
     last: HashMap<Option<ObjectId>, usize>,
@@ -362,7 +362,7 @@ pub(super) struct Order {
 
 impl Order {
     /// Builds the index of the settings at the end of a list of steps.
-    pub(super) fn from_steps<T: 'static>(steps: &[Step<T>]) -> Self {
+    fn from_steps<T: 'static>(steps: &[Step<T>]) -> Self {
         let others = steps.iter().rposition(|step| !step.is_setting());
         let mut order = Self::from(others.map_or(0, |last| last + 1));
         steps[order.first..].iter().for_each(|step| order.push(step));
@@ -370,27 +370,27 @@ impl Order {
     }
 
     /// An index without steps. The next one to be pushed has index `first`.
-    pub(super) fn from(first: usize) -> Self {
+    fn from(first: usize) -> Self {
         Self { first, last: HashMap::new(), previous: Vec::new() }
     }
 
     /// True if no steps were added since the index was built.
-    pub(super) fn is_of<T: 'static>(&self, steps: &[Step<T>]) -> bool {
+    fn is_of<T: 'static>(&self, steps: &[Step<T>]) -> bool {
         self.first + self.previous.len() == steps.len()
     }
 
-    pub(super) fn push<T: 'static>(&mut self, step: &Step<T>) {
+    fn push<T: 'static>(&mut self, step: &Step<T>) {
         let at = self.first + self.previous.len();
         self.previous.push(self.last.insert(step.object(), at));
     }
 
     /// The index of the last setting of the object that a step changes.
-    pub(super) fn last<T: 'static>(&self, step: &Step<T>) -> Option<usize> {
+    fn last<T: 'static>(&self, step: &Step<T>) -> Option<usize> {
         self.last.get(&step.object()).copied()
     }
 
     /// The index of the previous setting of the same object.
-    pub(super) fn previous(&self, at: usize) -> Option<usize> {
+    fn previous(&self, at: usize) -> Option<usize> {
         self.previous.get(at - self.first).copied().flatten()
     }
 }

@@ -74,7 +74,7 @@ pub struct History<T: 'static = World> {
     /// The drag that was begun last. It may have ended.
     pub(super) drag: Option<OpenDrag>,
     /// The clock of the merge window.
-    pub(super) clock: Clock,
+    clock: Clock,
     pub(super) max_bytes: Option<usize>,
     /// Whether an entry was added, or the capacity changed, since entries were last evicted.
     ///
@@ -504,7 +504,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Drops an entry. Its steps end as applied or undone.
-    pub(super) fn remove_entry(&mut self, index: usize) {
+    fn remove_entry(&mut self, index: usize) {
         let is_applied = index < self.position();
         let poison = self.poison.as_ref().filter(|poison| poison.entry == Some(index));
         let broken = poison.map(|poison| poison.done);
@@ -541,7 +541,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Gives new numbers to all states, after the target was changed in a way that the history does not know.
-    pub(super) fn forget_states(&mut self) {
+    fn forget_states(&mut self) {
         self.last_state += 1;
         self.base = self.last_state;
         self.renew_states(0);

@@ -41,7 +41,7 @@ pub(super) struct Support<T: 'static> {
 }
 
 /// Encodes a command. Returns `None` if it is of another type.
-pub(super) type Encode = fn(&dyn Any, &Registry) -> Option<Result<Vec<u8>>>;
+type Encode = fn(&dyn Any, &Registry) -> Option<Result<Vec<u8>>>;
 
 /// Functions that give access to the fields of a target.
 struct TargetFields<T> {

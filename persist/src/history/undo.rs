@@ -349,7 +349,7 @@ impl<T: 'static> History<T> {
             .unwrap_or_default()
     }
 
-    pub(super) fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
+    fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
         let label = self.label_of(index);
         self.fail(target, Some(index), label, failure)
     }

@@ -39,7 +39,7 @@ pub enum SaveOutcome {
 }
 
 impl SaveOutcome {
-    pub(super) fn new(is_locked: bool) -> Self {
+    fn new(is_locked: bool) -> Self {
         if is_locked { Self::Saved } else { Self::SavedUnlocked }
     }
 }
@@ -102,7 +102,7 @@ impl ContinuedSave {
 }
 
 /// Writes a save with the header that its destination needs. It may be called twice.
-pub(super) type WriteHeaded<'w> = &'w mut dyn FnMut(&mut dyn Write, Header) -> Result<()>;
+type WriteHeaded<'w> = &'w mut dyn FnMut(&mut dyn Write, Header) -> Result<()>;
 
 /// The folder or store of slots.
 #[derive(Clone)]

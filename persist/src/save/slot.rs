@@ -235,10 +235,7 @@ impl Slot {
         self.load_with(None)
     }
 
-    pub(super) fn load_with<T: Loadable>(
-        &self,
-        remap: Option<&mut Remap<'_>>,
-    ) -> Result<Loaded<T>> {
+    fn load_with<T: Loadable>(&self, remap: Option<&mut Remap<'_>>) -> Result<Loaded<T>> {
         let mut locations = self.newest_first()?.into_iter();
         match locations.next().ok_or_else(|| no_slot(&auto_name(1)))? {
             SaveLocation::File(path) => {

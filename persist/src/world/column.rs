@@ -212,7 +212,7 @@ impl<T> Page<T> {
     }
 
     #[inline]
-    pub(super) fn get(&self, bit: u32) -> Option<&T> {
+    fn get(&self, bit: u32) -> Option<&T> {
         self.items.get(self.place(bit)?)
     }
 

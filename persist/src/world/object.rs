@@ -225,7 +225,7 @@ impl Shapes {
         wider
     }
 
-    pub(super) fn without(&mut self, shape: Shape, column: usize) -> Shape {
+    fn without(&mut self, shape: Shape, column: usize) -> Shape {
         let columns = self.columns(shape).iter().copied();
         let columns: Vec<usize> = columns.filter(|other| *other != column).collect();
         self.of(&columns)

@@ -433,7 +433,7 @@ impl<'p> Classes<'p> {
     }
 
     /// Converts a value to the program's form.
-    pub(super) fn migrated<'b>(&mut self, class: usize, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>> {
+    fn migrated<'b>(&mut self, class: usize, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>> {
         let env = self.registry.env();
         let Some(ResolvedClasses { plans, .. }) = &mut self.found else {
             return Err(wrong("no classes"));

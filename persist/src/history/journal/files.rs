@@ -18,7 +18,7 @@ use crate::{Error, ErrorKind, Result};
 /// The locks of an open session: on its journal, and on its save against sessions with other journals.
 pub(super) struct Locks {
     pub(super) journal: Option<StorageLock>,
-    pub(super) _save: Option<StorageLock>,
+    _save: Option<StorageLock>,
     /// The file of the journal itself, which may be reached by other names.
     pub(super) file: Option<StorageLock>,
 }

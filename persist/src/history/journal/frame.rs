@@ -86,7 +86,7 @@ impl FrameKind {
     }
 
     /// True if it records an action of the user or the program.
-    pub(super) fn is_event(self) -> bool {
+    fn is_event(self) -> bool {
         !self.is_beginning() && self != Self::Evicted
     }
 }
@@ -183,7 +183,7 @@ pub(super) fn push(
 pub struct Frame<'r> {
     /// The offset of the frame in the file.
     pub offset: u64,
-    pub(super) sequence: u64,
+    sequence: u64,
     /// The kind of the frame.
     pub kind: FrameKind,
     /// The content of the frame.
@@ -229,7 +229,7 @@ pub(super) struct OpenTransaction {
     pub(super) offset: u64,
     pub(super) previous: u64,
     /// The number of nested open transactions.
-    pub(super) depth: usize,
+    depth: usize,
 }
 
 impl JournalScan {

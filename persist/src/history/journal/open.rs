@@ -31,7 +31,7 @@ use crate::{Error, ErrorKind, Loaded, Persist, Result, Saves, trace};
 /// The settings of a [`Session`] that is about to be opened: see [`Session::with`].
 pub struct SessionOptions<T: 'static> {
     saves: Saves,
-    pub(super) history: History<T>,
+    history: History<T>,
     flush: Flush,
     memory: Option<usize>,
 }

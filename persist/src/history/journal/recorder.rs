@@ -41,10 +41,10 @@ pub(in crate::history) struct Journal {
 
 /// A save of the session, with the journal that follows it.
 pub(super) struct NextSave {
-    pub(super) digest: Digest,
+    digest: Digest,
     pub(super) stamp: Option<FileStamp>,
     /// An error if the journal cannot hold the history.
-    pub(super) journal: Result<NextJournal>,
+    journal: Result<NextJournal>,
     known: RecorderState,
     recorded: HashSet<ComponentKey>,
 }
