@@ -377,12 +377,8 @@ pub mod __tools {
     pub use crate::value::{NameOf, write_name};
     #[cfg(feature = "world")]
     pub use crate::world::LAST_ID;
-    #[cfg(all(feature = "history", feature = "world"))]
-    pub use crate::world::change::WorldChange;
     #[cfg(feature = "world")]
     pub use crate::world::children::Children;
     #[cfg(all(feature = "history", feature = "world"))]
-    pub use crate::world::detached::ComponentPlace;
-    #[cfg(all(feature = "history", feature = "world"))]
-    pub use crate::world::parked::{Fragment, TreePosition};
+    pub use crate::world::objects::{ComponentPlace, Fragment, TreePosition, WorldChange};
 }

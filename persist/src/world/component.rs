@@ -4,9 +4,8 @@ use std::any::Any;
 use std::fmt;
 
 use super::column::{Column, Page};
-use super::directory::Location;
 use super::resources::UnknownComponent;
-use super::{ComponentType, FramePhase, World};
+use super::{ComponentScope, ComponentType, FramePhase, Location, World};
 use crate::codec::persist::Inline;
 use crate::codec::{
     Decoder, Encoder, Fail, Persist, Pointee, Stop, count, is_bulky, is_light_box, out_of_line,
@@ -85,16 +84,6 @@ pub trait Component: Persist + Pointee + Sendable {
     fn on_release(&mut self, scope: &mut ComponentScope<'_>) {
         scope.clear_hook(FramePhase::Release);
     }
-}
-
-/// The world and the object that a method of a component runs in.
-pub struct ComponentScope<'w> {
-    /// The world, without the component whose method runs.
-    pub world: &'w mut World,
-    pub(super) object: ObjectId,
-    pub(super) step: f64,
-    /// The index of the component's column.
-    pub(super) column: usize,
 }
 
 impl ComponentScope<'_> {

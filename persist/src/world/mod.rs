@@ -40,65 +40,50 @@
 // - Histories: `edits` and `change` (edits as data), `detached`, `parked` and `recorded` (what an undo brings back).
 // - Tools: `untyped` (the world of a save, without its types).
 
-mod bundle;
-#[cfg(feature = "history")]
-pub(crate) mod change;
 pub(crate) mod children;
 mod column;
 pub(crate) mod component;
-mod cursor;
-#[cfg(feature = "history")]
-pub(crate) mod detached;
 mod directory;
-#[cfg(feature = "history")]
-mod edits;
-mod fields;
 mod head;
-mod load;
 mod names;
 mod object;
-mod objects;
-#[cfg(feature = "history")]
-pub(crate) mod parked;
-mod phases;
-mod prefab;
-mod public;
-mod query;
+pub(crate) mod objects;
 #[cfg(feature = "history")]
 mod recorded;
 mod references;
 mod resources;
-mod saving;
 mod stored;
 mod visit;
-mod zipped;
 
-#[cfg(feature = "history")]
-use crate::fields::NumberFields;
-use crate::fields::{NumberField, PartBuffers};
-use crate::graph::Registry;
-use crate::{FieldPath, ObjectId, Result};
-use column::Column;
-use component::{AnyColumn, AnyComponent};
-use directory::Directory;
-use hashbrown::HashMap;
-use names::Names;
-use object::{Bundles, Object, Shapes};
-use resources::Resources;
 use std::any::{Any, TypeId};
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 #[cfg(feature = "history")]
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-pub use bundle::Bundle;
+use hashbrown::HashMap;
+
+use crate::codec::Unknown;
 #[cfg(feature = "history")]
-pub(crate) use change::WorldChange;
-#[cfg(feature = "history")]
-pub(crate) use detached::Detached;
+use crate::fields::NumberFields;
+use crate::fields::{NumberField, PartBuffers};
+use crate::graph::Registry;
+use crate::{FieldPath, ObjectId, Result};
+use children::Children;
+use column::Column;
+use component::{AnyColumn, AnyComponent};
+use directory::Directory;
+use names::{Name, Names};
+use object::{Shape, Shapes};
+use objects::Bundles;
+use resources::AnyResource;
+
+pub use column::query::Query;
 pub use object::Activity;
-pub use prefab::{ExternalIds, InstantiatedObject, Prefab};
-pub use query::Query;
+pub use objects::{Bundle, ExternalIds, InstantiatedObject, Prefab};
+#[cfg(feature = "history")]
+pub(crate) use objects::{Detached, WorldChange};
 
 // The crate root re-exports these, and documents them there.
 #[doc(hidden)]
@@ -107,7 +92,7 @@ pub use crate::fields::{
     shared_name::{read_name, write_name},
 };
 #[doc(hidden)]
-pub use component::{Component, ComponentScope};
+pub use component::Component;
 #[doc(hidden)]
 pub use references::Reference;
 #[doc(hidden)]
@@ -324,3 +309,61 @@ impl DeferredChange {
 
 /// The upper bound of ids. A program cannot reach it by spawning; a load accepts ids up to half of it.
 pub const LAST_ID: u64 = 1 << 62;
+
+/// An object without its components. A world has one of these for each object, so it is small.
+#[derive(Default)]
+struct Object {
+    name: Option<Name>,
+    parent: Option<ObjectId>,
+    rare: OnceCell<Box<ObjectExtras>>,
+    /// The components of the object, in the order in which they were attached.
+    shape: Shape,
+    /// The number of components that have been started. They come before the others.
+    started: u16,
+    activity: Activity,
+    /// True if the object or an ancestor is not active, so that it is not updated.
+    is_held: bool,
+}
+
+/// A component of a class that the program does not have.
+struct UnknownEntry {
+    /// The number of known components before it.
+    preceding: usize,
+    is_started: bool,
+    content: Unknown,
+}
+
+/// The world and the object that a method of a component runs in.
+pub struct ComponentScope<'w> {
+    /// The world, without the component whose method runs.
+    pub world: &'w mut World,
+    object: ObjectId,
+    step: f64,
+    /// The index of the component's column.
+    column: usize,
+}
+
+/// The place of an id: the same in every column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Location {
+    page: usize,
+    bit: u32,
+}
+
+/// The resources of a world.
+#[derive(Default)]
+struct Resources {
+    /// The values, in the order of their class names, so that equal worlds have equal bytes.
+    values: Vec<(TypeId, String, Box<dyn AnyResource>)>,
+    /// Resources of classes that the program does not have.
+    unknown: Vec<Unknown>,
+}
+
+/// Parts that most objects do not have.
+#[derive(Default)]
+struct ObjectExtras {
+    children: Children,
+    unknown: Vec<UnknownEntry>,
+    /// The text of the name, if it was requested and is not the base of the name.
+    text: OnceCell<Arc<str>>,
+}

@@ -11,11 +11,11 @@
 //! 3. `encode_object` writes any object.
 
 use super::component::{AnyComponent, ErasedComponents};
-use super::directory::{Location, WIDTH};
+use super::directory::WIDTH;
 use super::head::{PLAIN, PlainHead};
-use super::object::{Activity, ComponentIndex, Object, Shape, Shapes, UnknownEntry};
+use super::object::{Activity, ComponentIndex, Shape, Shapes};
 use super::resources::AnyResource;
-use super::{ColumnEntry, ComponentType, ParkedObject, World};
+use super::{ColumnEntry, ComponentType, Location, Object, ParkedObject, UnknownEntry, World};
 use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, encode_parts, trait_name};
 use crate::format::{Compression, Header, Sealer};
 use crate::graph::{SaveTables, Saver};

@@ -4,11 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::load::{forget, load_part};
-use super::stored::{EncodeScope, check_ids, live, save_of};
-use super::{ComponentType, DeferredChange, LAST_ID, World};
 use crate::format::unpacked;
 use crate::graph::Registry;
 use crate::types::{Remap, UnmappedHandle, WorldObjects};
+use crate::world::stored::{EncodeScope, check_ids, live, save_of};
+use crate::world::{ComponentType, DeferredChange, LAST_ID, World};
 use crate::{ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 /// An object and its descendants, copied out of a world.

@@ -1,20 +1,51 @@
 //! The private operations of a world: adding, connecting and removing objects and components.
 
+mod bundle;
+#[cfg(feature = "history")]
+mod change;
+#[cfg(feature = "history")]
+mod detached;
+#[cfg(feature = "history")]
+mod edits;
+mod fields;
+mod load;
+#[cfg(feature = "history")]
+mod parked;
+mod phases;
+mod prefab;
+mod public;
+mod saving;
+
 use std::any::TypeId;
 use std::sync::Arc;
 
-use super::bundle::{Bundle, BundleColumns};
+use hashbrown::HashMap;
+
 use super::column::{Column, Page};
 use super::component::{AnyComponent, Component};
-use super::directory::Location;
 use super::names::{Name, Names};
-use super::object::{Activity, BundleShape, Object};
+use super::object::{Activity, Shape};
 use super::resources::UnknownComponent;
-use super::{ColumnEntry, ComponentType, DeferredChange, FramePhase, LAST_ID, ParkedObject, World};
+use super::{
+    ColumnEntry, ComponentType, DeferredChange, FramePhase, LAST_ID, Location, Object,
+    ParkedObject, World,
+};
 use crate::codec::Caster;
 use crate::env::SharedContext;
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Result, names};
+
+pub use bundle::Bundle;
+#[cfg(feature = "history")]
+pub use change::WorldChange;
+#[cfg(feature = "history")]
+pub(crate) use detached::Detached;
+pub use prefab::{ExternalIds, InstantiatedObject, Prefab};
+#[cfg(feature = "history")]
+pub use {
+    detached::ComponentPlace,
+    parked::{Fragment, TreePosition},
+};
 
 impl World {
     /// The class of a world in saves.
@@ -639,4 +670,27 @@ pub(super) fn missing(id: ObjectId) -> Error {
         "the object is not in the world; it was removed, or never made here"
     )
     .in_object(id.get())
+}
+
+/// The shapes of the bundles that objects were spawned with.
+#[derive(Default)]
+pub(super) struct Bundles {
+    known: Vec<BundleShape>,
+    by_type: HashMap<TypeId, usize>,
+    /// The bundle that was used last. Many objects with the same bundle are spawned in a row.
+    last: usize,
+}
+
+struct BundleShape {
+    of: TypeId,
+    shape: Shape,
+    columns: Arc<[usize]>,
+}
+
+/// The columns and the place of the components of a bundle.
+#[doc(hidden)]
+pub struct BundleColumns<'w> {
+    all: &'w mut [ColumnEntry],
+    of: &'w [usize],
+    location: Location,
 }
