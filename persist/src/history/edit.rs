@@ -8,44 +8,24 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
 
-use hashbrown::HashSet;
-
-use super::Label;
-use super::failure::{Broken, Failure, guarded, is_broken};
+use super::failure::{guarded, is_broken};
 use super::journal::{StoredCommand, StoredStep};
 use super::proof::CommandPrints;
 use super::step::{self, FinalState, Perform, ends, finalize_all, run_all};
-use super::support::{ChangeTarget, PendingChange, Support};
 use super::target::world;
 use super::world::World;
+use super::{Broken, ChangeTarget, Edit, Failure, Label, Performed, Support};
 use crate::fields::{ChangeState, Direction, EditedWorld as _, Merge, Sendable};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 pub(super) type Step<T> = step::StepOf<Performed<T>>;
 pub(super) type Steps<T> = step::StepsOf<Performed<T>>;
 
-/// A target that is being edited. Everything that is done through it is recorded in one entry.
-///
-/// [`History::edit`](super::History::edit) hands it to its closure. It dereferences to the target for reading; for a
-/// [`World`], it also has the methods that change it.
-pub struct Edit<'e, T: 'static = World> {
-    pub(super) target: &'e mut T,
-    pub(super) steps: Steps<T>,
-    /// Borrowed for changes, and not compared yet.
-    pub(super) pending: Vec<PendingChange>,
-    /// The targets of the first of these, if there are many.
-    places: Option<Box<HashSet<ChangeTarget>>>,
-    again: Option<Again<'e, T>>,
-    /// Set if a part of the edit failed and could not be rolled back.
-    broken: Option<Box<Broken>>,
-    pub(super) support: &'e mut Support<T>,
-}
-
 /// Up to this many items, a linear search is faster than a set.
 const FEW: usize = 8;
 
 /// The recorded steps of a command that is redone. Each further command that it applies redoes the next of them.
-struct Again<'e, T: 'static> {
+pub(super) struct Again<'e, T: 'static> {
     steps: &'e mut [Step<T>],
     done: usize,
 }
@@ -461,18 +441,6 @@ impl<T: 'static, C: Command<T>> AnyCommand<T> for C {
     }
 }
 
-/// A command that was executed, with the steps that it did through its edit.
-pub(super) struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
-    pub(super) further: Vec<Step<T>>,
-    /// Whether it changed its target directly.
-    pub(super) is_direct: bool,
-    /// Its own state and the last id before it was applied, until the journal has recorded them.
-    previous: Option<Box<PreviousState>>,
-    /// Hashes of what it changed directly, if its undo is to be [proved](super::Proof).
-    proved: Option<Box<CommandPrints>>,
-    command: C,
-}
-
 impl<T: 'static> Performed<T> {
     pub(super) fn new(command: impl Command<T>) -> Box<Self> {
         let (further, is_direct) = (Vec::new(), false);
@@ -692,7 +660,7 @@ impl<T: 'static> Perform for Performed<T> {
 }
 
 /// The state before a command was applied, which a replay needs to apply it again.
-struct PreviousState {
+pub(super) struct PreviousState {
     command: Vec<u8>,
     /// The last id that the world had used.
     last_id: Option<u64>,

@@ -9,55 +9,15 @@ use std::mem;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::Label;
 use super::edit::{Step, Steps};
-use super::failure::{Failure, guarded};
-use super::merging::{MergeTarget, Merging};
-use super::step::{FinalState, Summary};
+use super::failure::guarded;
+use super::merging::Merging;
+use super::step::FinalState;
+use super::{
+    EntryExtras, Failure, Label, MergeTarget, SpilledEntry, Summary, Transaction, UndoEntry,
+};
 use crate::fields::{Merge, ObjectName};
 use crate::{FieldPath, ObjectId};
-
-/// A list of steps that is undone and redone as one.
-pub(super) struct UndoEntry<T: 'static> {
-    pub(super) label: Label,
-    pub(super) steps: Steps<T>,
-    /// The number of the state after it. An entry that is not significant has the number of the previous state.
-    pub(super) state: u64,
-    pub(super) is_significant: bool,
-    /// Bytes of memory that it takes, with the objects, components and resources that it keeps outside the target.
-    pub(super) size: usize,
-    /// Data that few entries have. It is boxed, since a history of a million entries pays for each byte of an entry.
-    rare: Option<Box<EntryExtras>>,
-}
-
-#[derive(Default)]
-struct EntryExtras {
-    /// Bytes of what it keeps outside the target. Only counted if there is a limit of bytes.
-    held: usize,
-    /// Where its steps are, if they are in a file.
-    away: Option<SpilledEntry>,
-    /// The index of its steps by object, if many edits were merged into it.
-    order: Option<Order>,
-}
-
-/// Where the steps of an entry are: a file, and a range of its bytes.
-#[derive(Clone, Copy)]
-pub(super) struct SpillPosition {
-    pub(super) file: u64,
-    pub(super) offset: usize,
-    pub(super) length: usize,
-}
-
-/// The part of an entry that stays in memory while its steps are in a file.
-pub(super) struct SpilledEntry {
-    pub(super) at: SpillPosition,
-    pub(super) label: Label,
-    /// True if a step needs a call when it is dropped: see [`StepOf::has_end`](super::step::StepOf::has_end).
-    pub(super) has_end: bool,
-    /// Bytes that its steps would take in memory. They count in a limit, so that the next session keeps the same
-    /// entries.
-    pub(super) size: usize,
-}
 
 impl<T: 'static> UndoEntry<T> {
     /// Creates an entry that is not [weighed](Self::weigh) yet.
@@ -352,7 +312,7 @@ fn offer<T: 'static>(
 ///
 /// Settings of different objects neither merge nor depend on each other. With this index, a move of a drag takes the
 /// same time for each object, however many objects are dragged. It is kept with the entry.
-struct Order {
+pub(super) struct Order {
     /// Index of the first of these steps. The step before it does not set a field.
     first: usize,
     last: HashMap<Option<ObjectId>, usize>,
@@ -393,15 +353,6 @@ impl Order {
     fn previous(&self, at: usize) -> Option<usize> {
         self.previous.get(at - self.first).copied().flatten()
     }
-}
-
-/// A transaction that is open.
-pub(super) struct Transaction<T: 'static> {
-    pub(super) label: Label,
-    /// Its edits so far. They become one entry at the commit.
-    pub(super) edits: Vec<UndoEntry<T>>,
-    /// Present if the next edit may be merged into the last one.
-    pub(super) last: Option<MergeTarget>,
 }
 
 impl<T: 'static> Transaction<T> {

@@ -1,108 +1,26 @@
 //! The [`History`] type: its entries, the numbers of its states, its saved point, its limits and its merge settings.
 
+mod engine;
+mod undo;
+
 use std::fmt;
-use std::time::Duration;
 
 use super::edit::{Step, Steps};
 use super::entries::Entries;
-use super::entry::{Transaction, UndoEntry};
-use super::event::{EntryName, Listeners, ReportedState, Subscription};
-use super::failure::Panic;
-use super::journal::{CommandClasses, FrameKind, Journal, Spill};
-use super::merging::{Clock, MergeKey, MergeTarget, MergeWindow, Merging, OpenDrag};
+use super::event::{EntryName, Subscription};
+use super::journal::{CommandClasses, FrameKind};
+use super::merging::Merging;
 use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
-use super::step::{FinalState, Summary, ends};
-use super::support::Support;
+use super::step::{FinalState, ends};
 use super::target::world;
-use super::world::World;
-use super::{Label, Poison};
+use super::{
+    Clock, History, Label, Listeners, MergeKey, MergeTarget, MergeWindow, ReportedState, Summary,
+    Support, UndoEntry,
+};
 use crate::fields::{Direction, EditedWorld as _};
 use crate::platform::{IS_WHOLE, Timer};
 use crate::{ErrorKind, Persist, Result};
-
-/// A list of edits of a `T`, which it can undo and redo.
-///
-/// Each edit is an entry. The entries before the [position](Self::position) are applied, the others are undone and can
-/// be redone. A new edit cuts the entries that could be redone. The target is not stored in the history, but passed to
-/// each call.
-///
-/// Changes of a [`World`], and of any other type that derives [`Persist`](derive@crate::Persist), are found by
-/// comparing fields: see [`edit`](Self::edit). [Commands](super::Command) do the rest, in code of the program.
-///
-/// # Example
-///
-/// ```
-/// # #[cfg(feature = "world")] {
-/// use persist::{Component, History, Persist, World, field};
-///
-/// #[derive(Persist)]
-/// struct Transform { x: f32, y: f32 }
-///
-/// impl Component for Transform {}
-///
-/// let (mut world, mut history) = (World::new(), History::new(256));
-/// let door = history.edit(&mut world, "Add door", |edit| {
-///     let door = edit.spawn("Door")?;
-///     edit.attach(door, Transform { x: 0.0, y: 0.0 })?;
-///     Ok(door)
-/// })?;
-/// history.edit(&mut world, "Move door", |edit| {
-///     edit.get_mut::<Transform>(door)?.x = 50.0;
-///     Ok(())
-/// })?;
-/// history.set(&mut world, door, field!(Transform.y), 7.0)?;
-/// assert_eq!(history.undo_text(), "Undo Set Transform.y of Door");
-///
-/// history.undo(&mut world)?;
-/// history.undo(&mut world)?;
-/// assert_eq!(world.get::<Transform>(door).map(|at| (at.x, at.y)), Some((0.0, 0.0)));
-/// assert_eq!(history.redo_text(), "Redo Move door");
-/// # }
-/// # Ok::<(), persist::Error>(())
-/// ```
-pub struct History<T: 'static = World> {
-    pub(super) ring: Ring<UndoEntry<T>>,
-    /// The state before the first entry.
-    pub(super) base: u64,
-    /// The last number that was given to a state.
-    pub(super) last_state: u64,
-    pub(super) saved: Option<u64>,
-    /// Present if the next edit may be merged into the current entry.
-    pub(super) last: Option<MergeTarget>,
-    pub(super) merge_window: Option<Duration>,
-    /// The drag that was begun last. It may have ended.
-    pub(super) drag: Option<OpenDrag>,
-    /// The clock of the merge window.
-    clock: Clock,
-    pub(super) max_bytes: Option<usize>,
-    /// Whether an entry was added, or the capacity changed, since entries were last evicted.
-    ///
-    /// Only then are entries evicted for their bytes, so that an undo that holds more than the limit evicts nothing.
-    pub(super) has_grown: bool,
-    /// Bytes of all entries.
-    pub(super) bytes: usize,
-    /// Bytes of what the entries keep outside the target. They are part of `bytes`.
-    pub(super) held: usize,
-    /// The open transactions, from the outermost to the innermost.
-    pub(super) open: Vec<Transaction<T>>,
-    pub(super) poison: Option<Poison>,
-    /// Steps that were dropped from the list during this call, and are finalized at its end.
-    pub(super) released: Vec<(Step<T>, FinalState)>,
-    /// A panic that was caught, and resumes at the end of the call, when the state is consistent.
-    pub(super) panic: Option<Panic>,
-    pub(super) listeners: Listeners<Self>,
-    pub(super) after_change: Option<AfterChange<T>>,
-    /// The direction of the last undo or redo, if it failed and its entry is still in place.
-    pub(super) failed: Option<Direction>,
-    pub(super) spill: Option<Spill>,
-    pub(super) journal: Option<Box<Journal>>,
-    /// How commands are read from a journal.
-    pub(super) commands: CommandClasses<T>,
-    pub(super) support: Support<T>,
-    /// The identity of the world that the history belongs to, once it was used with one.
-    pub(super) world: Option<u64>,
-}
 
 impl<T: 'static> History<T> {
     /// Creates a history of at most `capacity` entries, or without a limit if it is `None`.
@@ -726,7 +644,7 @@ impl<T: 'static> History<T> {
 impl<T: Persist> History<T> {
     /// Sets which parts of the target are compared after the undo or redo of a command.
     ///
-    /// In debug builds, a history of a [`World`] begins with [`Proof::Touched`]. In release builds, and for any other
+    /// In debug builds, a history of a [`World`](crate::World) begins with [`Proof::Touched`]. In release builds, and for any other
     /// type, nothing is compared until this is called. For a type that is not a world, only [`Proof::Whole`] compares
     /// anything.
     pub fn set_proof(&mut self, proof: Proof) {
@@ -734,8 +652,6 @@ impl<T: Persist> History<T> {
         self.support.prover.print = Some(print::<T>);
     }
 }
-
-type AfterChange<T> = Box<dyn FnMut(&mut T) + Send>;
 
 impl<T: 'static> fmt::Debug for History<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

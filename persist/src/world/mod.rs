@@ -44,7 +44,6 @@ pub(crate) mod children;
 mod column;
 pub(crate) mod component;
 mod directory;
-mod head;
 mod names;
 mod object;
 pub(crate) mod objects;

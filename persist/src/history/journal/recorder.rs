@@ -17,12 +17,11 @@ use super::stored::{
 use super::writer::{Frames, JournalWriter, NextJournal};
 use crate::fields::{ChangeState, EditedWorld as _, Owner};
 use crate::format::Digest;
-use crate::history::Label;
 use crate::history::edit::Step;
 use crate::history::merging::Merging;
 use crate::history::step::FinalState;
-use crate::history::support::Support;
 use crate::history::target::world;
+use crate::history::{Label, Support};
 use crate::platform::held;
 use crate::sorting::sort;
 use crate::storage::FileStamp;

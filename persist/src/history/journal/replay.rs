@@ -18,12 +18,9 @@ use super::stored::{
 };
 use crate::fields::{ChangeState, Direction, EditedWorld as _};
 use crate::history::edit::Step;
-use crate::history::entry::UndoEntry;
-use crate::history::failure::Failure;
-use crate::history::merging::MergeTarget;
 use crate::history::step::{FinalState, restored_change, run_all};
 use crate::history::target::{world, world_mut};
-use crate::history::{History, Label};
+use crate::history::{Failure, History, Label, MergeTarget, UndoEntry};
 use crate::save::ReportRow;
 use crate::{Error, ErrorKind, Result};
 

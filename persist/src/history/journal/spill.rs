@@ -9,10 +9,9 @@ use super::stored::{StoredStep, wrong};
 use crate::Result;
 use crate::fields::{ChangeState, FieldLinks};
 use crate::history::edit::Step;
-use crate::history::entry::{SpilledEntry, UndoEntry};
 use crate::history::failure::guarded;
 use crate::history::step::{FinalState, ends};
-use crate::history::{History, Label};
+use crate::history::{History, Label, SpilledEntry, UndoEntry};
 
 /// An entry that is about to be moved to a file.
 struct SpillCandidate {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::stored::{StoredStep, payload, read as read_payload};
-use crate::history::entry::SpillPosition;
+use crate::history::SpillPosition;
 use crate::history::step::FinalState;
 use crate::storage::{Storage, StoredFile};
 use crate::{Error, ErrorKind, Result};

@@ -378,7 +378,7 @@ impl Pointee for World {
 
 #[cfg(test)]
 mod tests {
-    use crate::world::*;
+    use super::*;
     use crate::{Component, Saves};
 
     #[derive(crate::Persist)]
