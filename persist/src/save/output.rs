@@ -4,8 +4,8 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
+use super::Output;
 use crate::format::Header;
 use crate::platform::{Timer, held};
 use crate::storage::{
@@ -54,17 +54,6 @@ impl fmt::Display for SaveOutcome {
             Self::Cancelled => "cancelled, the previous save is in its place",
         })
     }
-}
-
-/// The settings for writing a save: the storage, the options, the limits and the name of the device.
-#[derive(Clone)]
-pub(crate) struct Output {
-    pub(crate) storage: Arc<dyn Storage>,
-    pub(crate) options: SaveOptions,
-    pub(crate) limits: Limits,
-    pub(crate) device: Option<String>,
-    /// How long a save may take before it is reported as slow.
-    pub(crate) slow_after: Duration,
 }
 
 impl Default for Output {

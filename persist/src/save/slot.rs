@@ -3,12 +3,12 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::background::{BackgroundSave, Snapshot};
+use super::background::BackgroundSave;
 use super::content::{Content, Loadable, Sink, WriteContent};
 use super::info::SlotInfo;
-use super::output::{Destination, Home, Output, SaveLocation};
+use super::output::{Destination, Home, SaveLocation};
 use super::source::SaveSource;
-use super::{Loaded, SaveOutcome, Saves};
+use super::{Loaded, Output, SaveOutcome, Saves, Snapshot};
 use crate::codec::Buffer;
 use crate::format::{Compression, Header, Sealer};
 use crate::sorting::sort_by;

@@ -42,7 +42,7 @@
 
 pub(crate) mod children;
 mod column;
-pub(crate) mod component;
+mod component;
 mod directory;
 mod names;
 mod object;
@@ -114,7 +114,7 @@ impl FramePhase {
 
 /// The functions and properties of a component type.
 #[derive(Clone, Copy)]
-pub(crate) struct ComponentType {
+struct ComponentType {
     id: TypeId,
     name: fn() -> String,
     new_column: fn() -> Box<dyn AnyColumn>,

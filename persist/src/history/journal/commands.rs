@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::collections::HashMap;
 
-use super::stored::{StoredCommand, StoredStep};
+use super::StoredCommand;
+use super::stored::StoredStep;
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::fields::{ChangeState, FieldLinks, awaken};

@@ -22,9 +22,8 @@ use std::sync::Arc;
 
 use super::commands::{CommandClass, CommandClasses};
 use super::frame::{Frame, FrameKind};
-use super::stored::{
-    StoredCommand, StoredDone, StoredEntry, StoredProgram, StoredStep, read, wrong,
-};
+use super::stored::{StoredDone, StoredProgram, StoredStep, read, wrong};
+use super::{StoredCommand, StoredEntry};
 use crate::env::Env;
 use crate::fields::{ChangeState, Direction, FieldLinks, ObjectChange as _, Owner};
 use crate::format::scan;
