@@ -8,7 +8,7 @@
 //! | `path`, `paths`, `typed_path` | paths, their caches, and paths that the compiler checks |
 //! | `part`, `links`, `empty` | the innermost part on a path; its encode and decode; empty parts |
 //! | `change`, `bytes` | a change with the bytes before and after it |
-//! | `compare`, `diff` | the changes between two contents |
+//! | `compare` | the changes between two contents |
 //! | `number` | numbers, changed in place |
 //! | `owner`, `object_name`, `shared_name`, `prints`, `edited_world`, `sendable` | what worlds and histories share |
 

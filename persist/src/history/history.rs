@@ -1,4 +1,4 @@
-//! The [`History`] type: its entries, the numbers of its states, its saved point, its limits and its merge settings.
+//! The methods of [`History`]: its entries, the numbers of its states, its saved point, its limits and its merge settings.
 
 mod engine;
 mod undo;

@@ -89,10 +89,12 @@
 //   `ring` is a list that knows no target.
 // - `edit` has the `Edit` that a closure receives, and commands; `world` has the edits of worlds, `editable` those of
 //   other types. All of them produce steps.
-// - `change` has changes of fields, and takes those of objects from the room `world`. `target` says whether a target is
-//   a world. Without the feature `world`, `no_world` has types without values in its place.
-// - `engine` enters steps into the list, `entry` and `merging` merge them, `undo` runs them back and ends each call.
-// - `migrated` converts recorded changes of fields to the types of a later program.
+// - `change` has changes of fields, and converts them to the types of a later program. It takes the changes of objects
+//   from the room `world`. `target` says whether a target is a world. Without the feature `world`, `no_world` has types
+//   without values in its place.
+// - `history::engine` enters steps into the list, `entry` and `merging` merge them, `history::undo` runs them back and
+//   ends each call.
+// - The records whose fields several files use are defined below, after this map.
 // - `failure` and `proof` handle errors, panics and wrong undos; `label`, `event` and `group` serve menus.
 //
 // # An edit

@@ -1,4 +1,4 @@
-//! [`World`], [`Component`] and [`ComponentScope`]: the data structures of a world.
+//! [`Component`]: the trait of components, and the columns whose component type is known only at run time.
 
 use std::any::Any;
 use std::fmt;

@@ -32,13 +32,14 @@
 
 // A map of the files that are not public.
 //
-// - Data: `world` (the types), `object` and `children` (the tree), `names`, `column` and `directory` (values by
-//   object), `resources`.
-// - Use: `public` and `objects` (operations), `fields` (by path), `query` with `cursor`, `zipped` and `visit`
-//   (iteration), `phases` (the life cycle), `references`, `bundle`.
-// - Save: `saving` and `stored` with `head` (encode), `load` (decode), `prefab`.
-// - Histories: `edits` and `change` (edits as data), `detached`, `parked` and `recorded` (what an undo brings back).
-// - Tools: `untyped` (the world of a save, without its types).
+// - Data: this file (the records that several files use), `component` (the traits), `object` and `children` (the tree),
+//   `names`, `column` and `directory` (values by object), `resources`.
+// - Iteration: `column::query` with `column::cursor` and `column::zipped`, and `visit`.
+// - Operations: `objects` has the private ones. Below it are the files that use them: `public`, `fields` (by path),
+//   `phases` (the life cycle), `bundle`, `prefab`. `references` finds the fields that hold an id.
+// - Save: `objects::saving` and `stored` (encode), `objects::load` (decode).
+// - Histories: `objects::edits` and `objects::change` (edits as data); `objects::detached`, `objects::parked` and
+//   `recorded` (what an undo brings back).
 
 pub(crate) mod children;
 mod column;

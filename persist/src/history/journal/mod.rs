@@ -18,6 +18,7 @@
 //!
 //! - `frame` has the bytes: a header with the digest of the save, then frames with a checksum and a number each.
 //!   `stored` has the values in the frames, and `commands` the commands of the program as bytes.
+//! - The records whose fields several of these files use are defined here, with private fields.
 //! - `recorder` turns an event into frames. `writer` appends them, repairs the file after a failed write, and exchanges
 //!   the journal at a save. `identity` checks that nobody else replaced the save.
 //! - `open` opens a session. `files` finds the journal that follows the save, and locks it. `replay` applies its
