@@ -189,7 +189,7 @@ impl ValueComparison<'_> {
 
 /// An operation of a script that converts one list to another, from the first element to the last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Op {
+enum Op {
     Keep,
     /// The element at the first index of the old list becomes the one at the second index of the new list.
     Change(usize, usize),
@@ -206,7 +206,7 @@ const MAX_EDITS: usize = 64;
 const FEW: usize = 4;
 
 /// Returns the operations that convert `old` to `new`. They are the fewest, unless more than [`MAX_EDITS`] are needed.
-pub(super) fn script(old: &[&[u8]], new: &[&[u8]]) -> Vec<Op> {
+fn script(old: &[&[u8]], new: &[&[u8]]) -> Vec<Op> {
     // If few elements differ at their index, no element has moved.
     let differ = old.iter().zip(new).filter(|(one, other)| one != other).count();
     let is_in_place = old.len() == new.len() && differ <= FEW;

@@ -419,7 +419,7 @@ pub struct Migrated {
 
 impl Migrated {
     /// Creates the migrated form of a change.
-    pub(super) fn new(change: &FieldChange, fields: Vec<FieldChange>) -> Self {
+    fn new(change: &FieldChange, fields: Vec<FieldChange>) -> Self {
         let recorded = vec![change.clone()];
         let how = match &change.how {
             FieldEdit::Insert { index, .. } => {
@@ -434,7 +434,7 @@ impl Migrated {
     }
 
     /// Creates a change that does nothing, for a component or a resource whose class the program does not have.
-    pub(super) fn skipped(class: &str) -> Self {
+    fn skipped(class: &str) -> Self {
         // The old and new bytes differ, so that a merge of two such changes does not annul them.
         let how = FieldEdit::Set { old: Bytes::from(&[0][..]), new: Bytes::from(&[1][..]) };
         let (path, fields, recorded) = (FieldPath::new(class.to_owned()), Vec::new(), Vec::new());
@@ -442,13 +442,13 @@ impl Migrated {
     }
 
     /// Migrates it again, to the types of a still later program.
-    pub(super) fn with(&self, fields: Vec<FieldChange>) -> Self {
+    fn with(&self, fields: Vec<FieldChange>) -> Self {
         let (path, how, recorded) = (self.path.clone(), self.how.clone(), self.fields.clone());
         Self { path, how, fields, recorded }
     }
 
     /// Converts it to the form that a new journal stores, without the recorded changes.
-    pub(super) fn stored(&self) -> Self {
+    fn stored(&self) -> Self {
         Self { recorded: Vec::new(), ..self.with(self.fields.clone()) }
     }
 
@@ -462,16 +462,16 @@ impl Migrated {
     }
 
     /// Returns the recorded changes, if they are known.
-    pub(super) fn recorded(&self) -> &[FieldChange] {
+    fn recorded(&self) -> &[FieldChange] {
         &self.recorded
     }
 
-    pub(super) fn is_setting(&self) -> bool {
+    fn is_setting(&self) -> bool {
         matches!(self.how, FieldEdit::Set { .. })
     }
 
     /// Merges the next change if the recorded changes would merge.
-    pub(super) fn merge(&mut self, next: &mut Self) -> Merge {
+    fn merge(&mut self, next: &mut Self) -> Merge {
         let (FieldEdit::Set { old, new }, FieldEdit::Set { new: last, .. }) =
             (&mut self.how, &mut next.how)
         else {
@@ -499,13 +499,13 @@ impl Migrated {
         if is_annulled { Merge::Annul } else { Merge::Yes }
     }
 
-    pub(super) fn is_overlapping(&self, other: &Self) -> bool {
+    fn is_overlapping(&self, other: &Self) -> bool {
         let paths = || other.fields.iter().map(|field| &field.path);
         let overlaps = |field: &FieldChange| paths().any(|path| path.overlaps(&field.path));
         self.path.overlaps(&other.path) || self.fields.iter().any(overlaps)
     }
 
-    pub(super) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         let fields = || self.fields.iter().chain(&self.recorded);
         let bytes: usize = fields().map(|field| field.how.held()).sum();
         size_of::<Self>() + fields().count() * size_of::<FieldChange>() + bytes

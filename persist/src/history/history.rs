@@ -97,7 +97,7 @@ impl<T: 'static> History<T> {
         self.entry_toward(Direction::Redo).is_some()
     }
 
-    pub(super) fn is_ready(&self) -> bool {
+    fn is_ready(&self) -> bool {
         !self.is_open() && self.poison.is_none()
     }
 
@@ -299,7 +299,7 @@ impl<T: 'static> History<T> {
         self.is_modified_in(self.state())
     }
 
-    pub(super) fn is_modified_in(&self, state: u64) -> bool {
+    fn is_modified_in(&self, state: u64) -> bool {
         let mut edits = self.open.iter().flat_map(|open| &open.edits);
         self.poison.is_some() || self.saved != Some(state) || edits.any(|edit| edit.is_significant)
     }
@@ -348,7 +348,7 @@ impl<T: 'static> History<T> {
     }
 
     #[inline]
-    pub(super) fn check_sound(&self) -> Result<()> {
+    fn check_sound(&self) -> Result<()> {
         match &self.poison {
             None => Ok(()),
             Some(poison) => Err(poison.refused()),
@@ -356,13 +356,13 @@ impl<T: 'static> History<T> {
     }
 
     /// Like [`check_usable`](Self::check_usable), and returns an error if a transaction is open.
-    pub(super) fn check_closed(&mut self, target: &T) -> Result<()> {
+    fn check_closed(&mut self, target: &T) -> Result<()> {
         self.check_usable(target)?;
         self.check_no_transaction()
     }
 
     /// Returns an error if the target is not the world of earlier calls.
-    pub(super) fn check_world(&mut self, target: &T) -> Result<()> {
+    fn check_world(&mut self, target: &T) -> Result<()> {
         let Some(world) = world(target) else { return Ok(()) };
         self.support.last_id = world.last_id();
         if *self.world.get_or_insert(world.identity()) == world.identity() {
@@ -386,7 +386,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Counts the bytes that an entry keeps outside the target, if there is a limit of bytes.
-    pub(super) fn count_held(&mut self, index: usize, target: &T) {
+    fn count_held(&mut self, index: usize, target: &T) {
         let is_applied = index < self.position();
         let Some(entry) = self.ring.get_mut(index) else { return };
         let held = match self.max_bytes {
@@ -404,7 +404,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Takes an entry out of the list. Its steps do not end.
-    pub(super) fn take_out(&mut self, index: usize) -> Option<UndoEntry<T>> {
+    fn take_out(&mut self, index: usize) -> Option<UndoEntry<T>> {
         let len = self.ring.len();
         let entry = self.ring.remove(index)?;
         if let Some(spill) = &mut self.spill {
@@ -439,7 +439,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Drops the entries that could be redone. Returns false if there were none.
-    pub(super) fn cut(&mut self) -> bool {
+    fn cut(&mut self) -> bool {
         let is_any = self.ring.next().is_some();
         while self.ring.next().is_some() {
             self.remove_entry(self.ring.len() - 1);
@@ -448,7 +448,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Gives new numbers to all states after the entry at `from`, after that entry has changed.
-    pub(super) fn renew_states(&mut self, from: usize) {
+    fn renew_states(&mut self, from: usize) {
         for index in from..self.ring.len() {
             let (previous, new) = (self.state_at(index), self.last_state + 1);
             if let Some(entry) = self.ring.get_mut(index) {
@@ -471,7 +471,7 @@ impl<T: 'static> History<T> {
         reason = "a change is made where it stays; a copy of it waits for its parts"
     )]
     #[inline(always)]
-    pub(super) fn append(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
+    fn append(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
         let previous = self.state();
         let entry = self.ring.push();
         entry.fill(label, steps, summary);
@@ -580,19 +580,19 @@ impl<T: 'static> History<T> {
 /// Merging.
 impl<T: 'static> History<T> {
     /// Makes the next edit an entry of its own.
-    pub(super) fn end_merging(&mut self) {
+    fn end_merging(&mut self) {
         self.last = None;
         if let Some(open) = self.open.last_mut() {
             open.last = None;
         }
     }
 
-    pub(super) fn is_dragged(&self) -> bool {
+    fn is_dragged(&self) -> bool {
         self.drag.as_ref().is_some_and(|drag| drag.open.strong_count() > 0)
     }
 
     /// The label and the key of an edit. In an open drag, those of the drag.
-    pub(super) fn dragged(&self, label: Label, key: Option<MergeKey>) -> (Label, Option<MergeKey>) {
+    fn dragged(&self, label: Label, key: Option<MergeKey>) -> (Label, Option<MergeKey>) {
         match &self.drag {
             Some(drag) if self.is_dragged() => {
                 let label = if drag.label.is_none() { label } else { drag.label.clone() };
@@ -603,7 +603,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Decides how a new edit may merge into the previous one.
-    pub(super) fn merging(&self, new: &MergeTarget) -> Merging {
+    fn merging(&self, new: &MergeTarget) -> Merging {
         let last = match self.open.last() {
             Some(open) => open.last,
             None => {
@@ -630,7 +630,7 @@ impl<T: 'static> History<T> {
 
     /// The time of the clock, in nanoseconds. It is only read if there is a merge window, since it takes about as long
     /// as the rest of an undo.
-    pub(super) fn now(&self) -> u64 {
+    fn now(&self) -> u64 {
         let time = match &self.clock {
             _ if self.merge_window.is_none() => return 0,
             Clock::None => return 0,

@@ -532,13 +532,13 @@ const TEXT: usize = SHORT_BASE + DIGITS;
 
 /// The maximum length of a head in bytes. The id takes up to 9, the length of the name 1, and the children, the
 /// activity and the two counts 1 each.
-pub(super) const PLAIN: usize = 9 + 1 + TEXT + 4;
+const PLAIN: usize = 9 + 1 + TEXT + 4;
 
 /// Writes the heads of plain objects: active, without children, with a short name.
 ///
 /// It keeps the text of the last name. Objects are often spawned in a row, as `Orc1`, `Orc2` and so on, so the next
 /// text is often made by adding 1 to the digits.
-pub(super) struct PlainHead {
+struct PlainHead {
     name: Option<Name>,
     text: [u8; TEXT],
     /// The offsets in the text at which the number begins and ends.
@@ -557,7 +557,7 @@ impl Default for PlainHead {
 impl PlainHead {
     /// Sets the name of the next object. Returns false if it is too long for this path.
     #[inline]
-    pub(super) fn set_name(&mut self, name: Option<Name>, names: &Names) -> bool {
+    fn set_name(&mut self, name: Option<Name>, names: &Names) -> bool {
         if name != self.name {
             let follows = self.name.zip(name).is_some_and(|(last, name)| name.follows(last));
             if !(follows && self.count_up()) {
@@ -605,7 +605,7 @@ impl PlainHead {
     /// Writes the head of the object with the name that was set, and returns its length. `counts` are the number of
     /// components that wait to be started, and the number of all components. Bytes of `out` after the head change, too.
     #[inline]
-    pub(super) fn store(&self, id: u64, counts: [u8; 2], out: &mut [u8; PLAIN]) -> usize {
+    fn store(&self, id: u64, counts: [u8; 2], out: &mut [u8; PLAIN]) -> usize {
         let at = count::store(id, out) + 1;
         out[at - 1] = u8::try_from(self.end).unwrap_or(u8::MAX);
         // The whole array is copied: a copy of a constant length is a few instructions, and the next write overwrites
