@@ -2,9 +2,11 @@
 
 use std::any::Any;
 
+#[cfg(feature = "history")]
+use super::SchemaKey;
 use super::links::FieldLinks;
 use super::path::{PathStep, located};
-use super::{FieldPart, PartBuffers, SchemaKey};
+use super::{FieldPart, PartBuffers};
 use crate::codec::{ClassAccess, FieldAccess, ListAccess, MapAccess, Portable};
 use crate::graph::Registry;
 use crate::names::suggest;

@@ -58,7 +58,6 @@ mod visit;
 use std::any::{Any, TypeId};
 use std::cell::OnceCell;
 use std::collections::VecDeque;
-#[cfg(feature = "history")]
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
