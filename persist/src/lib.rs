@@ -297,9 +297,9 @@ pub mod __private {
         Argument, Body, Migrate, MigrationSteps, OldKind, Prototype, TypeCode,
     };
     pub use crate::reflect::{Class, EditorHints, FieldRecord, Kind, VariantRecord};
+    pub use crate::save::Prepared;
     pub use crate::save::Saves;
     pub use crate::save::content::{Sink, WriteContent, prepare_parts, write_parts};
-    pub use crate::save::saves::Prepared;
     pub use crate::types::foreign::{StoredAs, reach_stored, refuse, unknown_bits};
     pub use crate::types::save_as::{SaveAs, SavedPart, is_plain, same_type};
     #[cfg(feature = "world")]
@@ -351,12 +351,15 @@ pub mod __tools {
     #[cfg(feature = "history")]
     pub use crate::history::change::{Change, ChangeKind};
     #[cfg(feature = "history")]
-    pub use crate::history::journal::frame::{Frame, FrameKind, FrameReader, JournalScan};
+    pub use crate::history::journal::JournalScan;
+    #[cfg(feature = "history")]
+    pub use crate::history::journal::frame::{Frame, FrameKind, FrameReader};
     #[cfg(feature = "history")]
     pub use crate::history::journal::stored::{
-        StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram, StoredStacks,
-        StoredStep, place, read, wrong,
+        StoredDone, StoredEvicted, StoredProgram, StoredStep, place, read, wrong,
     };
+    #[cfg(feature = "history")]
+    pub use crate::history::journal::{StoredCommand, StoredEntry, StoredStacks};
     #[cfg(feature = "history")]
     pub use crate::history::merging::Merging;
     pub use crate::names::is_near;
@@ -376,14 +379,10 @@ pub mod __tools {
     pub use crate::storage::read::{read_file, read_save};
     pub use crate::types::{BITS_OF_NO_KEY, WorldObjects};
     pub use crate::value::{NameOf, write_name};
-    #[cfg(all(feature = "history", feature = "world"))]
-    pub use crate::world::change::WorldChange;
+    #[cfg(feature = "world")]
+    pub use crate::world::LAST_ID;
     #[cfg(feature = "world")]
     pub use crate::world::children::Children;
     #[cfg(all(feature = "history", feature = "world"))]
-    pub use crate::world::detached::ComponentPlace;
-    #[cfg(all(feature = "history", feature = "world"))]
-    pub use crate::world::parked::{Fragment, TreePosition};
-    #[cfg(feature = "world")]
-    pub use crate::world::world::LAST_ID;
+    pub use crate::world::objects::{ComponentPlace, Fragment, TreePosition, WorldChange};
 }

@@ -6,53 +6,8 @@ use persist::__tools::{KindSchema, Program};
 use persist::reflect::{Kind, VariantRecord};
 use persist::{Record, Value};
 
+use super::{ClassCode, ConvertCode, FieldCode};
 use crate::classes::{Read, list, parts, text, with};
-
-/// The code of a class in one version.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct ClassCode {
-    /// `migrate` and `validate`, as they stand in the source.
-    pub(super) attributes: Vec<String>,
-    /// The names of `removed` fields and variants. A field of a variant follows the name of the variant.
-    pub(super) removed: Vec<String>,
-    /// By the name of the field, after that of its variant.
-    pub(super) fields: BTreeMap<String, FieldCode>,
-}
-
-/// The code of a field in one version.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct FieldCode {
-    /// `with` and its like, and `default`, as they stand in the source.
-    pub(super) attributes: Vec<String>,
-    pub(super) converts: Vec<ConvertCode>,
-    /// The kind of the field. This and what follows is derived from the schema, and not written to the lock.
-    pub(super) kind: String,
-    /// True if the program has all classes in the kind, so that its attributes can name it.
-    pub(super) is_nameable: bool,
-    /// The functions of the classes in the kind.
-    pub(super) inner: Vec<InnerCode>,
-}
-
-/// A function by which a class inside of a field changes its content.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct InnerCode {
-    pub(super) class: String,
-    /// `migrate` or `convert`.
-    pub(super) attribute: &'static str,
-    /// Its name, without modules.
-    pub(super) function: String,
-}
-
-/// One part of a `convert`.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct ConvertCode {
-    /// The kind that it takes.
-    pub(super) takes: String,
-    /// The function; `None` if the kind is taken as it is.
-    pub(super) by: Option<String>,
-    /// The last version of the class that stored the kind.
-    pub(super) until: Option<u32>,
-}
 
 impl ConvertCode {
     /// The name of the function, without the modules in which it lies.

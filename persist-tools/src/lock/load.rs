@@ -11,37 +11,13 @@ use persist::save::{Registry, ReportRow};
 use persist::{Error, ErrorKind, Result, Saves};
 
 use super::sample::{ProgramReads, Samples, given};
-use super::section::Section;
-use super::text;
+use super::{Loads, Section, text};
 
 /// The most objects of one version that are reported as not loading.
 const MAX_FAILURES: usize = 20;
 
 /// The most samples of a class that are asked whether it refuses them all.
 const MAX_PROBES: usize = 64;
-
-/// The results of loading the samples of a version.
-#[derive(Default)]
-pub(super) struct Loads {
-    /// The samples that do not load, each with its error.
-    pub(super) failures: Vec<(String, Rc<Error>)>,
-    pub(super) notes: Vec<String>,
-    /// True if some values of the loaded classes were not loaded.
-    pub(super) is_cut: bool,
-    /// The boundary values that the program refuses, and why.
-    pub(super) refused: Vec<(String, String)>,
-    /// The places of texts that were names of variants, as they must be.
-    pub(super) named: Vec<String>,
-    /// The classes with a sample that was loaded.
-    pub(super) tested: HashSet<usize>,
-    /// The classes that have samples; no object holds the others.
-    pub(super) reached: HashSet<usize>,
-    /// The classes whose samples all do not load though no failure says why, and whether the program refuses those of
-    /// its own schemas, too.
-    pub(super) not_tested: Vec<(usize, bool)>,
-    /// The rows of the load reports.
-    pub(super) rows: Vec<ReportRow>,
-}
 
 /// Why samples do not load.
 #[derive(Clone, Copy, PartialEq, Eq)]

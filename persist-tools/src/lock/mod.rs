@@ -109,20 +109,23 @@ mod section;
 mod source;
 mod text;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 use std::path::Path;
+use std::rc::Rc;
 use std::str::FromStr;
 
-use persist::save::Registry;
-use persist::{Error, ErrorKind, Result, World};
+use persist::__tools::{ClassSchema, KindSchema};
+use persist::reflect::Holder;
+use persist::save::{Registry, ReportRow};
+use persist::{Error, ErrorKind, Result, Value, World};
 
-pub use self::report::{Difference, LockReport, Note, Verdict};
-pub use self::sample::Values;
 use self::sample::{ProgramReads, Samples};
-pub use self::saved::SaveCheck;
-use self::section::{PART, Section};
+use self::section::PART;
 
+pub use self::report::{Difference, Note, Verdict};
+pub use self::sample::Values;
+pub use self::saved::SaveCheck;
 /// The schemas of the released versions of a program: a `persist.lock`.
 ///
 /// It is a folder of text files, one for each version, so that branches add theirs without a conflict. A version says
@@ -303,4 +306,132 @@ impl FromStr for Lock {
     fn from_str(text: &str) -> Result<Self> {
         Ok(Self { sections: text::read(text)? })
     }
+}
+
+/// The code of a class in one version.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct ClassCode {
+    /// `migrate` and `validate`, as they stand in the source.
+    attributes: Vec<String>,
+    /// The names of `removed` fields and variants. A field of a variant follows the name of the variant.
+    removed: Vec<String>,
+    /// By the name of the field, after that of its variant.
+    fields: BTreeMap<String, FieldCode>,
+}
+
+/// The code of a field in one version.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct FieldCode {
+    /// `with` and its like, and `default`, as they stand in the source.
+    attributes: Vec<String>,
+    converts: Vec<ConvertCode>,
+    /// The kind of the field. This and what follows is derived from the schema, and not written to the lock.
+    kind: String,
+    /// True if the program has all classes in the kind, so that its attributes can name it.
+    is_nameable: bool,
+    /// The functions of the classes in the kind.
+    inner: Vec<InnerCode>,
+}
+
+/// A function by which a class inside of a field changes its content.
+#[derive(Clone, Debug, PartialEq)]
+struct InnerCode {
+    class: String,
+    /// `migrate` or `convert`.
+    attribute: &'static str,
+    /// Its name, without modules.
+    function: String,
+}
+
+/// One part of a `convert`.
+#[derive(Clone, Debug, PartialEq)]
+struct ConvertCode {
+    /// The kind that it takes.
+    takes: String,
+    /// The function; `None` if the kind is taken as it is.
+    by: Option<String>,
+    /// The last version of the class that stored the kind.
+    until: Option<u32>,
+}
+
+/// The entries of a version, by the texts that identify them.
+type SectionEntries = BTreeMap<String, Value>;
+
+/// The schemas of one version of the program, in the order of the entries of its text.
+#[derive(Clone, Debug)]
+struct Section {
+    version: String,
+    /// The versions that were the newest of each branch when it was locked.
+    after: BTreeSet<String>,
+    /// The entries that the other fields were read from.
+    entries: SectionEntries,
+    classes: Vec<ClassSchema>,
+    /// Indices of the classes that each trait has.
+    traits: Vec<(String, Vec<usize>)>,
+    /// Class and holder of what may be an object, ascending.
+    objects: Vec<(usize, Holder)>,
+    /// The code of each class in the version.
+    code: HashMap<usize, ClassCode>,
+}
+
+/// Whether old saves load: what [`Lock::compare`](super::Lock::compare) finds.
+///
+/// Its [`Display`](fmt::Display) is a page for the developer, with the lines to paste.
+#[derive(Clone, Debug, Default)]
+pub struct LockReport {
+    differences: Vec<Difference>,
+    notes: Vec<Note>,
+    not_tested: Vec<NotTested>,
+    /// How many versions were compared, and the newest of each branch.
+    versions: usize,
+    newest: Vec<String>,
+    is_current: bool,
+    /// The way back to each version, if the check asked for it.
+    downgrades: Option<Vec<Difference>>,
+}
+
+/// A class whose samples all do not load, though nothing says that old saves do not.
+#[derive(Clone, Debug)]
+struct NotTested {
+    class: String,
+    /// True if the program refuses the samples of its own schema, too: no change of the class is the reason.
+    is_excused: bool,
+}
+
+/// The results of loading the samples of a version.
+#[derive(Default)]
+struct Loads {
+    /// The samples that do not load, each with its error.
+    failures: Vec<(String, Rc<Error>)>,
+    notes: Vec<String>,
+    /// True if some values of the loaded classes were not loaded.
+    is_cut: bool,
+    /// The boundary values that the program refuses, and why.
+    refused: Vec<(String, String)>,
+    /// The places of texts that were names of variants, as they must be.
+    named: Vec<String>,
+    /// The classes with a sample that was loaded.
+    tested: HashSet<usize>,
+    /// The classes that have samples; no object holds the others.
+    reached: HashSet<usize>,
+    /// The classes whose samples all do not load though no failure says why, and whether the program refuses those of
+    /// its own schemas, too.
+    not_tested: Vec<(usize, bool)>,
+    /// The rows of the load reports.
+    rows: Vec<ReportRow>,
+}
+
+/// The classes of a version or of the program, and the code of each.
+#[derive(Clone, Copy)]
+struct Newtypes<'n> {
+    classes: &'n [ClassSchema],
+    code: &'n HashMap<usize, ClassCode>,
+}
+
+/// A field of one side: its kind and its own code.
+#[derive(Clone, Copy)]
+struct FieldSide<'n> {
+    of: Newtypes<'n>,
+    kind: &'n KindSchema,
+    code: Option<&'n FieldCode>,
 }

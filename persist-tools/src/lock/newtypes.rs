@@ -3,30 +3,14 @@
 //! A load takes a value out of such a class, or puts it into one, by position. So the attributes of its fields are code
 //! of the fields that hold the class, too.
 
-use std::collections::HashMap;
-
 use persist::__tools::{ClassSchema, FieldSchema, Form, KindSchema};
 
-use super::code::{ClassCode, FieldCode, InnerCode, kind_text, last_part, path};
+use super::code::{kind_text, last_part, path};
+use super::{ClassCode, FieldCode, FieldSide, InnerCode, Newtypes};
 
 /// Levels of classes in one another. Schemas are the program's own, and a type cannot hold itself without a pointer or
 /// a list.
 const MAX_LEVELS: usize = 16;
-
-/// The classes of a version or of the program, and the code of each.
-#[derive(Clone, Copy)]
-pub(super) struct Newtypes<'n> {
-    pub(super) classes: &'n [ClassSchema],
-    pub(super) code: &'n HashMap<usize, ClassCode>,
-}
-
-/// A field of one side: its kind and its own code.
-#[derive(Clone, Copy)]
-pub(super) struct FieldSide<'n> {
-    of: Newtypes<'n>,
-    kind: &'n KindSchema,
-    code: Option<&'n FieldCode>,
-}
 
 /// Returns how a field is stored on two sides: the attributes of the field, or those in classes around its parts, each
 /// in its place.

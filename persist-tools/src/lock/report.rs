@@ -2,23 +2,8 @@
 
 use std::fmt;
 
+use super::{LockReport, NotTested};
 use persist::ErrorKind;
-
-/// Whether old saves load: what [`Lock::compare`](super::Lock::compare) finds.
-///
-/// Its [`Display`](fmt::Display) is a page for the developer, with the lines to paste.
-#[derive(Clone, Debug, Default)]
-pub struct LockReport {
-    pub(super) differences: Vec<Difference>,
-    pub(super) notes: Vec<Note>,
-    pub(super) not_tested: Vec<NotTested>,
-    /// How many versions were compared, and the newest of each branch.
-    pub(super) versions: usize,
-    pub(super) newest: Vec<String>,
-    pub(super) is_current: bool,
-    /// The way back to each version, if the check asked for it.
-    pub(super) downgrades: Option<Vec<Difference>>,
-}
 
 /// The effect of a change on the saves of older versions, from harmless to worst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -103,14 +88,6 @@ pub struct Note {
     pub versions: Vec<String>,
     /// The text of the note.
     pub text: String,
-}
-
-/// A class whose samples all do not load, though nothing says that old saves do not.
-#[derive(Clone, Debug)]
-pub(super) struct NotTested {
-    pub(super) class: String,
-    /// True if the program refuses the samples of its own schema, too: no change of the class is the reason.
-    pub(super) is_excused: bool,
 }
 
 /// Adds what was found out about a version to what is known.

@@ -7,10 +7,9 @@ use std::fmt;
 use persist::__tools::{ClassSchema, FieldSchema, Form, VariantSchema, is_same_class};
 use persist::reflect::ClassId;
 
-use super::Lock;
 use super::compare::{Fit, fit};
 use super::report::{Difference, Verdict};
-use super::section::Section;
+use super::{Lock, Section};
 use crate::Document;
 
 /// The locked versions that may have written a save, as [`Lock::check_save`] finds them.

@@ -1,35 +1,12 @@
 //! A locked version: its classes, traits, objects and code.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
-use persist::__tools::{Cell, ClassSchema, KindSchema, Pointer};
+use super::Section;
+use persist::__tools::{Cell, KindSchema, Pointer};
+use persist::World;
 use persist::reflect::Holder;
-use persist::{Value, World};
-
-use super::code::ClassCode;
 
 /// The holder in which samples have components and resources. Programs have no use for it.
 pub(super) const PART: Holder = Holder::new(Pointer::Rc, Cell::RwLock);
-
-/// The entries of a version, by the texts that identify them.
-pub(super) type SectionEntries = BTreeMap<String, Value>;
-
-/// The schemas of one version of the program, in the order of the entries of its text.
-#[derive(Clone, Debug)]
-pub(super) struct Section {
-    pub(super) version: String,
-    /// The versions that were the newest of each branch when it was locked.
-    pub(super) after: BTreeSet<String>,
-    /// The entries that the other fields were read from.
-    pub(super) entries: SectionEntries,
-    pub(super) classes: Vec<ClassSchema>,
-    /// Indices of the classes that each trait has.
-    pub(super) traits: Vec<(String, Vec<usize>)>,
-    /// Class and holder of what may be an object, ascending.
-    pub(super) objects: Vec<(usize, Holder)>,
-    /// The code of each class in the version.
-    pub(super) code: HashMap<usize, ClassCode>,
-}
 
 impl PartialEq for Section {
     fn eq(&self, other: &Self) -> bool {

@@ -6,8 +6,7 @@ use persist::reflect::Holder;
 use persist::save::Registry;
 use persist::{Error, ErrorKind, Record, Result, Value};
 
-use super::code::ClassCode;
-use super::section::{Section, SectionEntries};
+use super::{ClassCode, Section, SectionEntries};
 use crate::classes::{
     ClassNames, ClassReader, Read, cell_of, holder, list, parts, shown, text, with,
 };

@@ -8,13 +8,14 @@ use super::bytes::{AsBytes, Bytes};
 use super::links::FieldLinks;
 #[cfg(feature = "history")]
 use super::part::follow;
-use super::part::{FieldPart, PartBuffers};
 use super::path::{FieldPath, located};
 use super::paths::AsText;
+use super::{FieldPart, Root};
 #[cfg(feature = "history")]
 use crate::Error;
-use crate::codec::ListAccess;
-use crate::codec::{Buffer, Decoder, Encoder, Fail, Phase, Portable, Prototypes, Visitor};
+use crate::codec::{
+    Buffer, Decoder, Encoder, Fail, ListAccess, Phase, Portable, Prototypes, Visitor,
+};
 use crate::graph::Registry;
 #[cfg(feature = "history")]
 use crate::schema::Stored;
@@ -216,13 +217,6 @@ fn spliced(
         Splice::Move(from, to) => *new = cursor.list()?.moved(*from, *to)?,
     }
     Ok(())
-}
-
-/// A value whose fields are read and changed, with the registry that knows its class.
-pub(crate) struct Root<'r> {
-    pub(crate) registry: &'r Registry,
-    pub(crate) value: &'r mut dyn Portable,
-    pub(crate) buffers: &'r mut PartBuffers,
 }
 
 impl Root<'_> {

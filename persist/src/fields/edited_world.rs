@@ -2,7 +2,8 @@
 //!
 //! `World` and its changes implement them. In a program without the feature `world`, types without values do.
 
-use super::change::{ChangeState, Direction, FieldChange, Root};
+use super::Root;
+use super::change::{ChangeState, Direction, FieldChange};
 use super::object_name::ObjectName;
 use super::owner::Owner;
 use super::prints::Print;

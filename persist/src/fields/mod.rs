@@ -8,7 +8,7 @@
 //! | `path`, `paths`, `typed_path` | paths, their caches, and paths that the compiler checks |
 //! | `part`, `links`, `empty` | the innermost part on a path; its encode and decode; empty parts |
 //! | `change`, `bytes` | a change with the bytes before and after it |
-//! | `compare`, `diff` | the changes between two contents |
+//! | `compare` | the changes between two contents |
 //! | `number` | numbers, changed in place |
 //! | `owner`, `object_name`, `shared_name`, `prints`, `edited_world`, `sendable` | what worlds and histories share |
 
@@ -16,8 +16,6 @@ mod bytes;
 mod change;
 #[cfg(feature = "history")]
 mod compare;
-#[cfg(feature = "history")]
-mod diff;
 #[cfg(feature = "history")]
 mod edited_world;
 mod empty;
@@ -40,14 +38,18 @@ mod sendable;
 pub(crate) mod shared_name;
 pub(crate) mod typed_path;
 
+use crate::codec::{Buffer, FieldAccess, Portable};
+use crate::graph::Registry;
+use part::AccessStep;
+
 #[cfg(feature = "history")]
 pub(crate) use bytes::Bytes;
 #[cfg(feature = "history")]
 pub use change::Merge;
+pub(crate) use change::Request;
 #[cfg(feature = "history")]
 pub(crate) use change::{ChangeState, awaken};
 pub use change::{Direction, FieldChange, FieldEdit};
-pub(crate) use change::{Request, Root};
 #[cfg(feature = "history")]
 pub(crate) use compare::{compared, content_of};
 #[cfg(feature = "history")]
@@ -59,7 +61,6 @@ pub(crate) use number::{NumberField, ReplacedNumber};
 #[cfg(feature = "history")]
 pub(crate) use object_name::ObjectName;
 pub use owner::Owner;
-pub(crate) use part::{FieldPart, PartBuffers};
 #[cfg(feature = "history")]
 pub(crate) use paths::AsText;
 pub(crate) use paths::IntoFieldPath;
@@ -73,3 +74,39 @@ pub(crate) use {change::validate, number::NumberFields, prints::hash_of};
 // The crate root re-exports it, and documents it there.
 #[doc(hidden)]
 pub use path::{FieldPath, PathStep};
+
+/// The schema of a part: class, variant and index of a field, and the depth of the part in its nested elements.
+#[cfg(feature = "history")]
+type SchemaKey = ((usize, usize, usize), usize);
+
+/// Buffers that are reused from one part to the next.
+#[derive(Default)]
+pub(crate) struct PartBuffers {
+    hops: Vec<AccessStep>,
+    buffer: Buffer,
+    /// The bytes that a change puts into a part.
+    new: Vec<u8>,
+}
+
+/// The innermost part on a path that can be borrowed: a field, an element of a list or a value of a map.
+pub(crate) struct FieldPart<'p> {
+    registry: &'p Registry,
+    /// The index of the class of the whole value.
+    class: usize,
+    buffers: &'p mut PartBuffers,
+    /// How the part is encoded and decoded; `None` for the whole value.
+    access: Option<&'static FieldAccess>,
+    /// Class, variant and index of the last field on the path, and the depth of the part in its nested elements.
+    place: Option<(usize, usize, usize)>,
+    depth: usize,
+    steps: &'p [PathStep],
+    /// The number of steps that led to the part. The other steps are followed in its bytes.
+    taken: usize,
+}
+
+/// A value whose fields are read and changed, with the registry that knows its class.
+pub(crate) struct Root<'r> {
+    pub(crate) registry: &'r Registry,
+    pub(crate) value: &'r mut dyn Portable,
+    pub(crate) buffers: &'r mut PartBuffers,
+}

@@ -2,38 +2,27 @@
 
 use std::any::Any;
 
+#[cfg(feature = "history")]
+use super::SchemaKey;
 use super::links::FieldLinks;
 use super::path::{PathStep, located};
-use crate::codec::{Buffer, ClassAccess, FieldAccess, Portable};
-use crate::codec::{ListAccess, MapAccess};
+use super::{FieldPart, PartBuffers};
+use crate::codec::{ClassAccess, FieldAccess, ListAccess, MapAccess, Portable};
 use crate::graph::Registry;
 use crate::names::suggest;
 use crate::schema::Cursor;
 use crate::{Error, ErrorKind, Result, Value};
 
 /// One step from a value to a part of it.
-enum AccessStep {
+pub(super) enum AccessStep {
     Field(&'static ClassAccess, usize),
     Element(&'static dyn ListAccess, usize),
     /// The value of a map, with its encoded key.
     Value(&'static dyn MapAccess, Vec<u8>),
 }
 
-/// The schema of a part: class, variant and index of a field, and the depth of the part in its nested elements.
-#[cfg(feature = "history")]
-pub(super) type SchemaKey = ((usize, usize, usize), usize);
-
 /// Larger buffers are freed after a use, so that one large field does not take memory for ever.
 const MAX_BUFFER: usize = 4 << 10;
-
-/// Buffers that are reused from one part to the next.
-#[derive(Default)]
-pub(crate) struct PartBuffers {
-    hops: Vec<AccessStep>,
-    buffer: Buffer,
-    /// The bytes that a change puts into a part.
-    pub(super) new: Vec<u8>,
-}
 
 impl PartBuffers {
     /// Frees buffers that are larger than most parts need.
@@ -47,22 +36,6 @@ impl PartBuffers {
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.buffer.into_bytes()
     }
-}
-
-/// The innermost part on a path that can be borrowed: a field, an element of a list or a value of a map.
-pub(crate) struct FieldPart<'p> {
-    pub(super) registry: &'p Registry,
-    /// The index of the class of the whole value.
-    pub(super) class: usize,
-    pub(super) buffers: &'p mut PartBuffers,
-    /// How the part is encoded and decoded; `None` for the whole value.
-    access: Option<&'static FieldAccess>,
-    /// Class, variant and index of the last field on the path, and the depth of the part in its nested elements.
-    place: Option<(usize, usize, usize)>,
-    depth: usize,
-    pub(super) steps: &'p [PathStep],
-    /// The number of steps that led to the part. The other steps are followed in its bytes.
-    taken: usize,
 }
 
 impl<'p> FieldPart<'p> {

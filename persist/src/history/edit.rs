@@ -8,50 +8,30 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
 
-use hashbrown::HashSet;
-
-use super::Label;
-use super::failure::{Broken, Failure, guarded, is_broken};
+use super::failure::{guarded, is_broken};
 use super::journal::{StoredCommand, StoredStep};
 use super::proof::CommandPrints;
 use super::step::{self, FinalState, Perform, ends, finalize_all, run_all};
-use super::support::{ChangeTarget, PendingChange, Support};
 use super::target::world;
 use super::world::World;
+use super::{Broken, ChangeTarget, Edit, Failure, Label, Performed, Support};
 use crate::fields::{ChangeState, Direction, EditedWorld as _, Merge, Sendable};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 pub(super) type Step<T> = step::StepOf<Performed<T>>;
 pub(super) type Steps<T> = step::StepsOf<Performed<T>>;
 
-/// A target that is being edited. Everything that is done through it is recorded in one entry.
-///
-/// [`History::edit`](super::History::edit) hands it to its closure. It dereferences to the target for reading; for a
-/// [`World`], it also has the methods that change it.
-pub struct Edit<'e, T: 'static = World> {
-    pub(super) target: &'e mut T,
-    pub(super) steps: Steps<T>,
-    /// Borrowed for changes, and not compared yet.
-    pub(super) pending: Vec<PendingChange>,
-    /// The targets of the first of these, if there are many.
-    places: Option<Box<HashSet<ChangeTarget>>>,
-    again: Option<Again<'e, T>>,
-    /// Set if a part of the edit failed and could not be rolled back.
-    broken: Option<Box<Broken>>,
-    pub(super) support: &'e mut Support<T>,
-}
-
 /// Up to this many items, a linear search is faster than a set.
 const FEW: usize = 8;
 
 /// The recorded steps of a command that is redone. Each further command that it applies redoes the next of them.
-struct Again<'e, T: 'static> {
+pub(super) struct Again<'e, T: 'static> {
     steps: &'e mut [Step<T>],
     done: usize,
 }
 
 impl<'e, T: 'static> Edit<'e, T> {
-    pub(super) fn new(target: &'e mut T, support: &'e mut Support<T>) -> Self {
+    fn new(target: &'e mut T, support: &'e mut Support<T>) -> Self {
         Self {
             target,
             steps: Steps::default(),
@@ -64,11 +44,7 @@ impl<'e, T: 'static> Edit<'e, T> {
     }
 
     /// The edit of a command that is redone.
-    pub(super) fn again(
-        target: &'e mut T,
-        support: &'e mut Support<T>,
-        steps: &'e mut [Step<T>],
-    ) -> Self {
+    fn again(target: &'e mut T, support: &'e mut Support<T>, steps: &'e mut [Step<T>]) -> Self {
         Self { again: Some(Again { steps, done: 0 }), ..Self::new(target, support) }
     }
 
@@ -105,7 +81,7 @@ impl<'e, T: 'static> Edit<'e, T> {
         })
     }
 
-    pub(super) fn roll_back(mut self, mut failure: Failure) -> Failure {
+    fn roll_back(mut self, mut failure: Failure) -> Failure {
         self.roll_back_to(0, &mut failure);
         if let Some(broken) = &failure.broken {
             let panic = finalize_all(ends(self.steps.into_each(), broken.done), self.target);
@@ -145,14 +121,14 @@ impl<'e, T: 'static> Edit<'e, T> {
         }
     }
 
-    pub(super) fn take_broken(&mut self) -> Option<Broken> {
+    fn take_broken(&mut self) -> Option<Broken> {
         self.broken.take().map(|broken| *broken)
     }
 
     /// Compares everything that was borrowed for changes with its old value, and records the differences.
     ///
     /// Returns an error if a part could not be rolled back: the edit must not continue then.
-    pub(super) fn close(&mut self) -> Result<()> {
+    fn close(&mut self) -> Result<()> {
         if self.pending.is_empty() && self.broken.is_none() {
             return Ok(());
         }
@@ -465,18 +441,6 @@ impl<T: 'static, C: Command<T>> AnyCommand<T> for C {
     }
 }
 
-/// A command that was executed, with the steps that it did through its edit.
-pub(super) struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
-    pub(super) further: Vec<Step<T>>,
-    /// Whether it changed its target directly.
-    pub(super) is_direct: bool,
-    /// Its own state and the last id before it was applied, until the journal has recorded them.
-    previous: Option<Box<PreviousState>>,
-    /// Hashes of what it changed directly, if its undo is to be [proved](super::Proof).
-    proved: Option<Box<CommandPrints>>,
-    pub(super) command: C,
-}
-
 impl<T: 'static> Performed<T> {
     pub(super) fn new(command: impl Command<T>) -> Box<Self> {
         let (further, is_direct) = (Vec::new(), false);
@@ -696,7 +660,7 @@ impl<T: 'static> Perform for Performed<T> {
 }
 
 /// The state before a command was applied, which a replay needs to apply it again.
-struct PreviousState {
+pub(super) struct PreviousState {
     command: Vec<u8>,
     /// The last id that the world had used.
     last_id: Option<u64>,
@@ -758,7 +722,7 @@ fn of_type(name_of_type: &str) -> Label {
 
 /// The error of a method that records, in a command that is redone.
 #[cold]
-pub(super) fn not_again() -> Error {
+fn not_again() -> Error {
     error!(
         ErrorKind::Unsupported,
         "a command that changes its target directly, and also through recorded edits, needs a `redo` of its own that does the former; the latter are redone for it"

@@ -1,10 +1,9 @@
 //! The targets that a history can edit, and how the fields of targets that are not worlds are recorded.
 
-use super::Edit;
 use super::change::Change;
 use super::edit::Step;
-use super::support::{ChangeTarget, PendingChange, Support};
 use super::world::World;
+use super::{ChangeTarget, Edit, PendingChange, Support};
 use crate::codec::Reflect;
 use crate::fields::{IntoFieldPath, Owner, Request};
 use crate::graph::Registry;

@@ -3,9 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::Label;
-use super::entry::UndoEntry;
 use super::ring::Ring;
+use super::{Label, UndoEntry};
 
 /// An entry of a [`History`](super::History), as it was when it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

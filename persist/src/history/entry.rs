@@ -9,55 +9,15 @@ use std::mem;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::Label;
 use super::edit::{Step, Steps};
-use super::failure::{Failure, guarded};
-use super::merging::{MergeTarget, Merging};
-use super::step::{FinalState, Summary};
+use super::failure::guarded;
+use super::merging::Merging;
+use super::step::FinalState;
+use super::{
+    EntryExtras, Failure, Label, MergeTarget, SpilledEntry, Summary, Transaction, UndoEntry,
+};
 use crate::fields::{Merge, ObjectName};
 use crate::{FieldPath, ObjectId};
-
-/// A list of steps that is undone and redone as one.
-pub(super) struct UndoEntry<T: 'static> {
-    pub(super) label: Label,
-    pub(super) steps: Steps<T>,
-    /// The number of the state after it. An entry that is not significant has the number of the previous state.
-    pub(super) state: u64,
-    pub(super) is_significant: bool,
-    /// Bytes of memory that it takes, with the objects, components and resources that it keeps outside the target.
-    pub(super) size: usize,
-    /// Data that few entries have. It is boxed, since a history of a million entries pays for each byte of an entry.
-    rare: Option<Box<EntryExtras>>,
-}
-
-#[derive(Default)]
-struct EntryExtras {
-    /// Bytes of what it keeps outside the target. Only counted if there is a limit of bytes.
-    held: usize,
-    /// Where its steps are, if they are in a file.
-    away: Option<SpilledEntry>,
-    /// The index of its steps by object, if many edits were merged into it.
-    order: Option<Order>,
-}
-
-/// Where the steps of an entry are: a file, and a range of its bytes.
-#[derive(Clone, Copy)]
-pub(super) struct SpillPosition {
-    pub(super) file: u64,
-    pub(super) offset: usize,
-    pub(super) length: usize,
-}
-
-/// The part of an entry that stays in memory while its steps are in a file.
-pub(super) struct SpilledEntry {
-    pub(super) at: SpillPosition,
-    pub(super) label: Label,
-    /// True if a step needs a call when it is dropped: see [`StepOf::has_end`](super::step::StepOf::has_end).
-    pub(super) has_end: bool,
-    /// Bytes that its steps would take in memory. They count in a limit, so that the next session keeps the same
-    /// entries.
-    pub(super) size: usize,
-}
 
 impl<T: 'static> UndoEntry<T> {
     /// Creates an entry that is not [weighed](Self::weigh) yet.
@@ -362,7 +322,7 @@ pub(super) struct Order {
 
 impl Order {
     /// Builds the index of the settings at the end of a list of steps.
-    pub(super) fn from_steps<T: 'static>(steps: &[Step<T>]) -> Self {
+    fn from_steps<T: 'static>(steps: &[Step<T>]) -> Self {
         let others = steps.iter().rposition(|step| !step.is_setting());
         let mut order = Self::from(others.map_or(0, |last| last + 1));
         steps[order.first..].iter().for_each(|step| order.push(step));
@@ -370,38 +330,29 @@ impl Order {
     }
 
     /// An index without steps. The next one to be pushed has index `first`.
-    pub(super) fn from(first: usize) -> Self {
+    fn from(first: usize) -> Self {
         Self { first, last: HashMap::new(), previous: Vec::new() }
     }
 
     /// True if no steps were added since the index was built.
-    pub(super) fn is_of<T: 'static>(&self, steps: &[Step<T>]) -> bool {
+    fn is_of<T: 'static>(&self, steps: &[Step<T>]) -> bool {
         self.first + self.previous.len() == steps.len()
     }
 
-    pub(super) fn push<T: 'static>(&mut self, step: &Step<T>) {
+    fn push<T: 'static>(&mut self, step: &Step<T>) {
         let at = self.first + self.previous.len();
         self.previous.push(self.last.insert(step.object(), at));
     }
 
     /// The index of the last setting of the object that a step changes.
-    pub(super) fn last<T: 'static>(&self, step: &Step<T>) -> Option<usize> {
+    fn last<T: 'static>(&self, step: &Step<T>) -> Option<usize> {
         self.last.get(&step.object()).copied()
     }
 
     /// The index of the previous setting of the same object.
-    pub(super) fn previous(&self, at: usize) -> Option<usize> {
+    fn previous(&self, at: usize) -> Option<usize> {
         self.previous.get(at - self.first).copied().flatten()
     }
-}
-
-/// A transaction that is open.
-pub(super) struct Transaction<T: 'static> {
-    pub(super) label: Label,
-    /// Its edits so far. They become one entry at the commit.
-    pub(super) edits: Vec<UndoEntry<T>>,
-    /// Present if the next edit may be merged into the last one.
-    pub(super) last: Option<MergeTarget>,
 }
 
 impl<T: 'static> Transaction<T> {

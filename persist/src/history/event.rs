@@ -5,9 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::entry::UndoEntry;
 use super::failure::Panic;
-use super::{Label, Verb};
+use super::{Label, Listeners, ReportedState, UndoEntry, Verb};
 use crate::FieldPath;
 use crate::fields::ObjectName;
 
@@ -51,16 +50,7 @@ impl Subscription {
 }
 
 /// A listener, and whether it has been unsubscribed.
-type ListenerEntry<H> = (Box<dyn FnMut(&HistoryEvent, &H) + Send>, Arc<AtomicBool>);
-
-/// The listeners, and the values that were last reported.
-pub(super) struct Listeners<H> {
-    pub(super) all: Vec<ListenerEntry<H>>,
-    /// The values that were last reported. Not kept up to date while there is no listener.
-    pub(super) reported: ReportedState,
-    /// True if there are listeners, also while they are called and `all` is empty.
-    pub(super) are_present: bool,
-}
+pub(super) type ListenerEntry<H> = (Box<dyn FnMut(&HistoryEvent, &H) + Send>, Arc<AtomicBool>);
 
 impl<H> Default for Listeners<H> {
     fn default() -> Self {
@@ -109,16 +99,6 @@ pub(super) fn notify<H>(
         listeners.retain(|(_, has_ended)| !has_ended.load(Ordering::Relaxed));
     }
     panic
-}
-
-/// The values that events report and menus show.
-#[derive(Clone, Default, PartialEq)]
-pub(super) struct ReportedState {
-    pub(super) position: usize,
-    pub(super) state: u64,
-    pub(super) undo: EntryName,
-    pub(super) redo: EntryName,
-    pub(super) is_modified: bool,
 }
 
 impl ReportedState {

@@ -6,31 +6,10 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::Label;
+use super::{Broken, Failure, Poison};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
-/// An error or a panic of an edit, an undo or a redo.
-pub(super) struct Failure {
-    pub(super) error: Error,
-    /// The index of the step that failed.
-    pub(super) step: usize,
-    /// The number of steps, from the first on, that are applied now. A step that is in doubt counts as applied.
-    pub(super) done: usize,
-    /// Present if a rollback failed as well, so that the target is neither as before nor as after.
-    pub(super) broken: Option<Broken>,
-    pub(super) panic: Option<Panic>,
-}
-
 pub(super) type Panic = Box<dyn Any + Send>;
-
-/// The step at which a target was left half done.
-pub(super) struct Broken {
-    pub(super) step: usize,
-    /// Like [`Failure::done`].
-    pub(super) done: usize,
-    pub(super) object: Option<ObjectId>,
-    pub(super) why: String,
-}
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
@@ -80,28 +59,6 @@ impl Failure {
         };
         Broken { step, done: self.done, object, why: self.error.to_string() }
     }
-}
-
-/// Why a history cannot be used: a rollback failed, so that the target is in no state that the history knows.
-///
-/// Until [`History::drop_entry`](super::History::drop_entry) or [`History::clear`](super::History::clear) is called,
-/// nothing can be edited, undone or redone, and the target counts as modified. The target can still be saved.
-#[derive(crate::Persist, Clone, Debug, PartialEq, Eq)]
-#[persist(crate = crate, class = "persist.Poison")]
-#[non_exhaustive]
-pub struct Poison {
-    /// The index of the entry. `None` for an edit that was never in the list.
-    pub entry: Option<usize>,
-    /// The label of the entry.
-    pub label: Label,
-    /// The step that could not be rolled back, counted from 0, as in error messages.
-    pub step: usize,
-    /// The object of that step, if it has one.
-    pub object: Option<ObjectId>,
-    /// The message of the error or panic.
-    pub why: String,
-    /// The number of its steps that are applied.
-    pub(super) done: usize,
 }
 
 impl Poison {

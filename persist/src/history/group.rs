@@ -5,9 +5,8 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::event::ReportedState;
 use super::failure::Panic;
-use super::{History, HistoryEvent, Subscription};
+use super::{History, HistoryEvent, ReportedState, Subscription};
 use crate::Session;
 
 /// The histories of several documents that share one undo menu, which shows the active one.

@@ -1,108 +1,26 @@
-//! The [`History`] type: its entries, the numbers of its states, its saved point, its limits and its merge settings.
+//! The methods of [`History`]: its entries, the numbers of its states, its saved point, its limits and its merge settings.
+
+mod engine;
+mod undo;
 
 use std::fmt;
-use std::time::Duration;
 
 use super::edit::{Step, Steps};
 use super::entries::Entries;
-use super::entry::{Transaction, UndoEntry};
-use super::event::{EntryName, Listeners, ReportedState, Subscription};
-use super::failure::Panic;
-use super::journal::{CommandClasses, FrameKind, Journal, Spill};
-use super::merging::{Clock, MergeKey, MergeTarget, MergeWindow, Merging, OpenDrag};
+use super::event::{EntryName, Subscription};
+use super::journal::{CommandClasses, FrameKind};
+use super::merging::Merging;
 use super::proof::{Proof, print};
 use super::ring::{Capacity, Ring};
-use super::step::{FinalState, Summary, ends};
-use super::support::Support;
+use super::step::{FinalState, ends};
 use super::target::world;
-use super::world::World;
-use super::{Label, Poison};
+use super::{
+    Clock, History, Label, Listeners, MergeKey, MergeTarget, MergeWindow, ReportedState, Summary,
+    Support, UndoEntry,
+};
 use crate::fields::{Direction, EditedWorld as _};
 use crate::platform::{IS_WHOLE, Timer};
 use crate::{ErrorKind, Persist, Result};
-
-/// A list of edits of a `T`, which it can undo and redo.
-///
-/// Each edit is an entry. The entries before the [position](Self::position) are applied, the others are undone and can
-/// be redone. A new edit cuts the entries that could be redone. The target is not stored in the history, but passed to
-/// each call.
-///
-/// Changes of a [`World`], and of any other type that derives [`Persist`](derive@crate::Persist), are found by
-/// comparing fields: see [`edit`](Self::edit). [Commands](super::Command) do the rest, in code of the program.
-///
-/// # Example
-///
-/// ```
-/// # #[cfg(feature = "world")] {
-/// use persist::{Component, History, Persist, World, field};
-///
-/// #[derive(Persist)]
-/// struct Transform { x: f32, y: f32 }
-///
-/// impl Component for Transform {}
-///
-/// let (mut world, mut history) = (World::new(), History::new(256));
-/// let door = history.edit(&mut world, "Add door", |edit| {
-///     let door = edit.spawn("Door")?;
-///     edit.attach(door, Transform { x: 0.0, y: 0.0 })?;
-///     Ok(door)
-/// })?;
-/// history.edit(&mut world, "Move door", |edit| {
-///     edit.get_mut::<Transform>(door)?.x = 50.0;
-///     Ok(())
-/// })?;
-/// history.set(&mut world, door, field!(Transform.y), 7.0)?;
-/// assert_eq!(history.undo_text(), "Undo Set Transform.y of Door");
-///
-/// history.undo(&mut world)?;
-/// history.undo(&mut world)?;
-/// assert_eq!(world.get::<Transform>(door).map(|at| (at.x, at.y)), Some((0.0, 0.0)));
-/// assert_eq!(history.redo_text(), "Redo Move door");
-/// # }
-/// # Ok::<(), persist::Error>(())
-/// ```
-pub struct History<T: 'static = World> {
-    pub(super) ring: Ring<UndoEntry<T>>,
-    /// The state before the first entry.
-    pub(super) base: u64,
-    /// The last number that was given to a state.
-    pub(super) last_state: u64,
-    pub(super) saved: Option<u64>,
-    /// Present if the next edit may be merged into the current entry.
-    pub(super) last: Option<MergeTarget>,
-    pub(super) merge_window: Option<Duration>,
-    /// The drag that was begun last. It may have ended.
-    pub(super) drag: Option<OpenDrag>,
-    /// The clock of the merge window.
-    pub(super) clock: Clock,
-    pub(super) max_bytes: Option<usize>,
-    /// Whether an entry was added, or the capacity changed, since entries were last evicted.
-    ///
-    /// Only then are entries evicted for their bytes, so that an undo that holds more than the limit evicts nothing.
-    pub(super) has_grown: bool,
-    /// Bytes of all entries.
-    pub(super) bytes: usize,
-    /// Bytes of what the entries keep outside the target. They are part of `bytes`.
-    pub(super) held: usize,
-    /// The open transactions, from the outermost to the innermost.
-    pub(super) open: Vec<Transaction<T>>,
-    pub(super) poison: Option<Poison>,
-    /// Steps that were dropped from the list during this call, and are finalized at its end.
-    pub(super) released: Vec<(Step<T>, FinalState)>,
-    /// A panic that was caught, and resumes at the end of the call, when the state is consistent.
-    pub(super) panic: Option<Panic>,
-    pub(super) listeners: Listeners<Self>,
-    pub(super) after_change: Option<AfterChange<T>>,
-    /// The direction of the last undo or redo, if it failed and its entry is still in place.
-    pub(super) failed: Option<Direction>,
-    pub(super) spill: Option<Spill>,
-    pub(super) journal: Option<Box<Journal>>,
-    /// How commands are read from a journal.
-    pub(super) commands: CommandClasses<T>,
-    pub(super) support: Support<T>,
-    /// The identity of the world that the history belongs to, once it was used with one.
-    pub(super) world: Option<u64>,
-}
 
 impl<T: 'static> History<T> {
     /// Creates a history of at most `capacity` entries, or without a limit if it is `None`.
@@ -179,7 +97,7 @@ impl<T: 'static> History<T> {
         self.entry_toward(Direction::Redo).is_some()
     }
 
-    pub(super) fn is_ready(&self) -> bool {
+    fn is_ready(&self) -> bool {
         !self.is_open() && self.poison.is_none()
     }
 
@@ -381,7 +299,7 @@ impl<T: 'static> History<T> {
         self.is_modified_in(self.state())
     }
 
-    pub(super) fn is_modified_in(&self, state: u64) -> bool {
+    fn is_modified_in(&self, state: u64) -> bool {
         let mut edits = self.open.iter().flat_map(|open| &open.edits);
         self.poison.is_some() || self.saved != Some(state) || edits.any(|edit| edit.is_significant)
     }
@@ -430,7 +348,7 @@ impl<T: 'static> History<T> {
     }
 
     #[inline]
-    pub(super) fn check_sound(&self) -> Result<()> {
+    fn check_sound(&self) -> Result<()> {
         match &self.poison {
             None => Ok(()),
             Some(poison) => Err(poison.refused()),
@@ -438,13 +356,13 @@ impl<T: 'static> History<T> {
     }
 
     /// Like [`check_usable`](Self::check_usable), and returns an error if a transaction is open.
-    pub(super) fn check_closed(&mut self, target: &T) -> Result<()> {
+    fn check_closed(&mut self, target: &T) -> Result<()> {
         self.check_usable(target)?;
         self.check_no_transaction()
     }
 
     /// Returns an error if the target is not the world of earlier calls.
-    pub(super) fn check_world(&mut self, target: &T) -> Result<()> {
+    fn check_world(&mut self, target: &T) -> Result<()> {
         let Some(world) = world(target) else { return Ok(()) };
         self.support.last_id = world.last_id();
         if *self.world.get_or_insert(world.identity()) == world.identity() {
@@ -468,7 +386,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Counts the bytes that an entry keeps outside the target, if there is a limit of bytes.
-    pub(super) fn count_held(&mut self, index: usize, target: &T) {
+    fn count_held(&mut self, index: usize, target: &T) {
         let is_applied = index < self.position();
         let Some(entry) = self.ring.get_mut(index) else { return };
         let held = match self.max_bytes {
@@ -486,7 +404,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Takes an entry out of the list. Its steps do not end.
-    pub(super) fn take_out(&mut self, index: usize) -> Option<UndoEntry<T>> {
+    fn take_out(&mut self, index: usize) -> Option<UndoEntry<T>> {
         let len = self.ring.len();
         let entry = self.ring.remove(index)?;
         if let Some(spill) = &mut self.spill {
@@ -504,7 +422,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Drops an entry. Its steps end as applied or undone.
-    pub(super) fn remove_entry(&mut self, index: usize) {
+    fn remove_entry(&mut self, index: usize) {
         let is_applied = index < self.position();
         let poison = self.poison.as_ref().filter(|poison| poison.entry == Some(index));
         let broken = poison.map(|poison| poison.done);
@@ -521,7 +439,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Drops the entries that could be redone. Returns false if there were none.
-    pub(super) fn cut(&mut self) -> bool {
+    fn cut(&mut self) -> bool {
         let is_any = self.ring.next().is_some();
         while self.ring.next().is_some() {
             self.remove_entry(self.ring.len() - 1);
@@ -530,7 +448,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Gives new numbers to all states after the entry at `from`, after that entry has changed.
-    pub(super) fn renew_states(&mut self, from: usize) {
+    fn renew_states(&mut self, from: usize) {
         for index in from..self.ring.len() {
             let (previous, new) = (self.state_at(index), self.last_state + 1);
             if let Some(entry) = self.ring.get_mut(index) {
@@ -541,7 +459,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Gives new numbers to all states, after the target was changed in a way that the history does not know.
-    pub(super) fn forget_states(&mut self) {
+    fn forget_states(&mut self) {
         self.last_state += 1;
         self.base = self.last_state;
         self.renew_states(0);
@@ -553,7 +471,7 @@ impl<T: 'static> History<T> {
         reason = "a change is made where it stays; a copy of it waits for its parts"
     )]
     #[inline(always)]
-    pub(super) fn append(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
+    fn append(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
         let previous = self.state();
         let entry = self.ring.push();
         entry.fill(label, steps, summary);
@@ -662,19 +580,19 @@ impl<T: 'static> History<T> {
 /// Merging.
 impl<T: 'static> History<T> {
     /// Makes the next edit an entry of its own.
-    pub(super) fn end_merging(&mut self) {
+    fn end_merging(&mut self) {
         self.last = None;
         if let Some(open) = self.open.last_mut() {
             open.last = None;
         }
     }
 
-    pub(super) fn is_dragged(&self) -> bool {
+    fn is_dragged(&self) -> bool {
         self.drag.as_ref().is_some_and(|drag| drag.open.strong_count() > 0)
     }
 
     /// The label and the key of an edit. In an open drag, those of the drag.
-    pub(super) fn dragged(&self, label: Label, key: Option<MergeKey>) -> (Label, Option<MergeKey>) {
+    fn dragged(&self, label: Label, key: Option<MergeKey>) -> (Label, Option<MergeKey>) {
         match &self.drag {
             Some(drag) if self.is_dragged() => {
                 let label = if drag.label.is_none() { label } else { drag.label.clone() };
@@ -685,7 +603,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Decides how a new edit may merge into the previous one.
-    pub(super) fn merging(&self, new: &MergeTarget) -> Merging {
+    fn merging(&self, new: &MergeTarget) -> Merging {
         let last = match self.open.last() {
             Some(open) => open.last,
             None => {
@@ -712,7 +630,7 @@ impl<T: 'static> History<T> {
 
     /// The time of the clock, in nanoseconds. It is only read if there is a merge window, since it takes about as long
     /// as the rest of an undo.
-    pub(super) fn now(&self) -> u64 {
+    fn now(&self) -> u64 {
         let time = match &self.clock {
             _ if self.merge_window.is_none() => return 0,
             Clock::None => return 0,
@@ -726,7 +644,7 @@ impl<T: 'static> History<T> {
 impl<T: Persist> History<T> {
     /// Sets which parts of the target are compared after the undo or redo of a command.
     ///
-    /// In debug builds, a history of a [`World`] begins with [`Proof::Touched`]. In release builds, and for any other
+    /// In debug builds, a history of a [`World`](crate::World) begins with [`Proof::Touched`]. In release builds, and for any other
     /// type, nothing is compared until this is called. For a type that is not a world, only [`Proof::Whole`] compares
     /// anything.
     pub fn set_proof(&mut self, proof: Proof) {
@@ -734,8 +652,6 @@ impl<T: Persist> History<T> {
         self.support.prover.print = Some(print::<T>);
     }
 }
-
-type AfterChange<T> = Box<dyn FnMut(&mut T) + Send>;
 
 impl<T: 'static> fmt::Debug for History<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

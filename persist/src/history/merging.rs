@@ -1,11 +1,8 @@
 //! Settings that decide which edits become one entry.
 
+use super::MergeWindow;
 use std::fmt;
-use std::sync::{Arc, Weak};
 use std::time::Duration;
-
-use super::Label;
-use crate::platform::Timer;
 
 /// How an edit may become a part of the previous entry.
 #[derive(crate::Persist, Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,42 +14,6 @@ pub enum Merging {
     Alike,
     /// They become one entry. Steps that do not merge are appended to it.
     Join,
-}
-
-/// A key that edits of one entry share: of the program, or the number of a drag.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MergeKey {
-    Given(u64),
-    Drag(u64),
-}
-
-/// Properties of the previous edit that the next one must match to be merged into it.
-#[derive(Clone, Copy, Default)]
-pub(super) struct MergeTarget {
-    pub(super) key: Option<MergeKey>,
-    /// When it was made, or last merged into, in nanoseconds of the clock.
-    pub(super) time: u64,
-    /// Whether it cut entries that could be redone.
-    pub(super) has_cut: bool,
-}
-
-/// A drag that has begun: see [`History::begin_drag`](super::History::begin_drag).
-///
-/// It ends with [`History::end_drag`](super::History::end_drag), or when this is dropped.
-#[must_use = "the drag ends when this is dropped"]
-#[derive(Debug)]
-pub struct Drag {
-    pub(super) open: Arc<()>,
-}
-
-/// The time after an edit in which the next one may be merged into it: see
-/// [`History::set_merge_window`](super::History::set_merge_window).
-///
-/// It converts from a `Duration` or an `Option<Duration>`.
-pub struct MergeWindow {
-    pub(super) time: Option<Duration>,
-    /// A clock of the program. `None` keeps the clock of the history.
-    pub(super) clock: Option<Box<dyn Fn() -> Duration + Send>>,
 }
 
 impl MergeWindow {
@@ -76,21 +37,6 @@ impl From<Option<Duration>> for MergeWindow {
     fn from(time: Option<Duration>) -> Self {
         Self { time, clock: None }
     }
-}
-
-pub(super) struct OpenDrag {
-    pub(super) number: u64,
-    pub(super) label: Label,
-    /// Dangling once the program has dropped its [`Drag`].
-    pub(super) open: Weak<()>,
-}
-
-/// The clock of a merge window.
-pub(super) enum Clock {
-    /// The platform has no clock.
-    None,
-    System(Timer),
-    Given(Box<dyn Fn() -> Duration + Send>),
 }
 
 impl fmt::Debug for MergeWindow {

@@ -89,10 +89,12 @@
 //   `ring` is a list that knows no target.
 // - `edit` has the `Edit` that a closure receives, and commands; `world` has the edits of worlds, `editable` those of
 //   other types. All of them produce steps.
-// - `change` has changes of fields, and takes those of objects from the room `world`. `target` says whether a target is
-//   a world. Without the feature `world`, `no_world` has types without values in its place.
-// - `engine` enters steps into the list, `entry` and `merging` merge them, `undo` runs them back and ends each call.
-// - `migrated` converts recorded changes of fields to the types of a later program.
+// - `change` has changes of fields, and converts them to the types of a later program. It takes the changes of objects
+//   from the room `world`. `target` says whether a target is a world. Without the feature `world`, `no_world` has types
+//   without values in its place.
+// - `history::engine` enters steps into the list, `entry` and `merging` merge them, `history::undo` runs them back and
+//   ends each call.
+// - The records whose fields several files use are defined below, after this map.
 // - `failure` and `proof` handle errors, panics and wrong undos; `label`, `event` and `group` serve menus.
 //
 // # An edit
@@ -131,7 +133,6 @@
 pub(crate) mod change;
 mod edit;
 mod editable;
-mod engine;
 mod entries;
 mod entry;
 mod event;
@@ -142,33 +143,404 @@ mod history;
 pub(crate) mod journal;
 mod label;
 pub(crate) mod merging;
-mod migrated;
 mod proof;
 mod ring;
 mod step;
 mod support;
 mod target;
-mod undo;
 #[cfg(feature = "world")]
 mod world;
 #[cfg(not(feature = "world"))]
 #[path = "no_world.rs"]
 mod world;
 
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use hashbrown::HashSet;
+
+use crate::codec::{Decoder, Fail, Portable};
+use crate::fields::{Direction, PartBuffers, Print};
+use crate::graph::Registry;
+use crate::platform::Timer;
+use crate::{Error, FieldPath, ObjectId, Result};
+use edit::{Again, AnyCommand, PreviousState, Step, Steps};
+use entry::Order;
+use event::{EntryName, ListenerEntry};
+use failure::Panic;
+use journal::{CommandClasses, Journal, Spill};
+use proof::CommandPrints;
+use ring::Ring;
+use support::PriorValue;
+use world::World;
+
 pub use crate::fields::Merge;
-pub use edit::{CommandEdit, Edit};
+pub use edit::CommandEdit;
 pub use editable::Editable;
 pub use entries::{Entries, HistoryEntry};
 pub use event::{HistoryEvent, Subscription};
-pub use failure::Poison;
 pub use group::{Histories, HistoryId};
 pub use journal::{Flush, JournalInfo, Recovered, ReplayStop, SessionOptions, TornWrite};
 pub use label::{Label, Verb};
-pub use merging::{Drag, MergeWindow};
 pub use proof::Proof;
 pub use ring::Capacity;
 pub use step::FinalState;
 
 // These are documented at the root of the crate.
 #[doc(hidden)]
-pub use {crate::fields::Sendable, edit::Command, history::History, journal::Session};
+pub use crate::fields::Sendable;
+#[doc(hidden)]
+pub use edit::Command;
+#[doc(hidden)]
+pub use journal::Session;
+
+/// A list of edits of a `T`, which it can undo and redo.
+///
+/// Each edit is an entry. The entries before the [position](Self::position) are applied, the others are undone and can
+/// be redone. A new edit cuts the entries that could be redone. The target is not stored in the history, but passed to
+/// each call.
+///
+/// Changes of a [`World`], and of any other type that derives [`Persist`](derive@crate::Persist), are found by
+/// comparing fields: see [`edit`](Self::edit). [Commands](super::Command) do the rest, in code of the program.
+///
+/// # Example
+///
+/// ```
+/// # #[cfg(feature = "world")] {
+/// use persist::{Component, History, Persist, World, field};
+///
+/// #[derive(Persist)]
+/// struct Transform { x: f32, y: f32 }
+///
+/// impl Component for Transform {}
+///
+/// let (mut world, mut history) = (World::new(), History::new(256));
+/// let door = history.edit(&mut world, "Add door", |edit| {
+///     let door = edit.spawn("Door")?;
+///     edit.attach(door, Transform { x: 0.0, y: 0.0 })?;
+///     Ok(door)
+/// })?;
+/// history.edit(&mut world, "Move door", |edit| {
+///     edit.get_mut::<Transform>(door)?.x = 50.0;
+///     Ok(())
+/// })?;
+/// history.set(&mut world, door, field!(Transform.y), 7.0)?;
+/// assert_eq!(history.undo_text(), "Undo Set Transform.y of Door");
+///
+/// history.undo(&mut world)?;
+/// history.undo(&mut world)?;
+/// assert_eq!(world.get::<Transform>(door).map(|at| (at.x, at.y)), Some((0.0, 0.0)));
+/// assert_eq!(history.redo_text(), "Redo Move door");
+/// # }
+/// # Ok::<(), persist::Error>(())
+/// ```
+pub struct History<T: 'static = World> {
+    ring: Ring<UndoEntry<T>>,
+    /// The state before the first entry.
+    base: u64,
+    /// The last number that was given to a state.
+    last_state: u64,
+    saved: Option<u64>,
+    /// Present if the next edit may be merged into the current entry.
+    last: Option<MergeTarget>,
+    merge_window: Option<Duration>,
+    /// The drag that was begun last. It may have ended.
+    drag: Option<OpenDrag>,
+    /// The clock of the merge window.
+    clock: Clock,
+    max_bytes: Option<usize>,
+    /// Whether an entry was added, or the capacity changed, since entries were last evicted.
+    ///
+    /// Only then are entries evicted for their bytes, so that an undo that holds more than the limit evicts nothing.
+    has_grown: bool,
+    /// Bytes of all entries.
+    bytes: usize,
+    /// Bytes of what the entries keep outside the target. They are part of `bytes`.
+    held: usize,
+    /// The open transactions, from the outermost to the innermost.
+    open: Vec<Transaction<T>>,
+    poison: Option<Poison>,
+    /// Steps that were dropped from the list during this call, and are finalized at its end.
+    released: Vec<(Step<T>, FinalState)>,
+    /// A panic that was caught, and resumes at the end of the call, when the state is consistent.
+    panic: Option<Panic>,
+    listeners: Listeners<Self>,
+    after_change: Option<AfterChange<T>>,
+    /// The direction of the last undo or redo, if it failed and its entry is still in place.
+    failed: Option<Direction>,
+    spill: Option<Spill>,
+    journal: Option<Box<Journal>>,
+    /// How commands are read from a journal.
+    commands: CommandClasses<T>,
+    support: Support<T>,
+    /// The identity of the world that the history belongs to, once it was used with one.
+    world: Option<u64>,
+}
+
+type AfterChange<T> = Box<dyn FnMut(&mut T) + Send>;
+
+/// A list of steps that is undone and redone as one.
+struct UndoEntry<T: 'static> {
+    label: Label,
+    steps: Steps<T>,
+    /// The number of the state after it. An entry that is not significant has the number of the previous state.
+    state: u64,
+    is_significant: bool,
+    /// Bytes of memory that it takes, with the objects, components and resources that it keeps outside the target.
+    size: usize,
+    /// Data that few entries have. It is boxed, since a history of a million entries pays for each byte of an entry.
+    rare: Option<Box<EntryExtras>>,
+}
+
+#[derive(Default)]
+struct EntryExtras {
+    /// Bytes of what it keeps outside the target. Only counted if there is a limit of bytes.
+    held: usize,
+    /// Where its steps are, if they are in a file.
+    away: Option<SpilledEntry>,
+    /// The index of its steps by object, if many edits were merged into it.
+    order: Option<Order>,
+}
+
+/// Where the steps of an entry are: a file, and a range of its bytes.
+#[derive(Clone, Copy)]
+struct SpillPosition {
+    file: u64,
+    offset: usize,
+    length: usize,
+}
+
+/// The part of an entry that stays in memory while its steps are in a file.
+struct SpilledEntry {
+    at: SpillPosition,
+    label: Label,
+    /// True if a step needs a call when it is dropped: see [`StepOf::has_end`](super::step::StepOf::has_end).
+    has_end: bool,
+    /// Bytes that its steps would take in memory. They count in a limit, so that the next session keeps the same
+    /// entries.
+    size: usize,
+}
+
+/// A transaction that is open.
+struct Transaction<T: 'static> {
+    label: Label,
+    /// Its edits so far. They become one entry at the commit.
+    edits: Vec<UndoEntry<T>>,
+    /// Present if the next edit may be merged into the last one.
+    last: Option<MergeTarget>,
+}
+
+/// A key that edits of one entry share: of the program, or the number of a drag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum MergeKey {
+    Given(u64),
+    Drag(u64),
+}
+
+/// Properties of the previous edit that the next one must match to be merged into it.
+#[derive(Clone, Copy, Default)]
+struct MergeTarget {
+    key: Option<MergeKey>,
+    /// When it was made, or last merged into, in nanoseconds of the clock.
+    time: u64,
+    /// Whether it cut entries that could be redone.
+    has_cut: bool,
+}
+
+/// A drag that has begun: see [`History::begin_drag`](super::History::begin_drag).
+///
+/// It ends with [`History::end_drag`](super::History::end_drag), or when this is dropped.
+#[must_use = "the drag ends when this is dropped"]
+#[derive(Debug)]
+pub struct Drag {
+    open: Arc<()>,
+}
+
+/// The time after an edit in which the next one may be merged into it: see
+/// [`History::set_merge_window`](super::History::set_merge_window).
+///
+/// It converts from a `Duration` or an `Option<Duration>`.
+pub struct MergeWindow {
+    time: Option<Duration>,
+    /// A clock of the program. `None` keeps the clock of the history.
+    clock: Option<Box<dyn Fn() -> Duration + Send>>,
+}
+
+struct OpenDrag {
+    number: u64,
+    label: Label,
+    /// Dangling once the program has dropped its [`Drag`].
+    open: Weak<()>,
+}
+
+/// The clock of a merge window.
+enum Clock {
+    /// The platform has no clock.
+    None,
+    System(Timer),
+    Given(Box<dyn Fn() -> Duration + Send>),
+}
+
+/// A target that is being edited. Everything that is done through it is recorded in one entry.
+///
+/// [`History::edit`](super::History::edit) hands it to its closure. It dereferences to the target for reading; for a
+/// [`World`], it also has the methods that change it.
+pub struct Edit<'e, T: 'static = World> {
+    target: &'e mut T,
+    steps: Steps<T>,
+    /// Borrowed for changes, and not compared yet.
+    pending: Vec<PendingChange>,
+    /// The targets of the first of these, if there are many.
+    places: Option<Box<HashSet<ChangeTarget>>>,
+    again: Option<Again<'e, T>>,
+    /// Set if a part of the edit failed and could not be rolled back.
+    broken: Option<Box<Broken>>,
+    support: &'e mut Support<T>,
+}
+
+/// A command that was executed, with the steps that it did through its edit.
+struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
+    further: Vec<Step<T>>,
+    /// Whether it changed its target directly.
+    is_direct: bool,
+    /// Its own state and the last id before it was applied, until the journal has recorded them.
+    previous: Option<Box<PreviousState>>,
+    /// Hashes of what it changed directly, if its undo is to be [proved](super::Proof).
+    proved: Option<Box<CommandPrints>>,
+    command: C,
+}
+
+/// The resources that a history lends to its edits and steps.
+///
+/// Steps do not hold any of it, so that a step stays small, and can be sent to another thread.
+struct Support<T: 'static> {
+    /// The classes of commands, and of a target that is not a world.
+    registry: Registry,
+    /// How commands of each type are encoded, and the numbers of their classes.
+    commands: HashMap<TypeId, (usize, Encode)>,
+    /// Access to the fields of the target. Present once they were used.
+    fields: Option<TargetFields<T>>,
+    /// Buffers for the changes of fields.
+    buffers: PartBuffers,
+    is_journaled: bool,
+    /// The number of classes of a world that are registered with the saves, and so known to the next session.
+    registered: usize,
+    /// True while a journal is replayed.
+    is_replayed: bool,
+    /// The last id that the world had used when the edit began.
+    last_id: u64,
+    prover: Prover<T>,
+    /// Memory that edits reuse for their pending changes.
+    pending: Vec<PendingChange>,
+}
+
+/// Encodes a command. Returns `None` if it is of another type.
+type Encode = fn(&dyn Any, &Registry) -> Option<Result<Vec<u8>>>;
+
+/// Functions that give access to the fields of a target.
+struct TargetFields<T> {
+    of: fn(&T) -> &dyn Portable,
+    of_mut: fn(&mut T) -> &mut dyn Portable,
+    read: fn(&mut Decoder<'_>) -> Result<Box<dyn Portable>, Fail>,
+}
+
+/// A value that was borrowed for changes, with its old content. It is compared at the end of the edit.
+struct PendingChange {
+    place: ChangeTarget,
+    /// The class of the component or resource, or of the target.
+    class: fn() -> String,
+    previous: PriorValue,
+}
+
+/// The place of a value that was borrowed for changes.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[cfg_attr(
+    not(feature = "world"),
+    expect(dead_code, reason = "only an edit of a world borrows components and resources")
+)]
+enum ChangeTarget {
+    /// The column of a component in a world, and its object.
+    Component(usize, ObjectId),
+    Resource(TypeId),
+    /// A part of a target that is not a world.
+    Part(FieldPath),
+}
+
+/// The listeners, and the values that were last reported.
+struct Listeners<H> {
+    all: Vec<ListenerEntry<H>>,
+    /// The values that were last reported. Not kept up to date while there is no listener.
+    reported: ReportedState,
+    /// True if there are listeners, also while they are called and `all` is empty.
+    are_present: bool,
+}
+
+/// The values that events report and menus show.
+#[derive(Clone, Default, PartialEq)]
+struct ReportedState {
+    position: usize,
+    state: u64,
+    undo: EntryName,
+    redo: EntryName,
+    is_modified: bool,
+}
+
+/// An error or a panic of an edit, an undo or a redo.
+struct Failure {
+    error: Error,
+    /// The index of the step that failed.
+    step: usize,
+    /// The number of steps, from the first on, that are applied now. A step that is in doubt counts as applied.
+    done: usize,
+    /// Present if a rollback failed as well, so that the target is neither as before nor as after.
+    broken: Option<Broken>,
+    panic: Option<Panic>,
+}
+
+/// The step at which a target was left half done.
+struct Broken {
+    step: usize,
+    /// Like [`Failure::done`].
+    done: usize,
+    object: Option<ObjectId>,
+    why: String,
+}
+
+/// Why a history cannot be used: a rollback failed, so that the target is in no state that the history knows.
+///
+/// Until [`History::drop_entry`](super::History::drop_entry) or [`History::clear`](super::History::clear) is called,
+/// nothing can be edited, undone or redone, and the target counts as modified. The target can still be saved.
+#[derive(crate::Persist, Clone, Debug, PartialEq, Eq)]
+#[persist(crate = crate, class = "persist.Poison")]
+#[non_exhaustive]
+pub struct Poison {
+    /// The index of the entry. `None` for an edit that was never in the list.
+    pub entry: Option<usize>,
+    /// The label of the entry.
+    pub label: Label,
+    /// The step that could not be rolled back, counted from 0, as in error messages.
+    pub step: usize,
+    /// The object of that step, if it has one.
+    pub object: Option<ObjectId>,
+    /// The message of the error or panic.
+    pub why: String,
+    /// The number of its steps that are applied.
+    done: usize,
+}
+
+/// Settings for the check of commands.
+struct Prover<T> {
+    proof: Proof,
+    /// How the whole target is hashed.
+    print: Option<fn(&T, &mut Vec<Print>)>,
+}
+
+/// Properties of steps that their entry keeps.
+#[derive(Clone, Copy)]
+struct Summary {
+    is_significant: bool,
+    /// See [`StepsOf::size`].
+    size: usize,
+}

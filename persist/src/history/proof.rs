@@ -2,8 +2,8 @@
 
 use hashbrown::HashSet;
 
-use super::Label;
 use super::target::world;
+use super::{Label, Prover};
 use crate::fields::{EditedWorld as _, Print, print_value};
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
@@ -26,13 +26,6 @@ pub enum Proof {
     Touched,
     /// The whole target, for each command.
     Whole,
-}
-
-/// Settings for the check of commands.
-pub(super) struct Prover<T> {
-    pub(super) proof: Proof,
-    /// How the whole target is hashed.
-    pub(super) print: Option<fn(&T, &mut Vec<Print>)>,
 }
 
 /// Hashes of the objects that a command changes, before and after it.

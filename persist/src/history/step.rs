@@ -7,12 +7,11 @@
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::Label;
 use super::change::Change;
-use super::failure::{Failure, Panic, guarded};
+use super::failure::{Panic, guarded};
 use super::journal::StoredStep;
-use super::support::Support;
 use super::target::{world, world_mut};
+use super::{Failure, Label, Summary, Support};
 use crate::fields::{ChangeState, Direction, Merge, Owner};
 use crate::{ObjectId, Result};
 
@@ -247,14 +246,6 @@ impl<C: Perform + ?Sized> StepOf<C> {
 pub(super) enum StepsOf<C: ?Sized> {
     One(StepOf<C>),
     Many(Vec<StepOf<C>>),
-}
-
-/// Properties of steps that their entry keeps.
-#[derive(Clone, Copy)]
-pub(super) struct Summary {
-    pub(super) is_significant: bool,
-    /// See [`StepsOf::size`].
-    pub(super) size: usize,
 }
 
 impl<C: Perform + ?Sized> StepsOf<C> {

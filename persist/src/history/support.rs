@@ -1,54 +1,20 @@
 //! The resources that a history lends to its edits and steps: classes, field access, buffers and settings.
 
-use std::any::{Any, TypeId};
 use std::collections::HashMap;
 
 use super::change::Change;
-use super::failure::{Failure, guarded, is_broken};
-use super::proof::{Proof, Prover};
+use super::failure::{guarded, is_broken};
+use super::proof::Proof;
 use super::target::{world, world_mut};
 use super::world::World;
-use crate::codec::{Decoder, Fail, Portable};
+use super::{ChangeTarget, Failure, PendingChange, Prover, Support, TargetFields};
+use crate::codec::Portable;
 use crate::fields::{
     Bytes, EditedWorld, FieldChange, FieldLinks, FieldPart, NumberedBytes, Owner, PartBuffers,
     Root, compared, content_of,
 };
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, Value};
-
-/// The resources that a history lends to its edits and steps.
-///
-/// Steps do not hold any of it, so that a step stays small, and can be sent to another thread.
-pub(super) struct Support<T: 'static> {
-    /// The classes of commands, and of a target that is not a world.
-    pub(super) registry: Registry,
-    /// How commands of each type are encoded, and the numbers of their classes.
-    pub(super) commands: HashMap<TypeId, (usize, Encode)>,
-    /// Access to the fields of the target. Present once they were used.
-    fields: Option<TargetFields<T>>,
-    /// Buffers for the changes of fields.
-    buffers: PartBuffers,
-    pub(super) is_journaled: bool,
-    /// The number of classes of a world that are registered with the saves, and so known to the next session.
-    pub(super) registered: usize,
-    /// True while a journal is replayed.
-    pub(super) is_replayed: bool,
-    /// The last id that the world had used when the edit began.
-    pub(super) last_id: u64,
-    pub(super) prover: Prover<T>,
-    /// Memory that edits reuse for their pending changes.
-    pub(super) pending: Vec<PendingChange>,
-}
-
-/// Encodes a command. Returns `None` if it is of another type.
-pub(super) type Encode = fn(&dyn Any, &Registry) -> Option<Result<Vec<u8>>>;
-
-/// Functions that give access to the fields of a target.
-struct TargetFields<T> {
-    of: fn(&T) -> &dyn Portable,
-    of_mut: fn(&mut T) -> &mut dyn Portable,
-    read: fn(&mut Decoder<'_>) -> Result<Box<dyn Portable>, Fail>,
-}
 
 impl<T: 'static> Support<T> {
     pub(super) fn new(proof: Proof) -> Self {
@@ -170,28 +136,6 @@ impl<T: 'static> Support<T> {
     }
 }
 
-/// A value that was borrowed for changes, with its old content. It is compared at the end of the edit.
-pub(super) struct PendingChange {
-    pub(super) place: ChangeTarget,
-    /// The class of the component or resource, or of the target.
-    class: fn() -> String,
-    previous: PriorValue,
-}
-
-/// The place of a value that was borrowed for changes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-#[cfg_attr(
-    not(feature = "world"),
-    expect(dead_code, reason = "only an edit of a world borrows components and resources")
-)]
-pub(super) enum ChangeTarget {
-    /// The column of a component in a world, and its object.
-    Component(usize, ObjectId),
-    Resource(TypeId),
-    /// A part of a target that is not a world.
-    Part(FieldPath),
-}
-
 impl ChangeTarget {
     fn owner(&self) -> Owner {
         match self {
@@ -201,7 +145,7 @@ impl ChangeTarget {
     }
 }
 
-enum PriorValue {
+pub(super) enum PriorValue {
     /// The encoded bytes of a part, by its path.
     Bytes(FieldPath, Bytes),
     /// The numbers of a component that has only numbers. They are compared without encoding it.

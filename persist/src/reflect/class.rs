@@ -446,7 +446,7 @@ pub struct FieldRecord {
     /// Number by which a save can identify the field under another name.
     pub id: Option<u32>,
     /// Kind of the stored value.
-    pub(crate) kind: KindFn,
+    kind: KindFn,
     /// The older kinds that the field's `convert` accepts.
     #[doc(hidden)]
     pub converts: &'static [OldKind],
@@ -458,7 +458,7 @@ pub struct FieldRecord {
     #[doc(hidden)]
     pub type_code: &'static TypeCode,
     /// True if the field has an empty value of its own.
-    pub(crate) has_empty: bool,
+    has_empty: bool,
     /// True if the field holds the stored fields that the program lacks.
     pub keeps_unknown: bool,
     /// True if elements of the field that cannot be loaded are skipped.

@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-use super::output::{Continued, Destination, Output, SaveOutcome};
+use super::output::{Continued, Destination, SaveOutcome};
+use super::{Output, Snapshot};
 use crate::codec::Buffer;
-use crate::format::{Checksums, Header, Sealer, write_again};
+use crate::format::{Checksums, Sealer, write_again};
 use crate::platform::{held, spawn};
 use crate::{Error, ErrorKind, Result, trace};
 
@@ -112,15 +113,6 @@ impl BackgroundSave {
 
 fn cancelled() -> Error {
     error!(ErrorKind::Cancelled, "the save was cancelled")
-}
-
-/// An encoded save in memory. The final header is made when it is written, since it depends on the file that it
-/// replaces.
-pub(super) struct Snapshot {
-    pub(super) header: Header,
-    pub(super) save: Buffer,
-    /// The bytes of memory that its objects take even when they are empty.
-    pub(super) memory: u64,
 }
 
 /// A save in the queue.

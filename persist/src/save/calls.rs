@@ -5,11 +5,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::content::{Content, Loadable, Sink, WriteContent, decode};
-use super::saves::Scratch;
 use super::slot::Slot;
 use super::slots::Slots;
 use super::source::SaveSource;
-use super::{Loaded, SaveManager, SaveOutcome, Saves};
+use super::{Loaded, SaveManager, SaveOutcome, Saves, Scratch};
 use crate::Result;
 use crate::codec::{Buffer, Persist, unboxed};
 use crate::format::{Compression, Header, Sealer};

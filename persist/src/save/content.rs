@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use super::objects::{SavedObjects, free_loaded};
 use super::output::Continued;
-use super::saves::Prepared;
-use super::{LoadReport, Loaded, SaveManager, Saves};
+use super::{LoadReport, Loaded, Prepared, SaveManager, Saves};
 use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
-use crate::env::Trial;
-use crate::env::{Env, SharedContext, shared};
+use crate::env::{Env, SharedContext, Trial, shared};
 use crate::format::{Compression, Header, Sealer, unpacked};
 use crate::graph::{LoadOutcome, LoadedObjects, Loader, Registry};
 use crate::types::save_as::SaveAs;

@@ -4,11 +4,10 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use super::LoadReport;
 use super::info::SlotInfo;
 use super::objects::{SavedObjects, free_loaded, free_objects};
 use super::output::{Continued, ContinuedSave, SaveLocation};
-use super::source::Rescue;
+use super::{LoadReport, Rescue};
 use crate::codec::{Unknown, UnknownTarget};
 use crate::env::{SharedContext, shared};
 use crate::graph::{Implementors, LoadedObjects};

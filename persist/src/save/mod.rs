@@ -73,6 +73,13 @@ mod slots;
 mod source;
 pub(crate) mod untyped;
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::Limits;
+use crate::codec::Buffer;
+use crate::storage::{SaveOptions, Storage};
+
 pub use background::{BackgroundSave, Progress};
 pub use content::{Content, Loadable};
 pub use info::SlotInfo;
@@ -102,3 +109,46 @@ pub use {
     manager::SaveManager,
     saves::Saves,
 };
+
+/// An encoded save in memory. The final header is made when it is written, since it depends on the file that it
+/// replaces.
+struct Snapshot {
+    header: Header,
+    save: Buffer,
+    /// The bytes of memory that its objects take even when they are empty.
+    memory: u64,
+}
+
+/// The state of a save before its first byte is written: the classes, and the class of the value.
+pub struct Prepared {
+    pub(crate) registry: Arc<Registry>,
+    /// The index of the value's class; 0 for a list of objects.
+    pub(crate) class: usize,
+}
+
+/// Buffers and sizes that one save leaves for the next.
+#[derive(Default)]
+struct Scratch {
+    /// A buffer that has grown to the size of the earlier saves.
+    buffer: Buffer,
+    /// Bytes of the last two saves in memory, without their long lists. They predict the size of the next one.
+    last_sizes: [usize; 2],
+}
+
+/// The settings for writing a save: the storage, the options, the limits and the name of the device.
+#[derive(Clone)]
+pub(crate) struct Output {
+    storage: Arc<dyn Storage>,
+    options: SaveOptions,
+    limits: Limits,
+    device: Option<String>,
+    /// How long a save may take before it is reported as slow.
+    slow_after: Duration,
+}
+
+/// How a damaged save was recovered.
+#[derive(Clone, Debug, Default)]
+struct Rescue {
+    recovery: Option<Recovery>,
+    salvage: Option<Salvage>,
+}

@@ -4,8 +4,8 @@ use std::fmt;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
+use super::Output;
 use crate::format::Header;
 use crate::platform::{Timer, held};
 use crate::storage::{
@@ -39,7 +39,7 @@ pub enum SaveOutcome {
 }
 
 impl SaveOutcome {
-    pub(super) fn new(is_locked: bool) -> Self {
+    fn new(is_locked: bool) -> Self {
         if is_locked { Self::Saved } else { Self::SavedUnlocked }
     }
 }
@@ -54,17 +54,6 @@ impl fmt::Display for SaveOutcome {
             Self::Cancelled => "cancelled, the previous save is in its place",
         })
     }
-}
-
-/// The settings for writing a save: the storage, the options, the limits and the name of the device.
-#[derive(Clone)]
-pub(crate) struct Output {
-    pub(crate) storage: Arc<dyn Storage>,
-    pub(crate) options: SaveOptions,
-    pub(crate) limits: Limits,
-    pub(crate) device: Option<String>,
-    /// How long a save may take before it is reported as slow.
-    pub(crate) slow_after: Duration,
 }
 
 impl Default for Output {
@@ -102,7 +91,7 @@ impl ContinuedSave {
 }
 
 /// Writes a save with the header that its destination needs. It may be called twice.
-pub(super) type WriteHeaded<'w> = &'w mut dyn FnMut(&mut dyn Write, Header) -> Result<()>;
+type WriteHeaded<'w> = &'w mut dyn FnMut(&mut dyn Write, Header) -> Result<()>;
 
 /// The folder or store of slots.
 #[derive(Clone)]

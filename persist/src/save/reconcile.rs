@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::Slot;
-use super::output::Output;
+use super::{Output, Slot};
 use crate::format::{Ends, Header, Lineage, check, with_header};
 use crate::storage::{Past, SaveOptions, StoredFile, have_same_bytes};
 use crate::{Error, ErrorKind, Limits, Result, storage};

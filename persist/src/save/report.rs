@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::Path;
 
-use super::Salvage;
-use super::source::Rescue;
+use super::{Rescue, Salvage};
 use crate::format::Header;
 use crate::graph::LoadOutcome;
 use crate::schema::{IN_PLACE_OF_DEFAULT, LoadEvent, Occurrences, PlannedRow};

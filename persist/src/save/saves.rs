@@ -1,13 +1,12 @@
 //! [`Saves`]: the classes and settings of a program, and its calls to save and load.
 
 use std::any::Any;
-use std::fmt;
-use std::mem;
 use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
+use std::{fmt, mem};
 
 use super::background::{Progress, Worker};
-use super::output::Output;
+use super::{Output, Prepared, Scratch};
 use crate::codec::{Buffer, Implements, Persist, Pointee};
 use crate::env::{SharedContext, Watch};
 use crate::format::{Header, LONGEST_DEVICE};
@@ -49,13 +48,6 @@ pub struct Saves {
     shared: Arc<SharedState>,
 }
 
-/// The state of a save before its first byte is written: the classes, and the class of the value.
-pub struct Prepared {
-    pub(crate) registry: Arc<Registry>,
-    /// The index of the value's class; 0 for a list of objects.
-    pub(crate) class: usize,
-}
-
 /// The settings, which may differ between clones.
 #[derive(Clone, Default)]
 struct Settings {
@@ -77,15 +69,6 @@ struct SharedState {
     registry: RwLock<Arc<Registry>>,
     worker: Worker,
     scratch: Mutex<Scratch>,
-}
-
-/// Buffers and sizes that one save leaves for the next.
-#[derive(Default)]
-pub(super) struct Scratch {
-    /// A buffer that has grown to the size of the earlier saves.
-    pub(super) buffer: Buffer,
-    /// Bytes of the last two saves in memory, without their long lists. They predict the size of the next one.
-    pub(super) last_sizes: [usize; 2],
 }
 
 impl Default for Saves {

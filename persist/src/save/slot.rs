@@ -3,12 +3,12 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use super::background::{BackgroundSave, Snapshot};
+use super::background::BackgroundSave;
 use super::content::{Content, Loadable, Sink, WriteContent};
 use super::info::SlotInfo;
-use super::output::{Destination, Home, Output, SaveLocation};
+use super::output::{Destination, Home, SaveLocation};
 use super::source::SaveSource;
-use super::{Loaded, SaveOutcome, Saves};
+use super::{Loaded, Output, SaveOutcome, Saves, Snapshot};
 use crate::codec::Buffer;
 use crate::format::{Compression, Header, Sealer};
 use crate::sorting::sort_by;
@@ -235,10 +235,7 @@ impl Slot {
         self.load_with(None)
     }
 
-    pub(super) fn load_with<T: Loadable>(
-        &self,
-        remap: Option<&mut Remap<'_>>,
-    ) -> Result<Loaded<T>> {
+    fn load_with<T: Loadable>(&self, remap: Option<&mut Remap<'_>>) -> Result<Loaded<T>> {
         let mut locations = self.newest_first()?.into_iter();
         match locations.next().ok_or_else(|| no_slot(&auto_name(1)))? {
             SaveLocation::File(path) => {

@@ -5,10 +5,10 @@ use std::io::{self, Read, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Saves;
 use super::info::SlotInfo;
-use super::output::{Home, Output};
+use super::output::Home;
 use super::slot::Slot;
+use super::{Output, Saves};
 use crate::format::{Ends, Header};
 use crate::sorting::sort_by;
 use crate::storage::{

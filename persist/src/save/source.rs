@@ -4,11 +4,10 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use super::Salvage;
-use super::output::Output;
 use super::salvage::{is_damaged, salvage};
+use super::{Output, Rescue, Salvage};
 use crate::options::LoadPolicy;
-use crate::storage::{ReadRequest, Recovery, keep_copies, salvage_candidates};
+use crate::storage::{ReadRequest, keep_copies, salvage_candidates};
 use crate::{Error, Result, storage, trace};
 
 /// The source that a save is loaded from.
@@ -17,13 +16,6 @@ pub(super) enum SaveSource<'s> {
     /// A file, and other files that serve as its backups.
     File(&'s Path, &'s [PathBuf]),
     Memory(&'s [u8]),
-}
-
-/// How a damaged save was recovered.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Rescue {
-    pub(super) recovery: Option<Recovery>,
-    pub(super) salvage: Option<Salvage>,
 }
 
 impl Rescue {

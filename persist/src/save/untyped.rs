@@ -5,8 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::SaveOutcome;
-use super::output::Output;
+use super::{Output, SaveOutcome};
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::format::{Compression, Definition, Header, Plain, RecordLocation, Scan, Sealer, Writer};

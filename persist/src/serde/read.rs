@@ -218,7 +218,7 @@ impl<'r, 'a> Reading<'r, 'a> {
 }
 
 /// Deserializes the next value.
-pub(super) struct AnyReader<'s, 'r, 'a> {
+struct AnyReader<'s, 'r, 'a> {
     reading: &'s mut Reading<'r, 'a>,
 }
 

@@ -204,7 +204,7 @@ impl<'s> NewSave<'s, '_> {
     }
 
     /// Returns the file of the new save, which is created at the first call.
-    pub(crate) fn file(&mut self) -> Result<&mut dyn Write> {
+    fn file(&mut self) -> Result<&mut dyn Write> {
         let file = match self.temporary.take() {
             Some(file) => file,
             None => self.create()?,
@@ -228,7 +228,7 @@ impl<'s> NewSave<'s, '_> {
     /// Returns false if the storage has no locks.
     ///
     /// A crash at any moment leaves the old save or the new one, and an error leaves the old one.
-    pub(crate) fn commit(&mut self) -> Result<bool> {
+    fn commit(&mut self) -> Result<bool> {
         let old = self.put_in_place()?;
         self.is_in_place = true;
         let (storage, backups) = (self.storage, self.options.backups);

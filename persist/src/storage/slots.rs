@@ -18,9 +18,9 @@ const ENDING: &str = ".sav";
 #[derive(Debug, Default)]
 pub(crate) struct SlotFiles {
     pub(crate) has_save: bool,
-    pub(crate) backups: Vec<u32>,
-    pub(crate) damaged: Vec<u32>,
-    pub(crate) refused: Vec<u32>,
+    backups: Vec<u32>,
+    damaged: Vec<u32>,
+    refused: Vec<u32>,
 }
 
 impl SlotFiles {

@@ -69,7 +69,7 @@ macro_rules! whole_items {
         }
     };
 }
-pub(crate) use whole_items;
+use whole_items;
 
 /// Expands to the items of a type whose parts may have a compact form, by the adapter for that. Or by its kind and how
 /// it is written and read: after the `head` of its count, or whole, with the `min` bytes of the form if it has one.

@@ -617,7 +617,7 @@ impl Eq for Record {}
 
 // Walks over a whole tree keep a stack of these iterators, so that no value is too deep for the stack of the thread.
 pub(crate) type PartIter<'v> = Box<dyn Iterator<Item = &'v Value> + 'v>;
-pub(crate) type PartIterMut<'v> = Box<dyn Iterator<Item = &'v mut Value> + 'v>;
+type PartIterMut<'v> = Box<dyn Iterator<Item = &'v mut Value> + 'v>;
 
 /// Returns the next part of the innermost value that has one. Values without further parts are closed.
 pub(crate) fn next_part<I: Iterator>(open: &mut Vec<I>) -> Option<I::Item> {

@@ -3,6 +3,7 @@
 //! All columns are divided into pages of neighbouring ids. The directory lists the pages that exist; a column has
 //! either a page of values or nothing for each of them.
 
+use super::Location;
 use crate::ObjectId;
 
 /// The number of 64-bit words in the mask of a page.
@@ -26,13 +27,6 @@ pub(super) fn first_bit(word: usize) -> u32 {
 pub(super) struct Directory {
     /// The first id of each page, divided by [`WIDTH`].
     keys: Vec<u64>,
-}
-
-/// The place of an id: the same in every column.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Location {
-    pub(super) page: usize,
-    pub(super) bit: u32,
 }
 
 /// Returns the key of the page of an id, and the bit of the id in that page.

@@ -1,6 +1,5 @@
 //! [`Object`]: the name, parent, activity and shape of an object, without its components.
 
-use std::any::TypeId;
 use std::cell::OnceCell;
 use std::sync::Arc;
 
@@ -8,40 +7,8 @@ use hashbrown::HashMap;
 
 use super::children::Children;
 use super::names::Name;
+use super::{Object, ObjectExtras, UnknownEntry};
 use crate::ObjectId;
-use crate::codec::Unknown;
-
-/// An object without its components. A world has one of these for each object, so it is small.
-#[derive(Default)]
-pub(super) struct Object {
-    pub(super) name: Option<Name>,
-    pub(super) parent: Option<ObjectId>,
-    rare: OnceCell<Box<ObjectExtras>>,
-    /// The components of the object, in the order in which they were attached.
-    pub(super) shape: Shape,
-    /// The number of components that have been started. They come before the others.
-    pub(super) started: u16,
-    pub(super) activity: Activity,
-    /// True if the object or an ancestor is not active, so that it is not updated.
-    pub(super) is_held: bool,
-}
-
-/// Parts that most objects do not have.
-#[derive(Default)]
-struct ObjectExtras {
-    children: Children,
-    unknown: Vec<UnknownEntry>,
-    /// The text of the name, if it was requested and is not the base of the name.
-    text: OnceCell<Arc<str>>,
-}
-
-/// A component of a class that the program does not have.
-pub(super) struct UnknownEntry {
-    /// The number of known components before it.
-    pub(super) preceding: usize,
-    pub(super) is_started: bool,
-    pub(super) content: Unknown,
-}
 
 /// A component of an object: its column, or its index among the components of unknown classes.
 #[derive(Clone, Copy)]
@@ -225,7 +192,7 @@ impl Shapes {
         wider
     }
 
-    pub(super) fn without(&mut self, shape: Shape, column: usize) -> Shape {
+    fn without(&mut self, shape: Shape, column: usize) -> Shape {
         let columns = self.columns(shape).iter().copied();
         let columns: Vec<usize> = columns.filter(|other| *other != column).collect();
         self.of(&columns)
@@ -239,19 +206,4 @@ impl Shapes {
     pub(super) fn index(shape: Shape) -> usize {
         shape.0 as usize
     }
-}
-
-/// The shapes of the bundles that objects were spawned with.
-#[derive(Default)]
-pub(super) struct Bundles {
-    pub(super) known: Vec<BundleShape>,
-    pub(super) by_type: HashMap<TypeId, usize>,
-    /// The bundle that was used last. Many objects with the same bundle are spawned in a row.
-    pub(super) last: usize,
-}
-
-pub(super) struct BundleShape {
-    pub(super) of: TypeId,
-    pub(super) shape: Shape,
-    pub(super) columns: Arc<[usize]>,
 }

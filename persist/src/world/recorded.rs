@@ -1,7 +1,7 @@
 //! Decoding of recorded components and resources, perhaps of a program with other versions of their classes.
 
+use super::component::AnyComponent;
 use super::resources::AnyResource;
-use super::world::AnyComponent;
 use crate::codec::{AsTrait, BoxOf, Portable, TraitObject, count};
 use crate::fields::{FieldLinks, NumberedBytes, Owner, content_of};
 use crate::graph::Registry;

@@ -2,19 +2,11 @@
 
 use std::any::{Any, TypeId};
 
+use super::Resources;
 use crate::codec::{Pointee, TraitObject, Unknown};
 use crate::fields::Sendable;
 use crate::graph::Registry;
 use crate::{Persist, Result};
-
-/// The resources of a world.
-#[derive(Default)]
-pub(super) struct Resources {
-    /// The values, in the order of their class names, so that equal worlds have equal bytes.
-    pub(super) values: Vec<(TypeId, String, Box<dyn AnyResource>)>,
-    /// Resources of classes that the program does not have.
-    pub(super) unknown: Vec<Unknown>,
-}
 
 /// Lets the compiler check that a type can be sent to another thread.
 pub fn assert_sendable<T: ?Sized + Sendable>() {}

@@ -1,9 +1,8 @@
 //! Visits the components and resources of a world: their references and hooks.
 
 use super::column::Page;
-use super::directory::Location;
 use super::object::{ComponentIndex, Shapes};
-use super::world::World;
+use super::{Location, World};
 use crate::codec::{Persist, TraitObject, Visitor};
 use crate::{Error, Result};
 

@@ -7,14 +7,12 @@ use persist::__tools::{
 };
 use persist::{ErrorKind, LoadOptions};
 
-use super::VersionComparison;
-use super::judge::Finding;
-use super::kinds::{Guess, sure};
-use super::moves::GoneField;
+use super::kinds::sure;
 use super::versions::ItemName;
-use crate::lock::code::{ClassCode, last_part};
+use super::{Finding, GoneField, Guess, VersionComparison};
+use crate::lock::code::last_part;
 use crate::lock::report::Verdict;
-use crate::lock::source;
+use crate::lock::{ClassCode, source};
 
 fn same_names(old: &[FieldSchema], new: &[FieldSchema]) -> bool {
     old.iter().map(|field| &field.name).eq(new.iter().map(|field| &field.name))

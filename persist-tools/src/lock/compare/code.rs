@@ -1,38 +1,12 @@
 //! The code of a field over the versions and in the program, and the questions about dropped code.
 
-use persist::__tools::{Form, KindSchema, Program, rust_type};
+use persist::__tools::{Form, KindSchema, rust_type};
 
-use super::pair::Pair;
 use super::versions::Versions;
-use crate::lock::code::{ConvertCode, FieldCode, kind_text, last_part};
-use crate::lock::newtypes::{Newtypes, modules};
-use crate::lock::section::Section;
-use crate::lock::source;
-
-/// A field that a version and the program have.
-#[derive(Clone, Copy)]
-pub(super) struct FieldHistory<'h> {
-    pub(super) section: &'h Section,
-    pub(super) versions: &'h Versions,
-    /// The index of the version.
-    pub(super) version: usize,
-    pub(super) program: &'h Program,
-    /// The program's class for each of the version's.
-    pub(super) resolved: &'h [Option<usize>],
-    pub(super) pair: &'h Pair<'h>,
-    pub(super) field: usize,
-    pub(super) source: usize,
-}
-
-/// A question about a field, and the line by which the program answers it.
-pub(super) struct Question {
-    pub(super) why: String,
-    pub(super) attribute: Option<String>,
-    /// The field or the type under the line.
-    pub(super) above: String,
-    /// The function that it names.
-    pub(super) code: Option<String>,
-}
+use super::{FieldHistory, Question};
+use crate::lock::code::{kind_text, last_part};
+use crate::lock::newtypes::modules;
+use crate::lock::{ConvertCode, FieldCode, Newtypes, Section, source};
 
 impl<'h> FieldHistory<'h> {
     fn stored_kind(&self) -> &'h KindSchema {

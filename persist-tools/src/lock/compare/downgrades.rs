@@ -2,12 +2,11 @@
 
 use persist::__tools::{ClassSchema, FieldSchema, Form, KindSchema, Program, VariantSchema};
 
-use crate::lock::code::{ClassCode, ConvertCode, FieldCode, kind_text, path};
-use crate::lock::newtypes::{Newtypes, modules};
+use crate::lock::code::{kind_text, path};
+use crate::lock::newtypes::modules;
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::saved::KnownFields;
-use crate::lock::section::Section;
-use crate::lock::source;
+use crate::lock::{ClassCode, ConvertCode, FieldCode, Newtypes, Section, source};
 
 /// A class of a version and of the program, to which saves of the program go back.
 struct Downgrade<'d> {

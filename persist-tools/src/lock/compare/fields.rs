@@ -4,13 +4,10 @@ use persist::__tools::{Form, KindSchema, is_near, rust_type};
 use persist::Error;
 use persist::ErrorKind::MissingField;
 
-use super::VersionComparison;
-use super::code::{FieldHistory, Question, other_default};
-use super::judge::Finding;
-use super::kinds::{Fit, Guess, atoms, fit, sure};
-use super::moves::GoneField;
-use super::pair::Pair;
+use super::code::other_default;
+use super::kinds::{Fit, atoms, fit, sure};
 use super::versions::ItemName;
+use super::{FieldHistory, Finding, GoneField, Guess, Pair, Question, VersionComparison};
 use crate::lock::report::Verdict;
 use crate::lock::source;
 

@@ -4,34 +4,12 @@ use persist::__tools::BITS_OF_NO_KEY;
 use persist::save::{LoadEvent, ReportRow};
 use persist::{Error, ErrorKind};
 
-use crate::lock::load::Loads;
+use super::Finding;
+use crate::lock::Loads;
 use crate::lock::report::{Difference, Verdict};
 
 /// How the refusal of a 0 by a `NonZero` begins.
 const NO_ZERO: &str = "0 is no NonZero";
-
-/// A change, and how the loads of samples are asked about it.
-pub(super) struct Finding {
-    pub(super) of: Difference,
-    /// The message of the error that old saves get.
-    pub(super) cause: Option<String>,
-    /// The stored class whose samples show whether it is safe.
-    pub(super) shown_by: Option<usize>,
-    /// The stored class, and the field or variant or nothing, as samples and reports name them.
-    pub(super) stored: Option<(String, String)>,
-    /// True if values become those of another kind.
-    pub(super) is_converted: bool,
-    /// True for a kind that may not take every old value.
-    pub(super) may_narrow: bool,
-    /// True for a field that the class's `migrate` may take.
-    pub(super) is_migrated: bool,
-    /// True for a field that is stored by other code, which the class's `migrate` may answer.
-    pub(super) is_restored: bool,
-    /// True if the program says that what is lost is meant to be.
-    pub(super) is_accepted: bool,
-    /// The stored classes whose samples load if what is said does not matter.
-    pub(super) doubt: Option<Vec<usize>>,
-}
 
 impl Finding {
     pub(super) fn new(class: &str, verdict: Verdict, change: impl Into<String>) -> Self {

@@ -1,18 +1,7 @@
 //! How kinds, and fields of kinds, look alike.
 
+use super::Guess;
 use persist::__tools::{ClassSchema, KindSchema};
-
-/// Something that went, something that came, and how much they look alike.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Guess {
-    pub(super) old: usize,
-    pub(super) new: usize,
-    pub(super) score: u32,
-    /// True if old values become the new ones with an `alias` alone.
-    pub(super) fits: bool,
-    /// True if it is likely enough to be proposed: a near name, or an equal kind.
-    pub(super) is_likely: bool,
-}
 
 /// The pairs that are likelier than all others of either side.
 pub(super) fn sure(mut open: Vec<Guess>) -> Vec<Guess> {

@@ -16,7 +16,7 @@ mod versions;
 use std::sync::Arc;
 
 use persist::__tools::{
-    FieldSchema, Form, KindSchema, Plans, Program, ProgramFields, Stored,
+    FieldSchema, Form, KindSchema, Pairing, Plans, Program, ProgramFields, Stored,
     texts_and_classes_by_place,
 };
 use persist::reflect::Holder;
@@ -24,18 +24,17 @@ use persist::save::{LoadEvent, Registry, ReportRow};
 use persist::{LoadOptions, World};
 
 use self::code::later_on_dropped;
-pub(super) use self::downgrades::downgrades;
-use self::judge::{Finding, judge};
-pub(super) use self::kinds::{Fit, fit};
+use self::judge::judge;
 use self::moves::Moves;
-pub(super) use self::versions::Versions;
-use super::load::Loads;
-use super::report::{Difference, NotTested, Verdict};
+use super::report::{Difference, Verdict};
 use super::sample::{ProgramReads, given};
-use super::section::Section;
-use super::source;
+use super::{Loads, NotTested, Section, source};
 use crate::classes::cell_of;
+use versions::ItemPath;
 
+pub(super) use self::downgrades::downgrades;
+pub(super) use self::kinds::{Fit, fit};
+pub(super) use self::versions::Versions;
 /// A version against the program.
 struct VersionComparison<'c> {
     section: &'c Section,
@@ -315,4 +314,91 @@ fn is_one(resolved: &[Option<usize>], old: &FieldSchema, new: &FieldSchema) -> b
         let found = expected.iter().position(|expected| resolved[class] == Some(*expected));
         found.map(|found| expected.swap_remove(found)).is_some()
     })
+}
+
+/// A field that a version and the program have.
+#[derive(Clone, Copy)]
+struct FieldHistory<'h> {
+    section: &'h Section,
+    versions: &'h Versions,
+    /// The index of the version.
+    version: usize,
+    program: &'h Program,
+    /// The program's class for each of the version's.
+    resolved: &'h [Option<usize>],
+    pair: &'h Pair<'h>,
+    field: usize,
+    source: usize,
+}
+
+/// A question about a field, and the line by which the program answers it.
+struct Question {
+    why: String,
+    attribute: Option<String>,
+    /// The field or the type under the line.
+    above: String,
+    /// The function that it names.
+    code: Option<String>,
+}
+
+/// A change, and how the loads of samples are asked about it.
+struct Finding {
+    of: Difference,
+    /// The message of the error that old saves get.
+    cause: Option<String>,
+    /// The stored class whose samples show whether it is safe.
+    shown_by: Option<usize>,
+    /// The stored class, and the field or variant or nothing, as samples and reports name them.
+    stored: Option<(String, String)>,
+    /// True if values become those of another kind.
+    is_converted: bool,
+    /// True for a kind that may not take every old value.
+    may_narrow: bool,
+    /// True for a field that the class's `migrate` may take.
+    is_migrated: bool,
+    /// True for a field that is stored by other code, which the class's `migrate` may answer.
+    is_restored: bool,
+    /// True if the program says that what is lost is meant to be.
+    is_accepted: bool,
+    /// The stored classes whose samples load if what is said does not matter.
+    doubt: Option<Vec<usize>>,
+}
+
+/// Something that went, something that came, and how much they look alike.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Guess {
+    old: usize,
+    new: usize,
+    score: u32,
+    /// True if old values become the new ones with an `alias` alone.
+    fits: bool,
+    /// True if it is likely enough to be proposed: a near name, or an equal kind.
+    is_likely: bool,
+}
+
+/// A stored field that went.
+struct GoneField {
+    /// The stored class.
+    class: usize,
+    /// The program's, if it has it.
+    target: Option<usize>,
+    /// False for a field of a variant.
+    is_struct: bool,
+    dropped: ItemPath,
+    name: String,
+    kind: KindSchema,
+    /// The index of the finding about it.
+    finding: usize,
+}
+
+/// A struct or a variant that both sides have.
+struct Pair<'p> {
+    /// The stored class, and the variant; 0 for a struct.
+    stored: (usize, usize),
+    /// The program's name of the class, and that of the stored variant.
+    class: &'p str,
+    variant: Option<&'p str>,
+    old: &'p [FieldSchema],
+    new: ProgramFields<'p>,
+    pairing: Pairing,
 }

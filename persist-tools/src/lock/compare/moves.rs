@@ -2,26 +2,11 @@
 
 use persist::__tools::{FieldSchema, Form, KindSchema, Program, rust_type};
 
-use super::VersionComparison;
 use super::kinds::is_named;
-use super::versions::{ItemName, ItemPath};
+use super::versions::ItemName;
+use super::{GoneField, VersionComparison};
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::source;
-
-/// A stored field that went.
-pub(super) struct GoneField {
-    /// The stored class.
-    pub(super) class: usize,
-    /// The program's, if it has it.
-    pub(super) target: Option<usize>,
-    /// False for a field of a variant.
-    pub(super) is_struct: bool,
-    pub(super) dropped: ItemPath,
-    pub(super) name: String,
-    pub(super) kind: KindSchema,
-    /// The index of the finding about it.
-    pub(super) finding: usize,
-}
 
 /// A field of a struct of the program that old saves do not have.
 #[derive(Clone, Copy)]

@@ -1,23 +1,11 @@
 //! The fields of a struct or a variant that a version and the program have.
 
-use persist::__tools::{ClassSchema, FieldSchema, Form, Pairing, Program, ProgramFields, pair};
+use persist::__tools::{ClassSchema, Form, Program, pair};
 
-use super::judge::Finding;
 use super::versions::{ItemName, ItemPath};
+use super::{Finding, Pair};
 use crate::lock::code::path;
 use crate::lock::report::Verdict;
-
-/// A struct or a variant that both sides have.
-pub(super) struct Pair<'p> {
-    /// The stored class, and the variant; 0 for a struct.
-    pub(super) stored: (usize, usize),
-    /// The program's name of the class, and that of the stored variant.
-    pub(super) class: &'p str,
-    pub(super) variant: Option<&'p str>,
-    pub(super) old: &'p [FieldSchema],
-    pub(super) new: ProgramFields<'p>,
-    pub(super) pairing: Pairing,
-}
 
 impl<'p> Pair<'p> {
     /// The structs of two classes, or their variants.

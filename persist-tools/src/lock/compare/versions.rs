@@ -7,9 +7,8 @@ use persist::__tools::{
 };
 use persist::reflect::FieldRecord;
 
-use crate::lock::code::{ClassCode, path};
-use crate::lock::newtypes::Newtypes;
-use crate::lock::section::Section;
+use crate::lock::code::path;
+use crate::lock::{ClassCode, Newtypes, Section};
 
 /// A step on the way to a class, a variant or a field.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

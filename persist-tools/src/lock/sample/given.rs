@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use persist::__tools::{KindSchema, Program, Stored};
 use persist::Value;
 
-use crate::lock::section::Section;
+use crate::lock::Section;
 
 /// The samples of the fields of a version that have the kind that they have today, by their nodes; `resolved` has the
 /// program's class for each of the version's.

@@ -1,26 +1,13 @@
 //! One value of a sample, from its schema and what is chosen in it.
 
-use std::collections::{HashMap, HashSet};
 use std::{iter, mem, vec};
 
-use persist::__tools::{Cell, Form, KindSchema, Stored, WorldObjects};
+use persist::__tools::{Cell, Form, KindSchema, WorldObjects};
 use persist::reflect::Holder;
 use persist::{Arena as _, Error, ErrorKind, ObjectId, Record, Result, Value};
 
 use super::scalars::{HANDLES, boundaries, plain};
-use super::smallest::SmallestValues;
-use super::{ProgramReads, Values};
-use crate::lock::section::Section;
-
-/// The basic objects of a type.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Basic {
-    /// With as little in it as can be.
-    Small,
-    /// With something everywhere.
-    First,
-    Second,
-}
+use super::{Basic, Choice, Choices, SampleContext, SampleFindings, Values};
 
 impl Basic {
     pub(super) const ALL: [Self; 3] = [Self::Small, Self::First, Self::Second];
@@ -38,43 +25,11 @@ fn is_open(holder: Holder) -> bool {
     matches!(cell, Some(Cell::RefCell | Cell::Cell | Cell::Mutex | Cell::RwLock))
 }
 
-/// The chosen option at each site, by its node. The site of an enum's variant is the node of its class.
-pub(super) type Choices = HashMap<usize, usize>;
-
 /// The options of a site: the text for a report, whose values it is in, and the choice.
 type Options<T> = Vec<(String, Option<Values>, T)>;
 
 const PLAIN: Option<Values> = Some(Values::Plain);
 const BOUNDARY: Option<Values> = Some(Values::Boundary);
-
-/// Something that can be chosen.
-pub(super) struct Choice {
-    pub(super) site: usize,
-    pub(super) option: usize,
-    /// The place, and what stands in it.
-    pub(super) what: String,
-    /// Boundary values may be refused by the program although the schema allows them; `None` for what only leads to
-    /// others.
-    pub(super) values: Option<Values>,
-}
-
-/// The findings while values were made.
-#[derive(Default)]
-pub(super) struct SampleFindings {
-    /// The sites that were met: whether the program reads them, and the field in which classes become something else.
-    seen: HashSet<(bool, Option<usize>, usize)>,
-    /// The choices that are new.
-    pub(super) choices: Vec<Choice>,
-    /// The places of texts that are to be names of variants.
-    pub(super) named: Vec<String>,
-    /// The classes that were met where the program reads them, and those that were elsewhere.
-    pub(super) read: HashSet<usize>,
-    pub(super) ignored: HashSet<usize>,
-    /// The classes of the object that is made, where the program reads them.
-    pub(super) held: Vec<usize>,
-    /// Classes whose objects the program may read as values.
-    pub(super) inlined: HashSet<usize>,
-}
 
 /// How much there is in a value.
 #[derive(Clone, Copy, PartialEq)]
@@ -142,14 +97,6 @@ struct SampleFrame {
     whole: PartsInto,
     left: vec::IntoIter<SamplePart>,
     created: Vec<Value>,
-}
-
-/// The inputs for the objects of a sample.
-pub(super) struct SampleContext<'v> {
-    pub(super) section: &'v Section,
-    pub(super) stored: &'v Stored,
-    pub(super) smallest: &'v SmallestValues,
-    pub(super) reads: &'v ProgramReads,
 }
 
 /// A value that is being made.

@@ -21,12 +21,12 @@ use persist::codec::Buffer;
 use persist::save::{Compression, Header};
 use persist::{Limits, Result, Value};
 
-pub(super) use self::given::given;
-use self::maker::{Basic, Choice, Choices, SampleContext, SampleFindings, make};
-use self::smallest::SmallestValues;
-use super::section::{PART, Section};
+use self::maker::make;
+use super::Section;
+use super::section::PART;
 use crate::classes::cell_of;
 
+pub(super) use self::given::given;
 /// The values in a sample; see [`Lock::sample`](super::Lock::sample).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -243,4 +243,62 @@ impl<'s> Samples<'s> {
         writer.finish(0)?;
         Ok(bytes)
     }
+}
+
+/// The basic objects of a type.
+#[derive(Clone, Copy, PartialEq)]
+enum Basic {
+    /// With as little in it as can be.
+    Small,
+    /// With something everywhere.
+    First,
+    Second,
+}
+
+/// The chosen option at each site, by its node. The site of an enum's variant is the node of its class.
+type Choices = HashMap<usize, usize>;
+
+/// Something that can be chosen.
+struct Choice {
+    site: usize,
+    option: usize,
+    /// The place, and what stands in it.
+    what: String,
+    /// Boundary values may be refused by the program although the schema allows them; `None` for what only leads to
+    /// others.
+    values: Option<Values>,
+}
+
+/// The findings while values were made.
+#[derive(Default)]
+struct SampleFindings {
+    /// The sites that were met: whether the program reads them, and the field in which classes become something else.
+    seen: HashSet<(bool, Option<usize>, usize)>,
+    /// The choices that are new.
+    choices: Vec<Choice>,
+    /// The places of texts that are to be names of variants.
+    named: Vec<String>,
+    /// The classes that were met where the program reads them, and those that were elsewhere.
+    read: HashSet<usize>,
+    ignored: HashSet<usize>,
+    /// The classes of the object that is made, where the program reads them.
+    held: Vec<usize>,
+    /// Classes whose objects the program may read as values.
+    inlined: HashSet<usize>,
+}
+
+/// The inputs for the objects of a sample.
+struct SampleContext<'v> {
+    section: &'v Section,
+    stored: &'v Stored,
+    smallest: &'v SmallestValues,
+    reads: &'v ProgramReads,
+}
+
+/// The depth of the smallest value of each class and object; `None` if every value is infinite.
+struct SmallestValues {
+    classes: Vec<Option<u32>>,
+    objects: Vec<Option<u32>>,
+    /// The variant of the smallest value of each enum.
+    variants: Vec<usize>,
 }

@@ -4,15 +4,8 @@ use std::collections::HashSet;
 
 use persist::__tools::{FieldSchema, Form, KindSchema};
 
-use crate::lock::section::Section;
-
-/// The depth of the smallest value of each class and object; `None` if every value is infinite.
-pub(super) struct SmallestValues {
-    pub(super) classes: Vec<Option<u32>>,
-    pub(super) objects: Vec<Option<u32>>,
-    /// The variant of the smallest value of each enum.
-    pub(super) variants: Vec<usize>,
-}
+use super::SmallestValues;
+use crate::lock::Section;
 
 impl SmallestValues {
     /// Without objects of the types in `skipped`, and what needs them.

@@ -3,16 +3,16 @@
 use std::any::Any;
 use std::collections::HashMap;
 
-use super::stored::{StoredCommand, StoredStep};
+use super::StoredCommand;
+use super::stored::StoredStep;
 use crate::codec::Buffer;
 use crate::env::Env;
 use crate::fields::{ChangeState, FieldLinks, awaken};
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
-use crate::history::edit::{Command, Performed, Step};
-use crate::history::failure::Failure;
+use crate::history::edit::{Command, Step};
 use crate::history::step::restored_change;
-use crate::history::support::Support;
+use crate::history::{Failure, Performed, Support};
 use crate::{Error, ErrorKind, Limits, Persist, Result};
 
 /// The command classes that a journal can hold, by their numbers.

@@ -22,16 +22,15 @@ use std::sync::Arc;
 
 use super::commands::{CommandClass, CommandClasses};
 use super::frame::{Frame, FrameKind};
-use super::stored::{
-    StoredCommand, StoredDone, StoredEntry, StoredProgram, StoredStep, read, wrong,
-};
+use super::stored::{StoredDone, StoredProgram, StoredStep, read, wrong};
+use super::{StoredCommand, StoredEntry};
 use crate::env::Env;
 use crate::fields::{ChangeState, Direction, FieldLinks, ObjectChange as _, Owner};
 use crate::format::scan;
 use crate::graph::Registry;
 use crate::history::change::{Change, ChangeKind, all_in_bytes};
-use crate::history::edit::{Performed, Step};
-use crate::history::support::Support;
+use crate::history::edit::Step;
+use crate::history::{Performed, Support};
 use crate::save::ReportRow;
 use crate::schema::{
     FieldSchema, Form, KindSchema, LoadEvent, PlannedRow, Plans, REMOVED, SourceRecord, Stored,
@@ -433,7 +432,7 @@ impl<'p> Classes<'p> {
     }
 
     /// Converts a value to the program's form.
-    pub(super) fn migrated<'b>(&mut self, class: usize, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>> {
+    fn migrated<'b>(&mut self, class: usize, bytes: &'b [u8]) -> Result<Cow<'b, [u8]>> {
         let env = self.registry.env();
         let Some(ResolvedClasses { plans, .. }) = &mut self.found else {
             return Err(wrong("no classes"));

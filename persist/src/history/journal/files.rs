@@ -8,26 +8,13 @@ use std::cmp::Reverse;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::frame::{JournalScan, scan};
+use super::frame::scan;
 use super::recovered::{Recovered, ReplayStop};
+use super::{Chosen, Locks};
 use crate::format::Digest;
 use crate::sorting::sort_by;
-use crate::storage::{Storage, StorageLock, are_same, has_no_lock, is_beginning, is_free, names};
+use crate::storage::{Storage, are_same, has_no_lock, is_beginning, is_free, names};
 use crate::{Error, ErrorKind, Result};
-
-/// The locks of an open session: on its journal, and on its save against sessions with other journals.
-pub(super) struct Locks {
-    pub(super) journal: Option<StorageLock>,
-    pub(super) _save: Option<StorageLock>,
-    /// The file of the journal itself, which may be reached by other names.
-    pub(super) file: Option<StorageLock>,
-}
-
-/// The journal that a session continues.
-pub(super) struct Chosen {
-    pub(super) path: PathBuf,
-    pub(super) scan: JournalScan,
-}
 
 pub(super) fn resolve(
     storage: &dyn Storage,

@@ -6,6 +6,7 @@ use std::path::Path;
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::recovered::{ReplayStop, TornWrite};
+use super::{JournalScan, OpenTransaction};
 use crate::format::Digest;
 use crate::storage::{Storage, StoredFile};
 use crate::{Error, ErrorKind, Result};
@@ -86,7 +87,7 @@ impl FrameKind {
     }
 
     /// True if it records an action of the user or the program.
-    pub(super) fn is_event(self) -> bool {
+    fn is_event(self) -> bool {
         !self.is_beginning() && self != Self::Evicted
     }
 }
@@ -183,7 +184,7 @@ pub(super) fn push(
 pub struct Frame<'r> {
     /// The offset of the frame in the file.
     pub offset: u64,
-    pub(super) sequence: u64,
+    sequence: u64,
     /// The kind of the frame.
     pub kind: FrameKind,
     /// The content of the frame.
@@ -196,40 +197,6 @@ pub struct FrameReader {
     /// A summary of the frames that were read.
     pub scan: JournalScan,
     bytes: Vec<u8>,
-}
-
-/// A summary of a journal, without a replay.
-#[derive(Default)]
-pub struct JournalScan {
-    /// The digest of the save that the journal follows.
-    pub follows: Option<Digest>,
-    /// Bytes of the file.
-    pub size: u64,
-    /// The offset after the last good frame.
-    pub(super) end: u64,
-    /// The number of good frames, and the sequence number of the last.
-    pub(super) frames: u64,
-    pub(super) sequence: u64,
-    /// The number of events since the journal began.
-    pub(super) events: u64,
-    /// True if the file ends in the middle of an append.
-    pub(super) is_torn: bool,
-    /// True if the torn part may be a whole frame that was damaged later: its length fits, and its checksum does not.
-    pub(super) is_garbled: bool,
-    /// Why the bytes after the good frames are neither a frame nor an interrupted append.
-    pub(super) damage: Option<Error>,
-    /// The outermost transaction that is open at the end.
-    pub(super) open: Option<OpenTransaction>,
-}
-
-/// A transaction without an end.
-#[derive(Clone, Copy)]
-pub(super) struct OpenTransaction {
-    /// The offset of its first frame, and the sequence number before it.
-    pub(super) offset: u64,
-    pub(super) previous: u64,
-    /// The number of nested open transactions.
-    pub(super) depth: usize,
 }
 
 impl JournalScan {

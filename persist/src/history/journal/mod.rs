@@ -18,6 +18,7 @@
 //!
 //! - `frame` has the bytes: a header with the digest of the save, then frames with a checksum and a number each.
 //!   `stored` has the values in the frames, and `commands` the commands of the program as bytes.
+//! - The records whose fields several of these files use are defined here, with private fields.
 //! - `recorder` turns an event into frames. `writer` appends them, repairs the file after a failed write, and exchanges
 //!   the journal at a save. `identity` checks that nobody else replaced the save.
 //! - `open` opens a session. `files` finds the journal that follows the save, and locks it. `replay` applies its
@@ -70,18 +71,32 @@ mod spill_files;
 pub(crate) mod stored;
 mod writer;
 
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+use hashbrown::HashSet;
+
+use super::step::FinalState;
+use super::world::World;
+use super::{History, Label, Poison, SpillPosition};
+use crate::fields::Owner;
+use crate::format::Digest;
 use crate::platform::Timer;
+use crate::save::ReportRow;
+use crate::storage::{FileStamp, Storage, StorageLock, StoredFile};
+use crate::{Error, Loaded, Result, Saves};
+use evolution::ComponentKey;
+use recorder::RecorderState;
+use writer::NextJournal;
 
 pub(super) use commands::CommandClasses;
 pub(super) use frame::FrameKind;
 pub use open::SessionOptions;
 pub(super) use recorder::Journal;
 pub use recovered::{JournalInfo, Recovered, ReplayStop, TornWrite};
-pub use session::Session;
-pub(super) use spill_files::Spill;
-pub(super) use stored::{StoredCommand, StoredStep, payload};
+pub(super) use stored::{StoredStep, payload};
 
 /// When journal entries are flushed to disk.
 ///
@@ -110,4 +125,235 @@ impl Flush {
             Self::OnIdle => false,
         }
     }
+}
+
+/// The state of a history when its journal began, without its entries.
+#[derive(crate::Persist, Default)]
+#[persist(crate = crate)]
+pub struct StoredStacks {
+    entries: u64,
+    /// The number of entries that are applied.
+    pub position: u64,
+    base: u64,
+    last_state: u64,
+    saved: Option<u64>,
+    poison: Option<Poison>,
+}
+
+/// An entry of a history when its journal began. Its steps have the state that they have when applied or undone.
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+pub struct StoredEntry {
+    /// The label of the entry.
+    pub label: Label,
+    state: u64,
+    /// The steps in the order in which they were done.
+    pub steps: Vec<StoredStep>,
+}
+
+/// The content of a component or a resource.
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+struct StoredContent {
+    owner: Owner,
+    class: String,
+    bytes: Vec<u8>,
+}
+
+/// The last id of a world before and after an edit.
+#[derive(crate::Persist, Clone, Copy, PartialEq, Eq)]
+#[persist(crate = crate)]
+pub struct StoredIds {
+    before: u64,
+    // The field has this name in all journals so far.
+    #[persist(rename = "behind")]
+    pub after: u64,
+}
+
+/// A command, with what an undo and a replay need.
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+pub struct StoredCommand {
+    /// The index of its class among the classes of commands.
+    pub class: u32,
+    /// True if it changed its target directly.
+    pub is_direct: bool,
+    /// The encoded command before `apply`, if it changed its target directly just now, and is different afterwards.
+    pub(in crate::history) before: Option<Vec<u8>>,
+    /// The last id that the world had used before `apply`. Attempts that failed earlier in the edit may have used some.
+    // Without it, a replay gave other ids to the objects that a direct command spawns, and lost all later edits of
+    // them.
+    pub(in crate::history) last_id: Option<u64>,
+    /// The encoded command as it is now.
+    pub bytes: Vec<u8>,
+    /// The steps that it did by its own calls.
+    pub further: Vec<StoredStep>,
+}
+
+/// A summary of a journal, without a replay.
+#[derive(Default)]
+pub struct JournalScan {
+    /// The digest of the save that the journal follows.
+    pub follows: Option<Digest>,
+    /// Bytes of the file.
+    pub size: u64,
+    /// The offset after the last good frame.
+    end: u64,
+    /// The number of good frames, and the sequence number of the last.
+    frames: u64,
+    sequence: u64,
+    /// The number of events since the journal began.
+    events: u64,
+    /// True if the file ends in the middle of an append.
+    is_torn: bool,
+    /// True if the torn part may be a whole frame that was damaged later: its length fits, and its checksum does not.
+    is_garbled: bool,
+    /// Why the bytes after the good frames are neither a frame nor an interrupted append.
+    damage: Option<Error>,
+    /// The outermost transaction that is open at the end.
+    open: Option<OpenTransaction>,
+}
+
+/// A transaction without an end.
+#[derive(Clone, Copy)]
+struct OpenTransaction {
+    /// The offset of its first frame, and the sequence number before it.
+    offset: u64,
+    previous: u64,
+    /// The number of nested open transactions.
+    depth: usize,
+}
+
+/// The locks of an open session: on its journal, and on its save against sessions with other journals.
+struct Locks {
+    journal: Option<StorageLock>,
+    _save: Option<StorageLock>,
+    /// The file of the journal itself, which may be reached by other names.
+    file: Option<StorageLock>,
+}
+
+/// The journal that a session continues.
+struct Chosen {
+    path: PathBuf,
+    scan: JournalScan,
+}
+
+/// The result of a replay.
+#[derive(Default)]
+struct ReplayOutcome {
+    /// The number of events that were replayed.
+    events: u64,
+    /// The number of steps of the undo list among them, as a user counts them.
+    steps: u64,
+    /// The number of good bytes of the journal, and the number of their last frame.
+    length: u64,
+    sequence: u64,
+    /// The classes of the last frames.
+    program: Vec<u8>,
+    /// The steps that were skipped.
+    skipped: Vec<ReportRow>,
+    /// Why the frame after the good ones could not be replayed.
+    failed: Option<Error>,
+    /// True if target and history are not in their state before that frame.
+    is_broken: bool,
+}
+
+/// The files of entries that were moved out of memory.
+pub(super) struct Spill {
+    storage: Arc<dyn Storage>,
+    /// The beginning of the names of the files.
+    path: PathBuf,
+    /// A file whose permissions the files get.
+    like: PathBuf,
+    /// The maximum number of bytes of steps in memory.
+    budget: usize,
+    /// Bytes of steps that are in files.
+    pub(super) away: usize,
+    /// After a file could not be written, the number of bytes in memory at which it is tried again.
+    retry: usize,
+    last_file: u64,
+    /// The number of entries that are still in each file.
+    files: HashMap<u64, usize>,
+    /// The file that was read last.
+    open: Option<(u64, Box<dyn StoredFile>)>,
+    /// The numbers of entries at the beginning and at the end of the list that are in files, or cannot be moved.
+    front: usize,
+    back: usize,
+    /// Entries that were dropped while they were in a file.
+    dropped: Vec<(SpillPosition, FinalState)>,
+}
+
+/// A save of the session, with the journal that follows it.
+struct NextSave {
+    digest: Digest,
+    stamp: Option<FileStamp>,
+    /// An error if the journal cannot hold the history.
+    journal: Result<NextJournal>,
+    known: RecorderState,
+    recorded: HashSet<ComponentKey>,
+}
+
+/// An edited value with its undo history, recoverable after a crash.
+///
+/// The target is loaded from a save. Every edit, undo and redo since that save is recorded in a journal beside it. If
+/// the program is killed, the next session has the same target, the same undo history and the same saved point.
+///
+/// The journal stays when a session ends, so that the next one continues with the same history.
+/// [`discard`](Self::discard) removes it, with all unsaved changes.
+///
+/// A session has the methods of a [`History`], without the parameter for the target. [`history`](Self::history) and
+/// [`target`](Self::target) give access for reading.
+///
+/// # Example
+///
+/// ```
+/// use persist::history::CommandEdit;
+/// use persist::{Command, History, Persist, Result, Saves, Session};
+///
+/// #[derive(Persist, Default)]
+/// struct Document { title: String }
+///
+/// #[derive(Persist)]
+/// struct Rename { title: String }
+///
+/// impl Command<Document> for Rename {
+///     fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
+///         std::mem::swap(&mut edit.target().title, &mut self.title);
+///         Ok(())
+///     }
+///     fn undo(&mut self, document: &mut Document) -> Result<()> {
+///         std::mem::swap(&mut document.title, &mut self.title);
+///         Ok(())
+///     }
+/// }
+///
+/// fn open(folder: &std::path::Path) -> Result<Session<Document>> {
+///     let session = Session::with(Saves::new(), History::new(256)).register_command::<Rename>()?;
+///     let (session, recovered) = session.open(folder.join("plan.sav"), folder.join("plan.journal"))?;
+///     println!("{recovered}");
+///     Ok(session)
+/// }
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let folder = folder.path();
+/// let mut session = open(folder)?;
+/// session.apply(Rename { title: "Plan".into() })?;
+/// session.save()?;
+/// session.apply(Rename { title: "Better plan".into() })?;
+/// drop(session); // Or a crash.
+///
+/// let mut session = open(folder)?;
+/// assert_eq!(session.target().title, "Better plan");
+/// assert!(session.history().is_modified());
+/// session.undo()?;
+/// assert!(!session.history().is_modified());
+/// session.undo()?;
+/// assert_eq!(session.target().title, "");
+/// # Ok::<(), persist::Error>(())
+/// ```
+pub struct Session<T: 'static = World> {
+    target: Loaded<T>,
+    pub(super) history: History<T>,
+    saves: Saves,
+    save: PathBuf,
 }

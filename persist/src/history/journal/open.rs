@@ -9,16 +9,15 @@ use hashbrown::HashSet;
 
 use super::commands::{CommandClass, encode};
 use super::evolution::Programs;
-use super::files::{Chosen, choose, find, keep_if_room, lock, resolve};
+use super::files::{choose, find, keep_if_room, lock, resolve};
 use super::frame::{FrameKind as Frame, FrameReader, header};
 use super::identity::FollowedSave;
 use super::recorder::{Journal, program};
 use super::recovered::{JournalInfo, Recovered, ReplayStop};
-use super::replay::{self, ReplayOutcome, reset};
+use super::replay::reset;
 use super::session::begin;
-use super::spill_files::Spill;
 use super::writer::JournalWriter;
-use super::{Flush, Session};
+use super::{Chosen, Flush, ReplayOutcome, Session, Spill, replay};
 use crate::fields::EditedWorld as _;
 use crate::format::Digest;
 use crate::history::editable::check_recordable;
@@ -31,7 +30,7 @@ use crate::{Error, ErrorKind, Loaded, Persist, Result, Saves, trace};
 /// The settings of a [`Session`] that is about to be opened: see [`Session::with`].
 pub struct SessionOptions<T: 'static> {
     saves: Saves,
-    pub(super) history: History<T>,
+    history: History<T>,
     flush: Flush,
     memory: Option<usize>,
 }

@@ -11,21 +11,18 @@ use super::commands::definitions;
 use super::evolution::ComponentKey;
 use super::frame::FrameKind;
 use super::identity::SaveIdentity;
-use super::stored::{
-    StoredContent, StoredDone, StoredEvicted, StoredIds, StoredProgram, StoredStep, payload,
-};
+use super::stored::{StoredDone, StoredEvicted, StoredProgram, StoredStep, payload};
 use super::writer::{Frames, JournalWriter, NextJournal};
+use super::{NextSave, StoredContent, StoredIds};
 use crate::fields::{ChangeState, EditedWorld as _, Owner};
 use crate::format::Digest;
-use crate::history::Label;
 use crate::history::edit::Step;
 use crate::history::merging::Merging;
 use crate::history::step::FinalState;
-use crate::history::support::Support;
 use crate::history::target::world;
+use crate::history::{Label, Support};
 use crate::platform::held;
 use crate::sorting::sort;
-use crate::storage::FileStamp;
 use crate::{ErrorKind, Result};
 
 /// Records the events of a history, so that another run can replay them.
@@ -37,16 +34,6 @@ pub(in crate::history) struct Journal {
     evicted: StoredEvicted,
     /// The last save, while it is unknown whether it is in place.
     undecided: Option<NextSave>,
-}
-
-/// A save of the session, with the journal that follows it.
-pub(super) struct NextSave {
-    pub(super) digest: Digest,
-    pub(super) stamp: Option<FileStamp>,
-    /// An error if the journal cannot hold the history.
-    pub(super) journal: Result<NextJournal>,
-    known: RecorderState,
-    recorded: HashSet<ComponentKey>,
 }
 
 impl NextSave {
@@ -64,7 +51,7 @@ impl NextSave {
 
 /// The classes and ids that follow from the journal so far.
 #[derive(Clone, Copy)]
-struct RecorderState {
+pub(super) struct RecorderState {
     /// The numbers of classes, of commands and of a world.
     classes: (usize, usize),
     last_id: Option<u64>,

@@ -11,21 +11,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::commands::restored;
 use super::evolution::{Programs, RecordedComponents};
 use super::frame::{Frame, FrameKind, FrameReader};
-use super::spill;
-use super::stored::{
-    StoredContent, StoredDone, StoredEntry, StoredEvicted, StoredStacks, StoredStep, place, read,
-    wrong,
-};
+use super::stored::{StoredDone, StoredEvicted, StoredStep, place, read, wrong};
+use super::{ReplayOutcome, StoredContent, StoredEntry, StoredStacks, spill};
 use crate::fields::{ChangeState, Direction, EditedWorld as _};
 use crate::history::edit::Step;
-use crate::history::entry::UndoEntry;
-use crate::history::failure::Failure;
-use crate::history::merging::MergeTarget;
 use crate::history::step::{FinalState, restored_change, run_all};
 use crate::history::target::{world, world_mut};
-use crate::history::{History, Label};
-use crate::save::ReportRow;
-use crate::{Error, ErrorKind, Result};
+use crate::history::{Failure, History, Label, MergeTarget, UndoEntry};
+use crate::{ErrorKind, Result};
 
 /// More states than any history can reach. It keeps sums with a state from overflowing.
 const MAX_STATES: u64 = 1 << 62;
@@ -36,26 +29,6 @@ enum ReplayStart {
     /// Some entries were read. If they have to be migrated, they wait until all are there.
     Entries(Box<StoredStacks>, Vec<StoredEntry>),
     Yes,
-}
-
-/// The result of a replay.
-#[derive(Default)]
-pub(super) struct ReplayOutcome {
-    /// The number of events that were replayed.
-    pub(super) events: u64,
-    /// The number of steps of the undo list among them, as a user counts them.
-    pub(super) steps: u64,
-    /// The number of good bytes of the journal, and the number of their last frame.
-    pub(super) length: u64,
-    pub(super) sequence: u64,
-    /// The classes of the last frames.
-    pub(super) program: Vec<u8>,
-    /// The steps that were skipped.
-    pub(super) skipped: Vec<ReportRow>,
-    /// Why the frame after the good ones could not be replayed.
-    pub(super) failed: Option<Error>,
-    /// True if target and history are not in their state before that frame.
-    pub(super) is_broken: bool,
 }
 
 struct Replay<'r, 'p, T: 'static> {

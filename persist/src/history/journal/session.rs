@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::hash::Hash;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 
 use hashbrown::HashSet;
@@ -11,10 +11,10 @@ use hashbrown::HashSet;
 use super::evolution::ComponentKey;
 use super::frame::{FrameKind, header};
 use super::identity::{FollowedSave, SaveIdentity};
-use super::recorder::{Journal, NextSave, program, push_contents, stored};
-use super::spill;
-use super::stored::{StoredEntry, StoredStacks, payload};
+use super::recorder::{Journal, program, push_contents, stored};
+use super::stored::payload;
 use super::writer::{Frames, JournalWriter};
+use super::{NextSave, Session, StoredEntry, StoredStacks, spill};
 use crate::codec::Reflect;
 use crate::fields::{ChangeState, IntoFieldPath};
 use crate::format::Digest;
@@ -26,71 +26,6 @@ use crate::platform::held;
 use crate::save::{SaveOutcome, SlotInfo};
 use crate::storage::SessionSave;
 use crate::{Error, ErrorKind, Loaded, Persist, Result, Saves, Value};
-
-/// An edited value with its undo history, recoverable after a crash.
-///
-/// The target is loaded from a save. Every edit, undo and redo since that save is recorded in a journal beside it. If
-/// the program is killed, the next session has the same target, the same undo history and the same saved point.
-///
-/// The journal stays when a session ends, so that the next one continues with the same history.
-/// [`discard`](Self::discard) removes it, with all unsaved changes.
-///
-/// A session has the methods of a [`History`], without the parameter for the target. [`history`](Self::history) and
-/// [`target`](Self::target) give access for reading.
-///
-/// # Example
-///
-/// ```
-/// use persist::history::CommandEdit;
-/// use persist::{Command, History, Persist, Result, Saves, Session};
-///
-/// #[derive(Persist, Default)]
-/// struct Document { title: String }
-///
-/// #[derive(Persist)]
-/// struct Rename { title: String }
-///
-/// impl Command<Document> for Rename {
-///     fn apply(&mut self, edit: &mut CommandEdit<'_, Document>) -> Result<()> {
-///         std::mem::swap(&mut edit.target().title, &mut self.title);
-///         Ok(())
-///     }
-///     fn undo(&mut self, document: &mut Document) -> Result<()> {
-///         std::mem::swap(&mut document.title, &mut self.title);
-///         Ok(())
-///     }
-/// }
-///
-/// fn open(folder: &std::path::Path) -> Result<Session<Document>> {
-///     let session = Session::with(Saves::new(), History::new(256)).register_command::<Rename>()?;
-///     let (session, recovered) = session.open(folder.join("plan.sav"), folder.join("plan.journal"))?;
-///     println!("{recovered}");
-///     Ok(session)
-/// }
-///
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let folder = folder.path();
-/// let mut session = open(folder)?;
-/// session.apply(Rename { title: "Plan".into() })?;
-/// session.save()?;
-/// session.apply(Rename { title: "Better plan".into() })?;
-/// drop(session); // Or a crash.
-///
-/// let mut session = open(folder)?;
-/// assert_eq!(session.target().title, "Better plan");
-/// assert!(session.history().is_modified());
-/// session.undo()?;
-/// assert!(!session.history().is_modified());
-/// session.undo()?;
-/// assert_eq!(session.target().title, "");
-/// # Ok::<(), persist::Error>(())
-/// ```
-pub struct Session<T: 'static = World> {
-    pub(super) target: Loaded<T>,
-    pub(in crate::history) history: History<T>,
-    pub(super) saves: Saves,
-    pub(super) save: PathBuf,
-}
 
 impl<T: 'static> Session<T> {
     /// Returns the target, for reading.

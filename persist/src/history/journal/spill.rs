@@ -1,7 +1,7 @@
 //! Moves entries that are far from the current one to files, until they are needed.
 //!
 //! The entries at both ends of the list are moved first, since the next undo or redo needs them last. `front` and
-//! `back` of [`Spill`](super::spill_files::Spill) count the entries at each end that were moved, or cannot be moved.
+//! `back` of [`Spill`](super::Spill) count the entries at each end that were moved, or cannot be moved.
 
 use super::commands::restored;
 use super::recorder;
@@ -9,10 +9,9 @@ use super::stored::{StoredStep, wrong};
 use crate::Result;
 use crate::fields::{ChangeState, FieldLinks};
 use crate::history::edit::Step;
-use crate::history::entry::{SpilledEntry, UndoEntry};
 use crate::history::failure::guarded;
 use crate::history::step::{FinalState, ends};
-use crate::history::{History, Label};
+use crate::history::{History, Label, SpilledEntry, UndoEntry};
 
 /// An entry that is about to be moved to a file.
 struct SpillCandidate {

@@ -5,36 +5,12 @@ use std::io::{Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::Spill;
 use super::stored::{StoredStep, payload, read as read_payload};
-use crate::history::entry::SpillPosition;
+use crate::history::SpillPosition;
 use crate::history::step::FinalState;
-use crate::storage::{Storage, StoredFile};
+use crate::storage::Storage;
 use crate::{Error, ErrorKind, Result};
-
-/// The files of entries that were moved out of memory.
-pub(in crate::history) struct Spill {
-    storage: Arc<dyn Storage>,
-    /// The beginning of the names of the files.
-    path: PathBuf,
-    /// A file whose permissions the files get.
-    like: PathBuf,
-    /// The maximum number of bytes of steps in memory.
-    pub(super) budget: usize,
-    /// Bytes of steps that are in files.
-    pub(in crate::history) away: usize,
-    /// After a file could not be written, the number of bytes in memory at which it is tried again.
-    pub(super) retry: usize,
-    last_file: u64,
-    /// The number of entries that are still in each file.
-    files: HashMap<u64, usize>,
-    /// The file that was read last.
-    open: Option<(u64, Box<dyn StoredFile>)>,
-    /// The numbers of entries at the beginning and at the end of the list that are in files, or cannot be moved.
-    pub(super) front: usize,
-    pub(super) back: usize,
-    /// Entries that were dropped while they were in a file.
-    pub(super) dropped: Vec<(SpillPosition, FinalState)>,
-}
 
 impl Spill {
     pub(super) fn new(

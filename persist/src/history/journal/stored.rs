@@ -1,10 +1,10 @@
 //! The contents of frames, as values of the library's own codec.
 
+use super::{StoredCommand, StoredIds};
 use crate::codec::{Buffer, decode};
-use crate::fields::Owner;
+use crate::history::Label;
 use crate::history::change::Change;
 use crate::history::merging::Merging;
-use crate::history::{Label, Poison};
 use crate::{Error, ErrorKind, Persist, Result};
 
 /// The schemas of the classes in the frames that follow. Each list is encoded as a save without records.
@@ -15,39 +15,6 @@ pub struct StoredProgram {
     pub commands: Vec<u8>,
     /// The classes of the components and resources of a world. The classes of any other target are among the commands.
     pub world: Vec<u8>,
-}
-
-/// The state of a history when its journal began, without its entries.
-#[derive(crate::Persist, Default)]
-#[persist(crate = crate)]
-pub struct StoredStacks {
-    pub(super) entries: u64,
-    /// The number of entries that are applied.
-    pub position: u64,
-    pub(super) base: u64,
-    pub(super) last_state: u64,
-    pub(super) saved: Option<u64>,
-    pub(super) poison: Option<Poison>,
-}
-
-/// An entry of a history when its journal began. Its steps have the state that they have when applied or undone.
-#[derive(crate::Persist)]
-#[persist(crate = crate)]
-pub struct StoredEntry {
-    /// The label of the entry.
-    pub label: Label,
-    pub(super) state: u64,
-    /// The steps in the order in which they were done.
-    pub steps: Vec<StoredStep>,
-}
-
-/// The content of a component or a resource.
-#[derive(crate::Persist)]
-#[persist(crate = crate)]
-pub(super) struct StoredContent {
-    pub(super) owner: Owner,
-    pub(super) class: String,
-    pub(super) bytes: Vec<u8>,
 }
 
 /// The steps of an edit.
@@ -62,16 +29,6 @@ pub struct StoredDone {
     pub ids: Option<StoredIds>,
     /// The steps in the order in which they were done.
     pub steps: Vec<StoredStep>,
-}
-
-/// The last id of a world before and after an edit.
-#[derive(crate::Persist, Clone, Copy, PartialEq, Eq)]
-#[persist(crate = crate)]
-pub struct StoredIds {
-    pub(super) before: u64,
-    // The field has this name in all journals so far.
-    #[persist(rename = "behind")]
-    pub after: u64,
 }
 
 /// The numbers of entries that were evicted.
@@ -116,26 +73,6 @@ impl StoredStep {
             }
         }
     }
-}
-
-/// A command, with what an undo and a replay need.
-#[derive(crate::Persist)]
-#[persist(crate = crate)]
-pub struct StoredCommand {
-    /// The index of its class among the classes of commands.
-    pub class: u32,
-    /// True if it changed its target directly.
-    pub is_direct: bool,
-    /// The encoded command before `apply`, if it changed its target directly just now, and is different afterwards.
-    pub(in crate::history) before: Option<Vec<u8>>,
-    /// The last id that the world had used before `apply`. Attempts that failed earlier in the edit may have used some.
-    // Without it, a replay gave other ids to the objects that a direct command spawns, and lost all later edits of
-    // them.
-    pub(in crate::history) last_id: Option<u64>,
-    /// The encoded command as it is now.
-    pub bytes: Vec<u8>,
-    /// The steps that it did by its own calls.
-    pub further: Vec<StoredStep>,
 }
 
 /// Converts an index or a count, which may not fit on this machine.

@@ -17,10 +17,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::Flush;
-use super::files::{Locks, cannot_write, in_use, keep};
+use super::files::{cannot_write, in_use, keep};
 use super::frame::{self, CRC, FrameKind};
 use super::identity::{FollowedSave, SaveIdentity};
+use super::{Flush, Locks};
 use crate::platform::{Timer, held};
 use crate::storage::{NewFile, Storage, folder_of, is_free, names};
 use crate::{Error, ErrorKind, Result};

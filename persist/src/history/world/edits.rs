@@ -8,8 +8,7 @@ use crate::fields::{
 };
 use crate::history::change::{Change, ChangeKind};
 use crate::history::edit::Step;
-use crate::history::support::{ChangeTarget, PendingChange, Support};
-use crate::history::{Edit, Editable, History};
+use crate::history::{ChangeTarget, Edit, Editable, History, PendingChange, Support};
 use crate::world::{Activity, Bundle, Detached, ExternalIds, Prefab, WorldChange};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 

@@ -3,19 +3,18 @@
 use std::any::TypeId;
 use std::mem;
 
-use super::column::{Column, Page};
-use super::directory::Location;
-use super::object::{Activity, Shapes};
-use super::stored::StoredWorld;
-use super::world::{
-    AnyComponent, Component, ComponentScope, ComponentType, DeferredChange, FramePhase,
-    ParkedObject, World,
-};
 use crate::ObjectId;
 use crate::codec::Generic;
 use crate::codec::TypeSet;
 use crate::reflect::Class;
 use crate::sorting::sort;
+use crate::world::column::{Column, Page};
+use crate::world::component::{AnyComponent, Component};
+use crate::world::object::{Activity, Shapes};
+use crate::world::stored::StoredWorld;
+use crate::world::{
+    ComponentScope, ComponentType, DeferredChange, FramePhase, Location, ParkedObject, World,
+};
 
 impl ComponentType {
     pub(super) fn new<T: Component>() -> Self {

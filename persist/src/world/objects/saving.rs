@@ -2,7 +2,6 @@
 
 use std::any::Any;
 
-use super::{Component, Prefab, World};
 use crate::codec::class_holder::ClassHolder;
 use crate::codec::{Persist, Pointee};
 use crate::env::SharedContext;
@@ -11,9 +10,9 @@ use crate::format::{Checksums, write_again};
 use crate::graph::Registry;
 use crate::save::content::{ReadContent, Sink, WriteContent, decode};
 use crate::save::objects::free_loaded;
-use crate::save::saves::Prepared;
-use crate::save::{LoadReport, Loaded, Saves};
+use crate::save::{LoadReport, Loaded, Prepared, Saves};
 use crate::types::Remap;
+use crate::world::{Component, Prefab, World};
 use crate::{ErrorKind, Result};
 
 /// These methods register the classes of worlds.

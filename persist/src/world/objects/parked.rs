@@ -4,15 +4,14 @@
 use std::collections::{HashMap, HashSet};
 
 use super::load::{forget, load_part};
-use super::names::Name;
-use super::object::Object;
-use super::objects::missing;
-use super::recorded::content_size;
-use super::stored::{EncodeScope, ObjectSource, live, save_of};
-use super::world::{LAST_ID, Parked, ParkedObject, World};
+use super::missing;
 use crate::codec::TraitObject as _;
 use crate::sorting::sort_by;
 use crate::types::Remap;
+use crate::world::names::Name;
+use crate::world::recorded::content_size;
+use crate::world::stored::{EncodeScope, ObjectSource, live, save_of};
+use crate::world::{LAST_ID, Object, Parked, ParkedObject, World};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 /// The place of an object in the tree.

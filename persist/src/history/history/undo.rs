@@ -3,15 +3,14 @@
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use super::edit::{Step, Steps};
-use super::entry::UndoEntry;
-use super::event::{EntryName, Events, HistoryEvent, NameChange, notify};
-use super::failure::{Broken, Failure, Panic, guarded};
-use super::journal::{FrameKind, spill};
-use super::step::{FinalState, finalize_all, run_all};
-use super::target::{world, world_mut};
-use super::{History, Label, Poison};
 use crate::fields::Direction;
+use crate::history::edit::{Step, Steps};
+use crate::history::event::{EntryName, Events, HistoryEvent, NameChange, notify};
+use crate::history::failure::{Panic, guarded};
+use crate::history::journal::{FrameKind, spill};
+use crate::history::step::{FinalState, finalize_all, run_all};
+use crate::history::target::{world, world_mut};
+use crate::history::{Broken, Failure, History, Label, Poison, UndoEntry};
 use crate::{Error, ErrorKind, Result};
 
 impl<T: 'static> History<T> {
@@ -100,7 +99,11 @@ impl<T: 'static> History<T> {
     }
 
     /// Undoes the current entry, or redoes the next one. Returns false if there is none.
-    pub(super) fn run_next(&mut self, target: &mut T, direction: Direction) -> Result<bool> {
+    pub(in crate::history) fn run_next(
+        &mut self,
+        target: &mut T,
+        direction: Direction,
+    ) -> Result<bool> {
         let Some(index) = self.ring.toward(direction) else { return Ok(false) };
         if let Err(error) = spill::load_entry(self, index, target) {
             self.failed = Some(direction);
@@ -287,7 +290,7 @@ impl<T: 'static> History<T> {
 /// The end of a call.
 impl<T: 'static> History<T> {
     #[inline]
-    pub(super) fn changed(&mut self, target: &mut T) {
+    pub(in crate::history) fn changed(&mut self, target: &mut T) {
         if self.after_change.is_some() {
             self.call_after_change(target);
         }
@@ -302,7 +305,7 @@ impl<T: 'static> History<T> {
 
     /// Ends a call: finalizes dropped steps, notifies listeners, and resumes a panic that was caught.
     #[inline]
-    pub(super) fn end(&mut self, target: &mut T) {
+    pub(in crate::history) fn end(&mut self, target: &mut T) {
         let is_quiet = !self.listeners.are_present && self.panic.is_none();
         if self.spill.is_some() || !self.released.is_empty() || !is_quiet {
             self.end_call(target);
@@ -349,7 +352,7 @@ impl<T: 'static> History<T> {
             .unwrap_or_default()
     }
 
-    pub(super) fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
+    fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
         let label = self.label_of(index);
         self.fail(target, Some(index), label, failure)
     }
@@ -393,7 +396,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Passes events to all listeners. A panic of one resumes at the end of the call.
-    pub(super) fn send(&mut self, events: &[HistoryEvent]) {
+    pub(in crate::history) fn send(&mut self, events: &[HistoryEvent]) {
         let mut listeners = mem::take(&mut self.listeners.all);
         let panic = notify(&mut listeners, events, self);
         self.listeners.are_present = !listeners.is_empty();

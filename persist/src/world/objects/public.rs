@@ -3,18 +3,19 @@
 use std::any::{Any, TypeId};
 
 use super::bundle::Bundle;
-use super::column::Page;
-use super::object::{Activity, ComponentIndex};
 use super::prefab::{ExternalIds, InstantiatedObject, Prefab};
-use super::query::{self, Query, SharedQuery};
-use super::references::{self, Reference};
-use super::world::{Component, DeferredChange, World};
-use super::{objects::missing, phases};
+use super::{missing, phases};
 use crate::codec::Pointee;
 use crate::fields::Sendable;
 use crate::fields::shared_name::write_name;
 use crate::graph::Registry;
 use crate::sorting::sort;
+use crate::world::column::query::{Query, SharedQuery};
+use crate::world::column::{Page, query};
+use crate::world::component::Component;
+use crate::world::object::{Activity, ComponentIndex};
+use crate::world::references::Reference;
+use crate::world::{DeferredChange, World, references};
 use crate::{ErrorKind, ObjectId, Persist, Result};
 
 /// These methods spawn, name, update and remove objects.

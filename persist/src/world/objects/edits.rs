@@ -4,8 +4,6 @@ use std::any::Any;
 use std::sync::Arc;
 
 use super::parked::TreePosition;
-use super::recorded::decode_value;
-use super::world::{LAST_ID, World};
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::shared_name::read_name;
 use crate::fields::{
@@ -14,6 +12,8 @@ use crate::fields::{
 };
 use crate::graph::Registry;
 use crate::sorting::sort;
+use crate::world::recorded::decode_value;
+use crate::world::{LAST_ID, World};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// These methods are for edits and histories.

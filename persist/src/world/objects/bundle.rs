@@ -1,7 +1,8 @@
 //! [`Bundle`]: the components that an object is spawned with.
 
-use super::directory::Location;
-use super::world::{ColumnEntry, Component, DeferredChange, World};
+use super::BundleColumns;
+use crate::world::component::Component;
+use crate::world::{DeferredChange, World};
 use crate::{ObjectId, Result};
 
 /// The components that an object is [spawned with](World::spawn_with): a tuple of up to twelve components of different
@@ -22,14 +23,6 @@ pub trait Bundle: 'static {
     /// Defers attaching the components to the end of the phase.
     #[doc(hidden)]
     fn __wait(self, world: &mut World, object: ObjectId, columns: &[usize]);
-}
-
-/// The columns and the place of the components of a bundle.
-#[doc(hidden)]
-pub struct BundleColumns<'w> {
-    pub(super) all: &'w mut [ColumnEntry],
-    pub(super) of: &'w [usize],
-    pub(super) location: Location,
 }
 
 impl BundleColumns<'_> {

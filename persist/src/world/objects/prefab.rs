@@ -3,13 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::World;
 use super::load::{forget, load_part};
-use super::stored::{EncodeScope, check_ids, live, save_of};
-use super::world::{ComponentType, DeferredChange, LAST_ID};
 use crate::format::unpacked;
 use crate::graph::Registry;
 use crate::types::{Remap, UnmappedHandle, WorldObjects};
+use crate::world::stored::{EncodeScope, check_ids, live, save_of};
+use crate::world::{ComponentType, DeferredChange, LAST_ID, World};
 use crate::{ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 /// An object and its descendants, copied out of a world.

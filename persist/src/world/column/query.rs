@@ -5,14 +5,14 @@ use std::{mem, slice};
 
 use hashbrown::HashMap;
 
-use super::column::{Column, Page};
 use super::cursor::{Ids, InColumn, Maybe, QueryCursor};
-use super::directory::{Directory, WIDTH, WORDS};
-use super::object::Object;
-use super::world::{ColumnEntry, Component, World};
+use super::{Column, Page};
+use crate::world::component::Component;
+use crate::world::directory::{Directory, WIDTH, WORDS};
+use crate::world::{ColumnEntry, Object, World};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
-/// The types that [`World::query_mut`](super::World::query_mut) accepts.
+/// The types that [`World::query_mut`](crate::world::World::query_mut) accepts.
 ///
 /// - `&T` and `&mut T` select the objects that have a component of type `T`.
 /// - `Option<&T>` and `Option<&mut T>` yield a component if the object has one, and select all objects.
@@ -29,7 +29,7 @@ pub trait Query {
     fn __cursor<'w>(columns: &mut Columns<'w>) -> Result<Self::Cursor<'w>>;
 }
 
-/// A [`Query`] without `&mut`, which [`World::query`](super::World::query) accepts.
+/// A [`Query`] without `&mut`, which [`World::query`](crate::world::World::query) accepts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` may change components",
     note = "use `query_mut`, which takes `&mut World`"
@@ -243,7 +243,7 @@ impl<'w, Q: Query> Iterator for QueryIter<'w, Q> {
 }
 
 /// Iterates over the objects of a shared query.
-pub(super) fn shared<Q: SharedQuery>(world: &World) -> impl Iterator<Item = Q::Item<'_>> {
+pub(in crate::world) fn shared<Q: SharedQuery>(world: &World) -> impl Iterator<Item = Q::Item<'_>> {
     let columns = world.columns.iter().map(Borrow::Shared).collect();
     let mut columns = Columns { columns, by_type: &world.by_type, absent: Vec::new() };
     let cursor = Q::__cursor(&mut columns);
@@ -253,7 +253,9 @@ pub(super) fn shared<Q: SharedQuery>(world: &World) -> impl Iterator<Item = Q::I
 }
 
 /// Iterates over the objects of a query that may change components.
-pub(super) fn exclusive<Q: Query>(world: &mut World) -> Result<impl Iterator<Item = Q::Item<'_>>> {
+pub(in crate::world) fn exclusive<Q: Query>(
+    world: &mut World,
+) -> Result<impl Iterator<Item = Q::Item<'_>>> {
     let columns = world.columns.iter_mut().map(Borrow::Free).collect();
     let mut columns = Columns { columns, by_type: &world.by_type, absent: Vec::new() };
     Ok(QueryIter::<Q>::new((&world.objects, &world.directory), Q::__cursor(&mut columns)?))

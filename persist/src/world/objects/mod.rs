@@ -1,22 +1,51 @@
 //! The private operations of a world: adding, connecting and removing objects and components.
 
+mod bundle;
+#[cfg(feature = "history")]
+mod change;
+#[cfg(feature = "history")]
+mod detached;
+#[cfg(feature = "history")]
+mod edits;
+mod fields;
+mod load;
+#[cfg(feature = "history")]
+mod parked;
+mod phases;
+mod prefab;
+mod public;
+mod saving;
+
 use std::any::TypeId;
 use std::sync::Arc;
 
-use super::bundle::{Bundle, BundleColumns};
+use hashbrown::HashMap;
+
 use super::column::{Column, Page};
-use super::directory::Location;
+use super::component::{AnyComponent, Component};
 use super::names::{Name, Names};
-use super::object::{Activity, BundleShape, Object};
+use super::object::{Activity, Shape};
 use super::resources::UnknownComponent;
-use super::world::{
-    AnyComponent, ColumnEntry, Component, ComponentType, DeferredChange, FramePhase, LAST_ID,
+use super::{
+    ColumnEntry, ComponentType, DeferredChange, FramePhase, LAST_ID, Location, Object,
     ParkedObject, World,
 };
 use crate::codec::Caster;
 use crate::env::SharedContext;
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Result, names};
+
+pub use bundle::Bundle;
+#[cfg(feature = "history")]
+pub use change::WorldChange;
+#[cfg(feature = "history")]
+pub(crate) use detached::Detached;
+pub use prefab::{ExternalIds, InstantiatedObject, Prefab};
+#[cfg(feature = "history")]
+pub use {
+    detached::ComponentPlace,
+    parked::{Fragment, TreePosition},
+};
 
 impl World {
     /// The class of a world in saves.
@@ -31,27 +60,27 @@ impl World {
 
 /// These methods add, connect and remove objects.
 impl World {
-    pub(super) fn new_id(&mut self) -> ObjectId {
+    fn new_id(&mut self) -> ObjectId {
         self.last_id += 1;
         assert!(self.last_id < LAST_ID, "the ids of a world are used up");
         ObjectId::new(self.last_id).expect("it is more than 0")
     }
 
-    pub(super) fn object(&self, id: ObjectId) -> Option<&Object> {
+    fn object(&self, id: ObjectId) -> Option<&Object> {
         self.objects.get(self.directory.location(id)?)
     }
 
-    pub(super) fn object_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
+    fn object_mut(&mut self, id: ObjectId) -> Option<&mut Object> {
         self.objects.get_mut(self.directory.location(id)?)
     }
 
     /// Returns the object, or an error if it is not in the world.
-    pub(super) fn check(&self, id: ObjectId) -> Result<&Object> {
+    fn check(&self, id: ObjectId) -> Result<&Object> {
         self.object(id).ok_or_else(|| missing(id))
     }
 
     /// Returns an error unless the object is in the world, or a deferred change adds it.
-    pub(super) fn check_or_expect(&self, id: ObjectId) -> Result<()> {
+    fn check_or_expect(&self, id: ObjectId) -> Result<()> {
         if self.is_dropped {
             bail!(ErrorKind::NotFound, "the world is being dropped");
         }
@@ -60,7 +89,7 @@ impl World {
         if self.contains(id) || is_expected() { Ok(()) } else { Err(missing(id)) }
     }
 
-    pub(super) fn spawn_now(&mut self, id: ObjectId, name: &str) -> Location {
+    fn spawn_now(&mut self, id: ObjectId, name: &str) -> Location {
         let name = self.name_newcomer(id, name);
         self.enter(id, Object::new(name))
     }
@@ -77,11 +106,7 @@ impl World {
     }
 
     /// Changes the name of an object. Its old name is free while `hold` chooses the new one.
-    pub(super) fn set_name(
-        &mut self,
-        object: ObjectId,
-        hold: impl FnOnce(&mut Names) -> Option<Name>,
-    ) {
+    fn set_name(&mut self, object: ObjectId, hold: impl FnOnce(&mut Names) -> Option<Name>) {
         let old = self.object(object).and_then(|found| found.name);
         old.into_iter().for_each(|old| self.names.leave(old));
         let new = hold(&mut self.names);
@@ -94,7 +119,7 @@ impl World {
         }
     }
 
-    pub(super) fn enter(&mut self, id: ObjectId, object: Object) -> Location {
+    fn enter(&mut self, id: ObjectId, object: Object) -> Location {
         let (location, is_new) = self.directory.enter(id);
         if is_new {
             self.objects.insert_page(location.page);
@@ -107,7 +132,7 @@ impl World {
     }
 
     /// Adds an object with its components. Its name must be assigned already.
-    pub(super) fn put_in(&mut self, parked: ParkedObject) {
+    fn put_in(&mut self, parked: ParkedObject) {
         let ParkedObject { id, object, components } = parked;
         if object.shape != Default::default() || object.activity == Activity::Expired {
             self.waiting.push(id);
@@ -147,7 +172,7 @@ impl World {
     }
 
     /// Takes an object out of the world, with its components.
-    pub(super) fn take_whole(&mut self, id: ObjectId) -> Option<ParkedObject> {
+    fn take_whole(&mut self, id: ObjectId) -> Option<ParkedObject> {
         let location = self.directory.location(id)?;
         let mut components = Vec::new();
         for column in &*self.shape_of(id) {
@@ -182,7 +207,7 @@ impl World {
 
     /// Releases a parked object and its descendants, descendants first. If a component panics, the remaining ones stay
     /// parked.
-    pub(super) fn discard(&mut self, object: ObjectId) {
+    fn discard(&mut self, object: ObjectId) {
         while let Some(parked) = self.parked.get_mut(&object) {
             let Some(ParkedObject { id, object: last, components }) = parked.objects.last_mut()
             else {
@@ -208,7 +233,7 @@ impl World {
     }
 
     /// Drops the pages without objects, once they are more than half of all pages.
-    pub(super) fn compact(&mut self) {
+    fn compact(&mut self) {
         if self.emptied < 16 || self.emptied * 2 < self.directory.len() {
             return;
         }
@@ -226,7 +251,7 @@ impl World {
         self.columns.iter_mut().for_each(|entry| entry.column.retain_pages(&keep));
     }
 
-    pub(super) fn set_parent_now(
+    fn set_parent_now(
         &mut self,
         object: ObjectId,
         parent: Option<ObjectId>,
@@ -247,7 +272,7 @@ impl World {
     }
 
     /// Returns an error if the new parent is the object itself or a descendant.
-    pub(super) fn check_above(&self, object: ObjectId, parent: Option<ObjectId>) -> Result<()> {
+    fn check_above(&self, object: ObjectId, parent: Option<ObjectId>) -> Result<()> {
         // An object without children has no descendants. This keeps it linear to build a chain from the top, which
         // would otherwise be walked up for each new object.
         let is_leaf = self.object(object).is_none_or(|found| !found.has_children());
@@ -265,7 +290,7 @@ impl World {
         Ok(())
     }
 
-    pub(super) fn unlink(&mut self, object: ObjectId) {
+    fn unlink(&mut self, object: ObjectId) {
         let parent = self.parent(object);
         if let Some(above) = parent.and_then(|parent| self.object_mut(parent)) {
             above.remove_child(object);
@@ -273,7 +298,7 @@ impl World {
     }
 
     /// Updates whether an object and its descendants are held, after its activity or parent has changed.
-    pub(super) fn hold(&mut self, object: ObjectId) {
+    fn hold(&mut self, object: ObjectId) {
         let is_held =
             |world: &Self, object| world.object(object).is_some_and(|found| found.is_held);
         let above = self.parent(object);
@@ -295,12 +320,12 @@ impl World {
 /// These methods register component types, and attach and detach components.
 impl World {
     /// Registers a component class in a registry that worlds are loaded with.
-    pub(crate) fn register_component_in<T: Component>(registry: &mut Registry) -> Result<()> {
+    fn register_component_in<T: Component>(registry: &mut Registry) -> Result<()> {
         registry.register_as::<T, dyn AnyComponent>()
     }
 
     /// Registers the classes of the world's components and resources.
-    pub(super) fn register_classes(&self, registry: &mut Registry) -> Result<()> {
+    fn register_classes(&self, registry: &mut Registry) -> Result<()> {
         let used = self.columns.iter().filter(|entry| entry.column.pages() > 0);
         used.into_iter().try_for_each(|entry| (entry.of.register)(registry))?;
         let mut resources = self.resources.values.iter();
@@ -309,7 +334,7 @@ impl World {
 
     /// Returns true if a registry has all classes of the world. It is false for a world with resources, which are
     /// registered each time: the registry cannot be asked for them, since only the value knows its type.
-    pub(super) fn has_classes_in(&self, registry: &Registry) -> bool {
+    fn has_classes_in(&self, registry: &Registry) -> bool {
         let mut used = self.columns.iter().filter(|entry| entry.column.pages() > 0);
         let of = TypeId::of::<dyn AnyComponent>();
         self.resources.values.is_empty()
@@ -317,7 +342,7 @@ impl World {
     }
 
     /// Takes over the classes of a registry, and the context, after a load.
-    pub(super) fn know(&mut self, registry: &Registry, context: Option<SharedContext>) {
+    fn know(&mut self, registry: &Registry, context: Option<SharedContext>) {
         self.registry = registry.clone();
         self.registry.context = context.or_else(|| registry.context.clone());
         for caster in registry.implementors().casters(TypeId::of::<dyn AnyComponent>()) {
@@ -342,7 +367,7 @@ impl World {
     }
 
     /// Returns the index of the column of the component class with this name.
-    pub(super) fn column_of_class(&self, class: &str) -> Result<usize> {
+    fn column_of_class(&self, class: &str) -> Result<usize> {
         self.by_class.get(class).copied().ok_or_else(|| {
             let known = self.by_class.keys().map(|known| &**known);
             let advice = match names::nearest(class, known) {
@@ -358,7 +383,7 @@ impl World {
     }
 
     /// Returns the index of the column of a registered type, which is added if there is none.
-    pub(super) fn new_column(&mut self, of: ComponentType) -> usize {
+    fn new_column(&mut self, of: ComponentType) -> usize {
         *self.by_type.entry(of.id).or_insert_with(|| {
             let column = self.columns.len();
             self.columns.push(ColumnEntry { column: (of.new_column)(), of, hooks: u8::MAX });
@@ -367,33 +392,28 @@ impl World {
         })
     }
 
-    pub(super) fn column<T: Component>(&self) -> Option<&Column<T>> {
+    fn column<T: Component>(&self) -> Option<&Column<T>> {
         let column = *self.by_type.get(&TypeId::of::<T>())?;
         self.columns[column].typed()
     }
 
-    pub(super) fn column_mut<T: Component>(&mut self) -> Option<&mut Column<T>> {
+    fn column_mut<T: Component>(&mut self) -> Option<&mut Column<T>> {
         let column = *self.by_type.get(&TypeId::of::<T>())?;
         self.columns[column].typed_mut()
     }
 
     /// Returns the columns of an object's components, in the order in which they were attached.
-    pub(super) fn shape_of(&self, object: ObjectId) -> Arc<[usize]> {
+    fn shape_of(&self, object: ObjectId) -> Arc<[usize]> {
         self.object(object).map_or_else(Arc::default, |object| self.shapes.share(object.shape))
     }
 
-    pub(super) fn put(
-        &mut self,
-        column: usize,
-        object: ObjectId,
-        component: Box<dyn AnyComponent>,
-    ) {
+    fn put(&mut self, column: usize, object: ObjectId, component: Box<dyn AnyComponent>) {
         if let Some(location) = self.directory.location(object) {
             self.columns[column].column.put(location, component);
         }
     }
 
-    pub(super) fn detach_column(&mut self, object: ObjectId, column: usize) -> bool {
+    fn detach_column(&mut self, object: ObjectId, column: usize) -> bool {
         self.flush();
         // The shape includes a component whose method is running and which is out of its column.
         let has = self.shape_of(object).contains(&column);
@@ -402,7 +422,7 @@ impl World {
     }
 
     /// Adds a column to the shape of an object; the caller then inserts the component.
-    pub(super) fn link(&mut self, object: ObjectId, column: usize) -> Option<Location> {
+    fn link(&mut self, object: ObjectId, column: usize) -> Option<Location> {
         let location = self.directory.location(object)?;
         let found = self.objects.get_mut(location)?;
         if !found.unknown().is_empty() {
@@ -420,18 +440,14 @@ impl World {
     }
 
     /// Detaches, releases and drops a component. Returns false if there is none.
-    pub(super) fn detach_now(&mut self, object: ObjectId, column: usize) -> bool {
+    fn detach_now(&mut self, object: ObjectId, column: usize) -> bool {
         self.take_out(object, column)
             .map(|component| self.release(object, column, component))
             .is_some()
     }
 
     /// Takes a component out of its object.
-    pub(super) fn take_out(
-        &mut self,
-        object: ObjectId,
-        column: usize,
-    ) -> Option<Box<dyn AnyComponent>> {
+    fn take_out(&mut self, object: ObjectId, column: usize) -> Option<Box<dyn AnyComponent>> {
         let location = self.directory.location(object)?;
         let component = self.columns.get_mut(column)?.column.remove(location)?;
         if let Some(found) = self.objects.get_mut(location) {
@@ -441,12 +457,7 @@ impl World {
     }
 
     /// Runs `on_release` of a detached component, and drops it.
-    pub(super) fn release(
-        &mut self,
-        object: ObjectId,
-        column: usize,
-        component: Box<dyn AnyComponent>,
-    ) {
+    fn release(&mut self, object: ObjectId, column: usize, component: Box<dyn AnyComponent>) {
         if self.columns[column].hooks & FramePhase::Release.bit() == 0 {
             return;
         }
@@ -454,7 +465,7 @@ impl World {
     }
 
     /// Takes all objects out of another world, and converts their columns and names to those of this world.
-    pub(super) fn adopt_objects(&mut self, mut part: World) -> Vec<ParkedObject> {
+    fn adopt_objects(&mut self, mut part: World) -> Vec<ParkedObject> {
         let columns: Vec<usize> =
             part.columns.iter().map(|entry| self.new_column(entry.of)).collect();
         let ids: Vec<ObjectId> = part.objects().collect();
@@ -477,7 +488,7 @@ impl World {
 /// These methods spawn objects with the components of a bundle.
 impl World {
     #[inline]
-    pub(super) fn bundle<B: Bundle>(&mut self) -> Result<usize> {
+    fn bundle<B: Bundle>(&mut self) -> Result<usize> {
         match self.bundles.known.get(self.bundles.last) {
             Some(known) if known.of == TypeId::of::<B>() => Ok(self.bundles.last),
             _ => self.find_bundle(TypeId::of::<B>(), B::__columns),
@@ -512,13 +523,7 @@ impl World {
     }
 
     #[inline]
-    pub(super) fn spawn_bundle<B: Bundle>(
-        &mut self,
-        id: ObjectId,
-        name: &str,
-        bundle: usize,
-        components: B,
-    ) {
+    fn spawn_bundle<B: Bundle>(&mut self, id: ObjectId, name: &str, bundle: usize, components: B) {
         let location = self.enter_bundle(id, name, bundle);
         let of = &self.bundles.known[bundle].columns;
         components.__put(BundleColumns { all: &mut self.columns, of, location });
@@ -538,12 +543,7 @@ impl World {
     }
 
     #[cold]
-    pub(super) fn spawn_later<B: Bundle>(
-        &mut self,
-        name: &str,
-        bundle: usize,
-        components: B,
-    ) -> ObjectId {
+    fn spawn_later<B: Bundle>(&mut self, name: &str, bundle: usize, components: B) -> ObjectId {
         self.flush();
         let id = self.new_id();
         if self.is_running() {
@@ -559,7 +559,7 @@ impl World {
 
 /// These methods make changes, or defer them while a method of a component is running.
 impl World {
-    pub(super) fn is_running(&self) -> bool {
+    fn is_running(&self) -> bool {
         self.running > 0
     }
 
@@ -572,7 +572,7 @@ impl World {
 
     /// Returns an error while a method of a component is running, for operations that cannot be deferred.
     #[cfg(feature = "history")]
-    pub(super) fn check_idle(&self) -> Result<()> {
+    fn check_idle(&self) -> Result<()> {
         if self.is_running() {
             bail!(
                 ErrorKind::Borrowed,
@@ -592,14 +592,14 @@ impl World {
     }
 
     /// Makes a change, or defers it while a method of a component is running.
-    pub(super) fn make(&mut self, change: DeferredChange) {
+    fn make(&mut self, change: DeferredChange) {
         self.commands.push_back(change);
         self.flush();
     }
 
     /// Makes the deferred changes in order, and the changes that these cause. Does nothing while a method of a
     /// component is running.
-    pub(super) fn flush(&mut self) {
+    fn flush(&mut self) {
         // Changes are taken from the queue one by one: after a panic of a component, the next flush makes the rest.
         while !self.is_running()
             && let Some(command) = self.commands.pop_front()
@@ -635,10 +635,33 @@ impl World {
 }
 
 #[cold]
-pub(super) fn missing(id: ObjectId) -> Error {
+fn missing(id: ObjectId) -> Error {
     error!(
         ErrorKind::NotFound,
         "the object is not in the world; it was removed, or never made here"
     )
     .in_object(id.get())
+}
+
+/// The shapes of the bundles that objects were spawned with.
+#[derive(Default)]
+pub(super) struct Bundles {
+    known: Vec<BundleShape>,
+    by_type: HashMap<TypeId, usize>,
+    /// The bundle that was used last. Many objects with the same bundle are spawned in a row.
+    last: usize,
+}
+
+struct BundleShape {
+    of: TypeId,
+    shape: Shape,
+    columns: Arc<[usize]>,
+}
+
+/// The columns and the place of the components of a bundle.
+#[doc(hidden)]
+pub struct BundleColumns<'w> {
+    all: &'w mut [ColumnEntry],
+    of: &'w [usize],
+    location: Location,
 }

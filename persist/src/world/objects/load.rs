@@ -2,13 +2,6 @@
 
 use std::any::{Any, TypeId};
 
-use super::column::Column;
-use super::directory::Location;
-use super::object::{Activity, Object, Shape, UnknownEntry};
-use super::resources::{AnyResource, UnknownComponent, UnknownResource};
-use super::stored::{EncodeScope, ObjectSelection, StoredObject, StoredWorld, encode_objects};
-use super::visit;
-use super::world::{AnyComponent, LAST_ID, World, charge_pages};
 use crate::codec::class_holder::HolderAccess;
 use crate::codec::{
     AsTrait, BoxOf, Decoder, Encoder, Fail, Generic, Layout, Persist, Phase, Pointee, Prototypes,
@@ -20,6 +13,14 @@ use crate::graph::{Loader, Registry};
 use crate::reflect::Kind;
 use crate::sorting::sort_by;
 use crate::types::{Remap, decode_text_bytes};
+use crate::world::column::Column;
+use crate::world::component::{AnyComponent, charge_pages};
+use crate::world::object::{Activity, Shape};
+use crate::world::resources::{AnyResource, UnknownComponent, UnknownResource};
+use crate::world::stored::{
+    EncodeScope, ObjectSelection, StoredObject, StoredWorld, encode_objects,
+};
+use crate::world::{LAST_ID, Location, Object, UnknownEntry, World, visit};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 struct WorldReader<'w> {

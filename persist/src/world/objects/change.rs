@@ -1,10 +1,11 @@
 //! [`WorldChange`]: a change of the objects of a world, as data.
 
 use super::detached::Detached;
-use super::object::Activity;
-use super::parked::{self, Fragment, TreePosition};
-use super::world::World;
+use super::parked;
+use super::parked::{Fragment, TreePosition};
 use crate::fields::{AsText, ChangeState, Direction, ObjectChange, ObjectName, Owner};
+use crate::world::World;
+use crate::world::object::Activity;
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// A change of an object, or of a list of components or resources.

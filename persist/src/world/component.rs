@@ -1,28 +1,18 @@
-//! [`World`], [`Component`] and [`ComponentScope`]: the data structures of a world.
+//! [`Component`]: the trait of components, and the columns whose component type is known only at run time.
 
-use std::any::{Any, TypeId};
-use std::collections::VecDeque;
+use std::any::Any;
 use std::fmt;
-#[cfg(feature = "history")]
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use hashbrown::HashMap;
 
 use super::column::{Column, Page};
-use super::directory::{Directory, Location};
-use super::names::Names;
-use super::object::{Bundles, Object, Shapes};
-use super::resources::{Resources, UnknownComponent};
+use super::resources::UnknownComponent;
+use super::{ComponentScope, ComponentType, FramePhase, Location, World};
 use crate::codec::{
     Decoder, Encoder, Fail, Generic, Persist, Pointee, Stop, count, is_bulky, is_light_box,
     out_of_line,
 };
-#[cfg(feature = "history")]
-use crate::fields::NumberFields;
-use crate::fields::{NumberField, PartBuffers, Sendable};
+use crate::fields::Sendable;
 use crate::graph::Registry;
-use crate::{FieldPath, ObjectId, Result};
+use crate::{ObjectId, Result};
 
 /// A part of an object: any [`Persist`] type that is `Send`.
 ///
@@ -96,31 +86,6 @@ pub trait Component: Persist + Pointee + Sendable {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FramePhase {
-    Start = 0,
-    PreUpdate = 1,
-    Update = 2,
-    PostUpdate = 3,
-    Release = 4,
-}
-
-impl FramePhase {
-    pub(super) fn bit(self) -> u8 {
-        1 << self as u8
-    }
-}
-
-/// The world and the object that a method of a component runs in.
-pub struct ComponentScope<'w> {
-    /// The world, without the component whose method runs.
-    pub world: &'w mut World,
-    pub(super) object: ObjectId,
-    pub(super) step: f64,
-    /// The index of the component's column.
-    pub(super) column: usize,
-}
-
 impl ComponentScope<'_> {
     /// Returns the object that the component belongs to.
     #[must_use]
@@ -148,25 +113,6 @@ impl ComponentScope<'_> {
 #[persist_derive::dynamic(name = "persist.Component", unknown = UnknownComponent, crate = crate)]
 pub(crate) trait AnyComponent: Any + Send {
     fn __component_type(&self) -> ComponentType;
-}
-
-/// The functions and properties of a component type.
-#[derive(Clone, Copy)]
-pub(crate) struct ComponentType {
-    pub(super) id: TypeId,
-    pub(super) name: fn() -> String,
-    pub(super) new_column: fn() -> Box<dyn AnyColumn>,
-    /// Runs a method of the component of an object.
-    pub(super) run: fn(&mut World, usize, ObjectId, FramePhase, f64),
-    /// Runs `on_release` of a component that was taken out of its column.
-    pub(super) release: fn(&mut World, usize, ObjectId, Box<dyn Any>),
-    /// True if values have neither references nor hooks.
-    pub(super) is_leaf: bool,
-    /// Returns true if a value may hold a world, which has ids of its own.
-    pub(super) holds_world: fn() -> bool,
-    pub(super) register: fn(&mut Registry) -> Result<()>,
-    /// Creates an empty component, with the program's factory if it registered one.
-    pub(super) make: fn(&Registry) -> Result<Box<dyn AnyComponent>>,
 }
 
 impl Component for UnknownComponent {}
@@ -338,181 +284,6 @@ pub(super) fn charge_pages(
     Ok(())
 }
 
-/// A collection of objects, which are made of components and form a tree.
-///
-/// An object is an id. It may have a unique name, a parent and children, and components: values of types that implement
-/// [`Component`](super::Component), at most one of each type. Ids are never reused, also not after a load. So an id in
-/// a field of a component is a reference to an object. After the object is removed, it refers to no object, and never
-/// to another one.
-///
-/// Iteration, updates and saves visit the objects in the order in which they were spawned.
-///
-/// # Example
-///
-/// ```
-/// use persist::{Component, ObjectId, Persist, Saves, World};
-///
-/// #[derive(Persist)]
-/// struct Position { x: f32, y: f32 }
-///
-/// #[derive(Persist)]
-/// struct Follow { whom: ObjectId }
-///
-/// impl Component for Position {}
-/// impl Component for Follow {}
-///
-/// let mut world = World::new();
-/// let ada = world.spawn("Ada");
-/// let cat = world.spawn("Cat");
-/// world.attach(ada, Position { x: 1.0, y: 2.0 })?;
-/// world.attach(cat, Position { x: 0.0, y: 0.0 })?;
-/// world.attach(cat, Follow { whom: ada })?;
-///
-/// let whom = world.get::<Follow>(cat).map(|follow| follow.whom);
-/// assert_eq!(whom.and_then(|id| world.name(id)), Some("Ada"));
-/// for (position, follow) in world.query_mut::<(&mut Position, Option<&Follow>)>()? {
-///     position.x += if follow.is_some() { 1.0 } else { 0.0 };
-/// }
-///
-/// # let folder = tempfile::tempdir().unwrap();
-/// # let path = folder.path().join("town.sav");
-/// persist::save(&path, &world)?;
-///
-/// // In the next run.
-/// let saves = Saves::new();
-/// saves.register_component::<Position>()?;
-/// saves.register_component::<Follow>()?;
-/// let world = saves.file(&path).load::<World>()?;
-/// assert_eq!(world.find("Cat"), Some(cat));
-/// assert_eq!(world.get::<Position>(cat).map(|position| position.x), Some(1.0));
-/// # Ok::<(), persist::Error>(())
-/// ```
-#[derive(Default)]
-pub struct World {
-    pub(super) directory: Directory,
-    pub(super) objects: Column<Object>,
-    pub(super) columns: Vec<ColumnEntry>,
-    pub(super) by_type: HashMap<TypeId, usize>,
-    /// The columns by the names of their classes.
-    pub(super) by_class: HashMap<String, usize>,
-    pub(super) shapes: Shapes,
-    pub(super) bundles: Bundles,
-    pub(super) names: Names,
-    pub(super) resources: Resources,
-    /// Removed objects that an undo may bring back, with their descendants, by the id of the topmost object.
-    pub(super) parked: HashMap<ObjectId, Parked>,
-    /// The topmost object of each parked object.
-    pub(super) parked_below: HashMap<ObjectId, ObjectId>,
-    /// The largest id that was assigned so far.
-    pub(super) last_id: u64,
-    pub(super) count: usize,
-    /// An upper bound of the number of pages without objects.
-    pub(super) emptied: usize,
-    pub(super) registry: Registry,
-    /// The number of methods of components that are running. While it is not 0, changes of objects and components are
-    /// deferred.
-    pub(super) running: u32,
-    /// True while the world is dropped and runs the last `on_release` methods; nothing can be attached any more.
-    pub(super) is_dropped: bool,
-    pub(super) commands: VecDeque<DeferredChange>,
-    /// Objects that may have components that have not been started.
-    pub(super) waiting: Vec<ObjectId>,
-    /// Objects that are removed at the end of the frame, if they are still expired then.
-    pub(super) expired: VecDeque<ObjectId>,
-    /// True if there are, or were, components of classes that the program does not have.
-    pub(super) has_unknown: bool,
-    /// Buffers for changes of fields.
-    pub(super) buffers: PartBuffers,
-    pub(super) numbers: Numbers,
-    pub(super) identity: Identity,
-}
-
-/// A cache of the paths that lead to plain numbers in components, which are set in place.
-#[derive(Default)]
-pub(super) struct Numbers {
-    /// The fields, each with the column of its component.
-    pub(super) known: Vec<(usize, NumberField)>,
-    pub(super) by_path: HashMap<FieldPath, u32>,
-    /// For each column, all fields of its components if these consist of plain numbers. The outer option is `None`
-    /// until it is first needed.
-    #[cfg(feature = "history")]
-    pub(super) of_columns: Vec<Option<Option<Arc<NumberFields>>>>,
-}
-
-/// A number that is unique among the worlds of this process, so that a cached number of a path is not used in another
-/// world.
-pub(super) struct Identity(pub(super) u64);
-
-impl Default for Identity {
-    fn default() -> Self {
-        static LAST: AtomicU64 = AtomicU64::new(0);
-        Self(LAST.fetch_add(1, Ordering::Relaxed))
-    }
-}
-
-/// A column with its type.
-pub(super) struct ColumnEntry {
-    pub(super) column: Box<dyn AnyColumn>,
-    pub(super) of: ComponentType,
-    /// The bits of the phases whose methods the type may have. A bit is cleared when a default method runs.
-    pub(super) hooks: u8,
-}
-
-impl ColumnEntry {
-    #[inline]
-    pub(super) fn typed<T: Component>(&self) -> Option<&Column<T>> {
-        (&*self.column as &dyn Any).downcast_ref()
-    }
-
-    #[inline]
-    pub(super) fn typed_mut<T: Component>(&mut self) -> Option<&mut Column<T>> {
-        (&mut *self.column as &mut dyn Any).downcast_mut()
-    }
-}
-
-/// An object that was taken out of the world, with its descendants.
-pub(super) struct Parked {
-    /// The objects, each before its descendants.
-    pub(super) objects: Vec<ParkedObject>,
-    /// The index that it had among the children of its parent.
-    #[cfg_attr(not(feature = "history"), allow(dead_code, reason = "an undo puts it back there"))]
-    pub(super) index: u64,
-    /// True if the names of the objects are reserved.
-    pub(super) keeps_names: bool,
-}
-
-/// An object that is not in the world, with its components.
-pub(super) struct ParkedObject {
-    pub(super) id: ObjectId,
-    pub(super) object: Object,
-    /// The components with their columns, in the order in which they were attached.
-    pub(super) components: Vec<(usize, Box<dyn AnyComponent>)>,
-}
-
-/// A change that is deferred to the end of the phase.
-pub(super) enum DeferredChange {
-    /// Adds an object with the requested name.
-    Spawn(ObjectId, Box<str>),
-    /// Adds the objects of a prefab, in ascending order of their ids.
-    Place(Vec<ParkedObject>),
-    Attach(ObjectId, usize, Box<dyn AnyComponent>),
-    Detach(ObjectId, usize),
-    Remove(ObjectId),
-    /// Moves an object to an index among the children of a parent, or to the top.
-    SetParent(ObjectId, Option<ObjectId>, usize),
-}
-
-impl DeferredChange {
-    /// Returns true if the change adds this object.
-    pub(super) fn adds(&self, id: ObjectId) -> bool {
-        match self {
-            Self::Spawn(new, _) => *new == id,
-            Self::Place(objects) => objects.binary_search_by_key(&id, |object| object.id).is_ok(),
-            _ => false,
-        }
-    }
-}
-
 // A world is loaded on one thread and played on another; registries are shared by many.
 const _: fn() = || {
     fn is_send<T: Send>() {}
@@ -521,9 +292,6 @@ const _: fn() = || {
     is_shared::<Registry>();
     is_shared::<crate::Unknown>();
 };
-
-/// The upper bound of ids. A program cannot reach it by spawning; a load accepts ids up to half of it.
-pub const LAST_ID: u64 = 1 << 62;
 
 impl fmt::Debug for World {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

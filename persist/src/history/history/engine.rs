@@ -17,17 +17,19 @@ use std::any::{Any, type_name};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Weak};
 
-#[cfg(feature = "world")]
-use super::change::Change;
-use super::edit::{Command, Performed, Step, Steps};
-use super::entry::{Transaction, UndoEntry};
-use super::failure::{Failure, guarded};
-use super::journal::{FrameKind, payload};
-use super::merging::{MergeKey, MergeTarget, Merging, OpenDrag};
-use super::step::{Summary, ends, run_all};
-use super::{Drag, Edit, Editable, History, Label};
 use crate::codec::Reflect;
 use crate::fields::{Direction, IntoFieldPath, Merge, Request};
+#[cfg(feature = "world")]
+use crate::history::change::Change;
+use crate::history::edit::{Command, Step, Steps};
+use crate::history::failure::guarded;
+use crate::history::journal::{FrameKind, payload};
+use crate::history::merging::Merging;
+use crate::history::step::{ends, run_all};
+use crate::history::{
+    Drag, Edit, Editable, Failure, History, Label, MergeKey, MergeTarget, OpenDrag, Performed,
+    Summary, Transaction, UndoEntry,
+};
 use crate::{Error, ErrorKind, Persist, Result, Value};
 
 impl<T: 'static> History<T> {
@@ -69,7 +71,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Runs an edit and enters its steps.
-    pub(super) fn edit_as<R>(
+    fn edit_as<R>(
         &mut self,
         target: &mut T,
         key: Option<MergeKey>,
@@ -91,7 +93,7 @@ impl<T: 'static> History<T> {
     /// # Errors
     ///
     /// Returns the error of the command, and otherwise the same errors as [`edit`](Self::edit). If the command panics
-    /// after it changed the target [directly](super::CommandEdit::target), the history is [poisoned](Self::poison).
+    /// after it changed the target [directly](crate::history::CommandEdit::target), the history is [poisoned](Self::poison).
     pub fn apply(&mut self, target: &mut T, command: impl Command<T>) -> Result<()> {
         self.check_usable(target)?;
         let mut performed = Performed::new(command);
@@ -316,7 +318,7 @@ impl<T: 'static> History<T> {
         }
     }
 
-    pub(super) fn is_open(&self) -> bool {
+    pub(in crate::history) fn is_open(&self) -> bool {
         !self.open.is_empty()
     }
 
@@ -331,7 +333,7 @@ impl<T: 'static> History<T> {
 /// Steps of edits, on their way into the list.
 impl<T: 'static> History<T> {
     /// Enters the steps of an edit or a command: records them in the journal, then merges or appends them.
-    pub(super) fn finish(
+    fn finish(
         &mut self,
         target: &mut T,
         (label, key): (Label, Option<MergeKey>),
@@ -408,7 +410,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Enters an entry that is measured, and recorded in the journal.
-    pub(super) fn enter(
+    pub(in crate::history) fn enter(
         &mut self,
         target: &mut T,
         mut entry: UndoEntry<T>,
@@ -447,7 +449,7 @@ impl<T: 'static> History<T> {
     ///
     /// No journal, transaction or drag is active, the edit cannot be merged, and no entries would be cut.
     #[inline]
-    pub(super) fn is_plain(&self) -> bool {
+    fn is_plain(&self) -> bool {
         self.journal.is_none()
             && self.open.is_empty()
             && !self.is_dragged()
@@ -462,7 +464,11 @@ impl<T: 'static> History<T> {
         reason = "a change is made where it stays; a copy of it waits for its parts"
     )]
     #[inline(always)]
-    pub(super) fn enter_change(&mut self, target: &mut T, change: Change) -> Result<()> {
+    pub(in crate::history) fn enter_change(
+        &mut self,
+        target: &mut T,
+        change: Change,
+    ) -> Result<()> {
         if !self.is_plain() {
             let steps = Steps::One(Step::Change(change));
             return self.finish(target, (Label::None, None), steps);

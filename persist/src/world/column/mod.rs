@@ -1,8 +1,13 @@
 //! Columns: values in the order of their objects' ids. A world has a column of objects and one for each component type.
 
+mod cursor;
+pub(super) mod query;
+mod zipped;
+
 use std::{iter, slice};
 
-use super::directory::{Location, WIDTH, WORDS, first_bit};
+use super::Location;
+use super::directory::{WIDTH, WORDS, first_bit};
 
 /// Values by place, in pages.
 ///
@@ -212,7 +217,7 @@ impl<T> Page<T> {
     }
 
     #[inline]
-    pub(super) fn get(&self, bit: u32) -> Option<&T> {
+    fn get(&self, bit: u32) -> Option<&T> {
         self.items.get(self.place(bit)?)
     }
 

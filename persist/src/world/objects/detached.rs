@@ -2,12 +2,12 @@
 
 use std::mem;
 
-use super::object::UnknownEntry;
-use super::recorded::{content_size, decode_boxed};
-use super::resources::AnyResource;
-use super::world::{AnyComponent, Component, World};
 use crate::codec::{Pointee, Portable, TraitObject as _};
 use crate::fields::{ChangeState, Owner, Sendable, awaken, content_of, validate};
+use crate::world::component::{AnyComponent, Component};
+use crate::world::recorded::{content_size, decode_boxed};
+use crate::world::resources::AnyResource;
+use crate::world::{UnknownEntry, World};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// The index of a component among those of its object, and whether it was started.

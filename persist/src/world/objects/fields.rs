@@ -5,8 +5,6 @@
 
 use std::any::Any;
 
-use super::directory::Location;
-use super::world::World;
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
     FieldChange, FieldPart, IntoFieldPath, NumberField, Owner, PartBuffers, ReplacedNumber,
@@ -14,6 +12,7 @@ use crate::fields::{
 };
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
+use crate::world::{Location, World};
 use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, Value, names};
 
 /// The maximum number of cached paths to numbers. Further paths take the general way, which is only slower.

@@ -6,9 +6,9 @@
 
 use std::{mem, slice, vec};
 
-use super::column::{Opened, Page};
-use super::directory::WORDS;
+use super::{Opened, Page};
 use crate::ObjectId;
+use crate::world::directory::WORDS;
 
 /// Iterates over the pages of columns, the words of their masks, and the values of a page.
 pub trait QueryCursor {
