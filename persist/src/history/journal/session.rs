@@ -18,6 +18,7 @@ use super::{NextSave, Session, StoredEntry, StoredStacks, spill};
 use crate::codec::Reflect;
 use crate::fields::{ChangeState, IntoFieldPath};
 use crate::format::Digest;
+#[cfg(feature = "world")]
 use crate::history::world::World;
 use crate::history::{
     Capacity, Command, Drag, Editable, History, HistoryEvent, Label, MergeWindow, Subscription,
