@@ -132,7 +132,7 @@ pub use self::saved::SaveCheck;
 /// which others were the newest when it was locked: those came before it, with what they came after, and no order is
 /// assumed of any two others.
 ///
-/// The text of a file is that of a [`Value`](persist::Value), and that of a lock with one version.
+/// The text of a file is that of a [`Value`], and that of a lock with one version.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Lock {
     sections: Vec<Section>,
@@ -374,7 +374,7 @@ struct Section {
     code: HashMap<usize, ClassCode>,
 }
 
-/// Whether old saves load: what [`Lock::compare`](super::Lock::compare) finds.
+/// Whether old saves load: what [`Lock::compare`] finds.
 ///
 /// Its [`Display`](fmt::Display) is a page for the developer, with the lines to paste.
 #[derive(Clone, Debug, Default)]

@@ -166,6 +166,7 @@ impl Decoder<'_> {
     /// # Errors
     ///
     /// Returns a [`Fail`] if the count is not in its shortest form, or exceeds a `usize`.
+    #[inline]
     pub fn count(&mut self) -> Result<usize, Fail> {
         usize::try_from(decode(self)?).map_err(|_| Fail::Count)
     }

@@ -200,7 +200,7 @@ pub(crate) use with::ADAPTED;
 
 /// Visits the values inside a value, in the order in which they are decoded.
 ///
-/// [`Persist::persist_parts`](super::Persist::persist_parts) lists them once. Registration, loading and hooks all use
+/// [`Persist::persist_parts`] lists them once. Registration, loading and hooks all use
 /// that list.
 pub struct Parts<'p, T>(PartsWalk<'p, T>);
 

@@ -1,6 +1,6 @@
 //! Undo, redo, and a journal from which a crashed program recovers.
 //!
-//! A [`History`] records edits as entries. An entry holds changes of a value or of a [`World`](crate::World), and
+//! A [`History`] records edits as entries. An entry holds changes of a value or of a [`World`], and
 //! [`Command`]s of the program. A [`Session`] is a target with its history, its save and a journal on disk.
 //!
 //! ```

@@ -83,6 +83,7 @@ impl Holder {
 
     /// Returns the holder with this byte.
     #[must_use]
+    #[inline]
     pub fn from_code(code: u8) -> Option<Self> {
         let holder = Self(code);
         (code == 0 || holder.parts().is_some()).then_some(holder)

@@ -35,7 +35,7 @@
 //! | [`Slot`], [`Slots`], [`SlotEntry`], [`Health`], [`slot_name`] | the place of one save; the slots of a folder or store, listed for a menu |
 //! | [`SlotInfo`], [`Header`] | the metadata that a menu shows, read without loading the save |
 //! | [`Content`], [`Loadable`], [`Loaded`] | what can be saved and loaded, and what a load returns |
-//! | [`SaveOptions`](crate::SaveOptions), [`Compression`], [`SaveOutcome`] | how a file is written, and whether it is locked |
+//! | [`SaveOptions`], [`Compression`], [`SaveOutcome`] | how a file is written, and whether it is locked |
 //! | [`BackgroundSave`], [`Progress`] | a save on another thread |
 //! | [`LoadOptions`](crate::LoadOptions), [`LoadPolicy`], [`Remap`], [`UnmappedHandle`] | how strict a load is, and new ids for handles |
 //! | [`LoadReport`], [`ReportRow`], [`LoadCounts`], [`LoadEvent`] | what a load changed |

@@ -1,6 +1,6 @@
 //! Objects made of components, with names, a tree and a life cycle.
 //!
-//! A [`World`] stores its objects by [`ObjectId`](crate::ObjectId), and each type of component in a column of its own.
+//! A [`World`] stores its objects by [`ObjectId`], and each type of component in a column of its own.
 //! Queries and updates visit the objects in the order in which they were spawned.
 //!
 //! ```
@@ -27,7 +27,7 @@
 //! | [`Component`], [`ComponentScope`] | a type that objects have, its `on_start`, `on_update` and other hooks |
 //! | [`Query`] | iterates over the objects that have certain components |
 //! | [`Reference`] | a field that holds the id of an object |
-//! | [`FieldPath`](crate::FieldPath) | a field by its name: `Transform:position.x` |
+//! | [`FieldPath`] | a field by its name: `Transform:position.x` |
 //! | [`Prefab`], [`ExternalIds`], [`InstantiatedObject`] | an object with its descendants, copied and placed any number of times |
 
 // A map of the files that are not public.
@@ -134,7 +134,7 @@ struct ComponentType {
 /// A collection of objects, which are made of components and form a tree.
 ///
 /// An object is an id. It may have a unique name, a parent and children, and components: values of types that implement
-/// [`Component`](super::Component), at most one of each type. Ids are never reused, also not after a load. So an id in
+/// [`Component`], at most one of each type. Ids are never reused, also not after a load. So an id in
 /// a field of a component is a reference to an object. After the object is removed, it refers to no object, and never
 /// to another one.
 ///

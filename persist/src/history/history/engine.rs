@@ -55,9 +55,9 @@ impl<T: 'static> History<T> {
     /// # Errors
     ///
     /// Returns the error of the closure, or of a component that refuses its new value. Target and history are then as
-    /// before, as they are after a panic. Returns [`ErrorKind::Unsupported`](crate::ErrorKind::Unsupported), with the
+    /// before, as they are after a panic. Returns [`ErrorKind::Unsupported`], with the
     /// name of the field, if the type of the target holds shared pointers, and
-    /// [`ErrorKind::Poisoned`](crate::ErrorKind::Poisoned) if the history [is poisoned](Self::poison).
+    /// [`ErrorKind::Poisoned`] if the history [is poisoned](Self::poison).
     pub fn edit<R>(
         &mut self,
         target: &mut T,

@@ -24,7 +24,7 @@ const NO_NUMBER: u32 = u32::MAX - 1;
 
 /// These methods read and set fields by their paths.
 impl World {
-    /// Returns the value of a field of a component or resource; see [`FieldPath`](crate::FieldPath).
+    /// Returns the value of a field of a component or resource; see [`FieldPath`].
     ///
     /// `None` in place of an object reads a resource. A path with only a class returns the whole component. Fields
     /// marked `skip` are not included.
