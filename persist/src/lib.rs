@@ -236,6 +236,7 @@ pub use save::{Loaded, SaveManager, Saves, from_slice, load, save, to_vec};
 #[doc(inline)]
 pub use storage::commit::SaveOptions;
 #[cfg(feature = "world")]
+#[doc(inline)]
 pub use world::{Component, ComponentScope, Reference, World};
 
 /// Reports at compile time that the features with field paths are missing.

@@ -236,6 +236,8 @@ pub use journal::Session;
 /// # }
 /// # Ok::<(), persist::Error>(())
 /// ```
+// The root of the crate documents it.
+#[doc(hidden)]
 pub struct History<T: 'static = World> {
     ring: Ring<UndoEntry<T>>,
     /// The state before the first entry.

@@ -98,6 +98,7 @@ impl Holder {
     /// Returns the pointer and the cell; `None` for a value without a holder.
     #[doc(hidden)]
     #[must_use]
+    #[inline]
     pub fn parts(self) -> Option<(Pointer, Cell)> {
         let pointer =
             [Pointer::Rc, Pointer::Arc].into_iter().find(|p| *p as u8 == self.0 & 0xf0)?;

@@ -120,6 +120,8 @@ struct Snapshot {
 }
 
 /// The state of a save before its first byte is written: the classes, and the class of the value.
+// Derived code names it, and no program does.
+#[doc(hidden)]
 pub struct Prepared {
     pub(crate) registry: Arc<Registry>,
     /// The index of the value's class; 0 for a list of objects.

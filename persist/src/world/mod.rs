@@ -180,6 +180,8 @@ struct ComponentType {
 /// assert_eq!(world.get::<Position>(cat).map(|position| position.x), Some(1.0));
 /// # Ok::<(), persist::Error>(())
 /// ```
+// The root of the crate documents it.
+#[doc(hidden)]
 #[derive(Default)]
 pub struct World {
     directory: Directory,
@@ -307,6 +309,8 @@ impl DeferredChange {
 }
 
 /// The upper bound of ids. A program cannot reach it by spawning; a load accepts ids up to half of it.
+// The tools need it, and no program does.
+#[doc(hidden)]
 pub const LAST_ID: u64 = 1 << 62;
 
 /// An object without its components. A world has one of these for each object, so it is small.
@@ -333,6 +337,8 @@ struct UnknownEntry {
 }
 
 /// The world and the object that a method of a component runs in.
+// The root of the crate documents it.
+#[doc(hidden)]
 pub struct ComponentScope<'w> {
     /// The world, without the component whose method runs.
     pub world: &'w mut World,
