@@ -39,7 +39,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
         "`field!` needs the feature",
         "the compiler says it, in a build without the feature",
     ),
-    ("world/saving.rs", "a world was registered in no registry", INVARIANT),
+    ("world/objects/saving.rs", "a world was registered in no registry", INVARIANT),
     ("format/records.rs", "there are too many classes", HUGE),
     ("serde/read.rs", "the bytes are damaged", "the fault of the bytes takes its place"),
     ("serde/write.rs", "the bytes were refused", "the reason of the encoder takes its place"),
@@ -121,12 +121,12 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
         "the time zone has no name",
         "it takes a system without a name for it",
     ),
-    ("world/change.rs", "a step of an object", HARM),
-    ("world/change.rs", "an object without a name", HARM),
-    ("world/detached.rs", "{class} is in its place", INVARIANT),
-    ("world/detached.rs", "what it holds", "it is not returned: the step stays in memory"),
-    ("world/prefab.rs", "the ids of a world", HUGE),
-    ("world/public.rs", "the prefab has no object at its top", INVARIANT),
+    ("world/objects/change.rs", "a step of an object", HARM),
+    ("world/objects/change.rs", "an object without a name", HARM),
+    ("world/objects/detached.rs", "{class} is in its place", INVARIANT),
+    ("world/objects/detached.rs", "what it holds", "it is not returned: the step stays in memory"),
+    ("world/objects/prefab.rs", "the ids of a world", HUGE),
+    ("world/objects/public.rs", "the prefab has no object at its top", INVARIANT),
 ];
 
 /// Every snapshot of the tests.

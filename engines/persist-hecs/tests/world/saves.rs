@@ -685,7 +685,10 @@ fn two_components_cannot_be_saved_as_one_class() {
     worlds.register_as::<Percent, StoredPercent>().unwrap();
     let error = worlds.register_as::<Other, StoredPercent>().map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::DuplicateId);
-    assert!(error.to_string().starts_with("class Percent is that of `world::saves::Percent`"), "{error}");
+    assert!(
+        error.to_string().starts_with("class Percent is that of `world::saves::Percent`"),
+        "{error}"
+    );
     worlds.register_as::<Percent, StoredPercent>().unwrap();
     let mut world = hecs::World::new();
     world.spawn((Percent(30),));
