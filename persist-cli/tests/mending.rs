@@ -57,7 +57,7 @@ fn a_damaged_save_is_read_as_far_as_it_goes() {
         "report bad.sav -o page.html --salvage",
     ];
     insta::assert_snapshot!(folder.transcript(commands));
-    // What is no save at all is as before.
+    // A file that is no save is refused with the flag, too.
     folder.write("text.sav", b"mine");
     insta::assert_snapshot!(folder.transcript(["dump text.sav --salvage"]));
 }

@@ -198,7 +198,7 @@ pub trait Persist: Sized + 'static {
     // segment that it shares with its neighbours, after one bounds check. The tail follows on its own. A number is all
     // head; a string's head is the first byte of its length.
 
-    // What the derive and other types read of a type. `__FIELD` is the same for all.
+    // The derive and other types read these constants. `__FIELD` is the same for all types.
 
     /// The code for a field of this type.
     #[doc(hidden)]
@@ -394,8 +394,8 @@ pub trait Persist: Sized + 'static {
 /// The functions would work as generic functions, too. As default functions of a trait, rustc compiles them in the
 /// codegen unit of the type, where the code that drops its values already is.
 pub(crate) trait Generic: Persist {
-    // The fields of the layout by which code branches. Each is a constant of its own: rustc leaves out a branch on a
-    // constant `bool` before it compiles what is inside, but it does not read one out of a constant struct.
+    // The fields of the layout by which code branches. Each is a constant of its own, since rustc drops a
+    // branch on a constant `bool` before it compiles the inside. It does not on the field of a constant struct.
 
     /// Like [`Layout::head`](super::layout::Layout::head).
     const HEAD: usize = Self::__LAYOUT.head;

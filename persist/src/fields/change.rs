@@ -30,7 +30,7 @@ pub struct FieldChange {
     /// The path of the field.
     #[persist(with = AsText, empty = FieldPath::new(""))]
     pub path: FieldPath,
-    /// What was done to it.
+    /// The kind of the change, with the old and the new content.
     pub how: FieldEdit,
 }
 

@@ -28,7 +28,7 @@ pub struct Change {
     /// The name of the object at that time.
     #[persist(with = "Option<AsText>")]
     pub name: Option<ObjectName>,
-    /// What was done to it.
+    /// The kind of the change.
     pub what: ChangeKind,
     /// True if the `validate` functions of the component must run at the end of the entry, for the last undo or redo.
     #[persist(skip)]

@@ -50,7 +50,8 @@
 //   `source` (where to, where from). `storage::commit` writes the file, `storage::recover` chooses a backup.
 // - `objects` has the objects of a manager, `loaded` and `report` the result of a load, `salvage` the objects of a
 //   damaged save. `followed` has the saves under a journal, `background` the worker, `reconcile` copies of two devices.
-// - `info` and `slots` read headers alone. `document`, `as_value`, `usage` and `verify` read saves without types.
+// - `info` and `slots` read headers alone. `untyped` has the values of a save without types, which a salvage mends.
+// - This file has what they share: the classes and the buffers of a save.
 
 // This module is declared first, so that rustdoc lists its methods of `Saves` first.
 pub(crate) mod saves;

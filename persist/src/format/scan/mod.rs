@@ -1,4 +1,6 @@
 //! Reads the structure of a save: every checksum and record head, but no payload.
+//!
+//! `stream` does so block by block, for saves that are not in memory. `salvage` finds the whole blocks of a damaged one.
 
 mod salvage;
 mod stream;
