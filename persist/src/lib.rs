@@ -364,8 +364,9 @@ pub mod __tools {
     #[cfg(feature = "history")]
     pub use crate::history::merging::Merging;
     pub use crate::names::is_near;
-    pub use crate::reflect::class::{Body, Integer};
+    pub use crate::reflect::class::Body;
     pub use crate::reflect::holder::{Cell, Pointer};
+    pub use crate::reflect::integer::Integer;
     pub use crate::save::content::read_on_trial;
     pub use crate::save::salvage::{is_damaged, salvaged};
     pub use crate::save::untyped::{Entry, UntypedSave};

@@ -26,17 +26,21 @@
 //! | [`HandleValue`] | a handle, where a value is read without its type |
 
 pub(crate) mod class;
+mod class_id;
 mod hints;
 pub(crate) mod holder;
+pub(crate) mod integer;
 
-pub use class::{Class, ClassId, FieldRecord, Kind, VariantRecord};
+pub use class::{Class, FieldRecord, Kind, VariantRecord};
+pub use class_id::ClassId;
 pub use hints::EditorHints;
 pub use holder::Holder;
 
 pub use crate::value::HandleValue;
 
 pub(crate) use class::{
-    Argument, Body, Integer, KindFn, MigrationSteps, OldKind, Prototype, Reference, Target,
-    TraitName, TypeCode,
+    Argument, Body, KindFn, MigrationSteps, OldKind, Prototype, Reference, Target, TraitName,
+    TypeCode,
 };
 pub(crate) use holder::{Cell, Pointer};
+pub(crate) use integer::Integer;
