@@ -32,21 +32,21 @@
 
 // A map of the files that are not public.
 //
-// - Data: this file (the records that several files use), `component` (the traits), `object` and `children` (the tree),
-//   `names`, `column` and `directory` (values by object), `resources`.
+// - Data: this file (the records that several files use: the world, its objects and their shapes, its resources),
+//   `component` and `resources` (the traits), `children` (the tree), `names`, `column` and `directory` (values by
+//   object).
 // - Iteration: `column::query` with `column::cursor` and `column::zipped`, and `visit`.
 // - Operations: `objects` has the private ones. Below it are the files that use them: `public`, `fields` (by path),
 //   `phases` (the life cycle), `bundle`, `prefab`. `references` finds the fields that hold an id.
 // - Save: `objects::saving` and `stored` (encode), `objects::load` (decode).
-// - Histories: `objects::edits` and `objects::change` (edits as data); `objects::detached`, `objects::parked` and
-//   `recorded` (what an undo brings back).
+// - Histories: `objects::edits` and `objects::detached::change` (edits as data); `objects::detached`, `objects::parked`
+//   and `recorded` (what an undo brings back).
 
 pub(crate) mod children;
 mod column;
 mod component;
 mod directory;
 mod names;
-mod object;
 pub(crate) mod objects;
 #[cfg(feature = "history")]
 mod recorded;
@@ -63,7 +63,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 
-use crate::codec::Unknown;
+use crate::codec::{TraitObject as _, Unknown};
 #[cfg(feature = "history")]
 use crate::fields::NumberFields;
 use crate::fields::{NumberField, PartBuffers};
@@ -74,12 +74,10 @@ use column::Column;
 use component::{AnyColumn, AnyComponent};
 use directory::Directory;
 use names::{Name, Names};
-use object::{Shape, Shapes};
 use objects::Bundles;
 use resources::AnyResource;
 
 pub use column::query::Query;
-pub use object::Activity;
 pub use objects::{Bundle, ExternalIds, InstantiatedObject, Prefab};
 #[cfg(feature = "history")]
 pub(crate) use objects::{Detached, WorldChange};
@@ -194,16 +192,46 @@ pub struct World {
     bundles: Bundles,
     names: Names,
     resources: Resources,
-    /// Removed objects that an undo may bring back, with their descendants, by the id of the topmost object.
-    parked: HashMap<ObjectId, Parked>,
-    /// The topmost object of each parked object.
-    parked_below: HashMap<ObjectId, ObjectId>,
+    parking: Parking,
     /// The largest id that was assigned so far.
     last_id: u64,
     count: usize,
     /// An upper bound of the number of pages without objects.
     emptied: usize,
     registry: Registry,
+    deferred: Deferred,
+    /// True if there are, or were, components of classes that the program does not have.
+    has_unknown: bool,
+    numbers: Numbers,
+    identity: Identity,
+}
+
+/// Whether an object is updated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::Persist)]
+#[persist(crate = crate, class = "persist.Activity")]
+pub enum Activity {
+    /// The object is updated in each frame, unless an ancestor is not active.
+    #[default]
+    #[persist(empty)]
+    Active,
+    /// Neither the object nor its descendants are updated, until it is active again.
+    Paused,
+    /// Neither the object nor its descendants are updated, and they are removed at the end of the frame.
+    Expired,
+}
+
+/// The removed objects of a world that an undo may bring back.
+#[derive(Default)]
+struct Parking {
+    /// The objects with their descendants, by the id of the topmost object.
+    parked: HashMap<ObjectId, Parked>,
+    /// The topmost object of each parked object.
+    topmost: HashMap<ObjectId, ObjectId>,
+}
+
+/// The work that a world defers while methods of components run, or until the next frame.
+#[derive(Default)]
+struct Deferred {
     /// The number of methods of components that are running. While it is not 0, changes of objects and components are
     /// deferred.
     running: u32,
@@ -214,17 +242,13 @@ pub struct World {
     waiting: Vec<ObjectId>,
     /// Objects that are removed at the end of the frame, if they are still expired then.
     expired: VecDeque<ObjectId>,
-    /// True if there are, or were, components of classes that the program does not have.
-    has_unknown: bool,
-    /// Buffers for changes of fields.
-    buffers: PartBuffers,
-    numbers: Numbers,
-    identity: Identity,
 }
 
 /// A cache of the paths that lead to plain numbers in components, which are set in place.
 #[derive(Default)]
 struct Numbers {
+    /// Buffers for changes of fields.
+    buffers: PartBuffers,
     /// The fields, each with the column of its component.
     known: Vec<(usize, NumberField)>,
     by_path: HashMap<FieldPath, u32>,
@@ -328,6 +352,187 @@ struct Object {
     is_held: bool,
 }
 
+impl Object {
+    fn new(name: Option<Name>) -> Self {
+        Self { name, ..Self::default() }
+    }
+
+    /// Returns the children, in order.
+    fn children(&self) -> &Vec<ObjectId> {
+        static NONE: Vec<ObjectId> = Vec::new();
+        self.rare.get().map_or(&NONE, |rare| rare.children.list())
+    }
+
+    fn has_children(&self) -> bool {
+        self.rare.get().is_some_and(|rare| !rare.children.is_empty())
+    }
+
+    /// Returns true if the object is active, and has no children and no components of unknown classes.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        self.activity == Activity::Active
+            && self
+                .rare
+                .get()
+                .is_none_or(|rare| rare.children.is_empty() && rare.unknown.is_empty())
+    }
+
+    #[cfg(feature = "history")]
+    fn position(&self, child: ObjectId) -> Option<usize> {
+        self.rare.get()?.children.position(child)
+    }
+
+    fn children_mut(&mut self) -> &mut Children {
+        &mut self.rare_mut().children
+    }
+
+    fn remove_child(&mut self, child: ObjectId) {
+        if let Some(rare) = self.rare.get_mut() {
+            rare.children.remove(child);
+        }
+    }
+
+    /// Returns the components of classes that the program does not have.
+    fn unknown(&self) -> &[UnknownEntry] {
+        self.rare.get().map_or(&[], |rare| &rare.unknown)
+    }
+
+    fn unknown_mut(&mut self) -> &mut [UnknownEntry] {
+        self.rare.get_mut().map_or(&mut [], |rare| &mut rare.unknown)
+    }
+
+    fn unknown_list(&mut self) -> &mut Vec<UnknownEntry> {
+        &mut self.rare_mut().unknown
+    }
+
+    /// Returns the cached text of the name.
+    fn text(&self, make: impl FnOnce() -> String) -> &Arc<str> {
+        let rare = self.rare.get_or_init(Box::default);
+        rare.text.get_or_init(|| make().into())
+    }
+
+    /// Sets or removes the name.
+    fn set_name(&mut self, name: Option<Name>) {
+        self.name = name;
+        if let Some(rare) = self.rare.get_mut() {
+            rare.text = OnceCell::new();
+        }
+    }
+
+    fn rare_mut(&mut self) -> &mut ObjectExtras {
+        self.rare.get_or_init(Box::default);
+        self.rare.get_mut().expect("it was made just now")
+    }
+
+    /// Removes a column from the shape, after its component was taken out.
+    fn lose(&mut self, column: usize, shapes: &mut Shapes) {
+        let position = shapes.columns(self.shape).iter().position(|at| *at == column);
+        let Some(position) = position else { return };
+        self.started -= u16::from(position < usize::from(self.started));
+        let unknown = self.unknown_mut().iter_mut();
+        unknown.for_each(|entry| entry.preceding -= usize::from(position < entry.preceding));
+        self.shape = shapes.without(self.shape, column);
+    }
+}
+
+/// A component of an object: its column, or its index among the components of unknown classes.
+#[derive(Clone, Copy)]
+enum ComponentIndex {
+    Known(usize),
+    Unknown(usize),
+}
+
+/// The columns of an object's components, in the order in which they were attached. Objects with the same components
+/// share a shape, which is the index of the list of columns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+struct Shape(u32);
+
+/// All shapes of a world. The first is the shape without components.
+struct Shapes {
+    shapes: Vec<Arc<[usize]>>,
+    by_columns: HashMap<Arc<[usize]>, Shape>,
+    /// The shape with one more column at the end, so that attaching a component needs one lookup.
+    wider: HashMap<(Shape, usize), Shape>,
+}
+
+impl Default for Shapes {
+    fn default() -> Self {
+        let mut shapes =
+            Self { shapes: Vec::new(), by_columns: HashMap::new(), wider: HashMap::new() };
+        shapes.of(&[]);
+        shapes
+    }
+}
+
+impl Shapes {
+    fn of(&mut self, columns: &[usize]) -> Shape {
+        if let Some(shape) = self.by_columns.get(columns) {
+            return *shape;
+        }
+        let columns: Arc<[usize]> = columns.into();
+        let shape = Shape(u32::try_from(self.shapes.len()).expect("each shape takes memory"));
+        self.shapes.push(columns.clone());
+        self.by_columns.insert(columns, shape);
+        shape
+    }
+
+    fn len(&self) -> usize {
+        self.shapes.len()
+    }
+
+    fn columns(&self, shape: Shape) -> &[usize] {
+        self.shapes.get(Self::index(shape)).map_or(&[], |columns| columns)
+    }
+
+    /// Iterates over the components of an object, including unknown ones, in the order in which they were attached.
+    fn parts<'o>(&'o self, object: &'o Object) -> impl Iterator<Item = ComponentIndex> + 'o {
+        let mut columns = self.columns(object.shape).iter();
+        let (all, mut unknown) = (columns.len(), object.unknown().iter().enumerate().peekable());
+        std::iter::from_fn(move || {
+            let passed = all - columns.len();
+            let is_next = |(_, entry): &(usize, &UnknownEntry)| entry.preceding <= passed;
+            match unknown.next_if(is_next) {
+                Some((index, _)) => Some(ComponentIndex::Unknown(index)),
+                None => match columns.next() {
+                    Some(column) => Some(ComponentIndex::Known(*column)),
+                    None => unknown.next().map(|(index, _)| ComponentIndex::Unknown(index)),
+                },
+            }
+        })
+    }
+
+    /// Returns the columns of a shape, shared so that objects can change meanwhile.
+    fn share(&self, shape: Shape) -> Arc<[usize]> {
+        self.shapes.get(Self::index(shape)).cloned().unwrap_or_default()
+    }
+
+    /// Returns the shape with one more column at the end.
+    fn with(&mut self, shape: Shape, column: usize) -> Shape {
+        if let Some(wider) = self.wider.get(&(shape, column)) {
+            return *wider;
+        }
+        let columns: Vec<usize> = self.columns(shape).iter().copied().chain([column]).collect();
+        let wider = self.of(&columns);
+        self.wider.insert((shape, column), wider);
+        wider
+    }
+
+    fn without(&mut self, shape: Shape, column: usize) -> Shape {
+        let columns = self.columns(shape).iter().copied();
+        let columns: Vec<usize> = columns.filter(|other| *other != column).collect();
+        self.of(&columns)
+    }
+
+    /// Returns for each shape whether one of its columns fulfils a condition.
+    fn any(&self, test: impl Fn(usize) -> bool) -> Vec<bool> {
+        self.shapes.iter().map(|columns| columns.iter().any(|column| test(*column))).collect()
+    }
+
+    fn index(shape: Shape) -> usize {
+        shape.0 as usize
+    }
+}
+
 /// A component of a class that the program does not have.
 struct UnknownEntry {
     /// The number of known components before it.
@@ -362,6 +567,48 @@ struct Resources {
     values: Vec<(TypeId, String, Box<dyn AnyResource>)>,
     /// Resources of classes that the program does not have.
     unknown: Vec<Unknown>,
+}
+
+impl Resources {
+    /// Returns the names of all classes, with unknown ones at the end.
+    fn classes(&self) -> Vec<String> {
+        let known = self.values.iter().map(|(_, name, _)| name.clone());
+        known.chain(self.unknown.iter().map(|unknown| unknown.class().to_owned())).collect()
+    }
+
+    fn position(&self, class: &str) -> Option<usize> {
+        self.values.iter().position(|(_, name, _)| name == class)
+    }
+
+    fn insert(&mut self, value: Box<dyn AnyResource>) -> Option<Box<dyn AnyResource>> {
+        let (id, name) = ((&*value as &dyn Any).type_id(), value.portable().class_name());
+        match self.values.iter_mut().find(|(of, ..)| *of == id) {
+            Some((.., old)) => Some(std::mem::replace(old, value)),
+            None => {
+                let at = self.values.partition_point(|(_, other, _)| *other < name);
+                self.values.insert(at, (id, name, value));
+                None
+            }
+        }
+    }
+
+    fn index<T: 'static>(&self) -> Option<usize> {
+        self.values.iter().position(|(of, ..)| *of == TypeId::of::<T>())
+    }
+
+    fn get<T: 'static>(&self) -> Option<&T> {
+        (&*self.values[self.index::<T>()?].2 as &dyn Any).downcast_ref()
+    }
+
+    fn get_mut<T: 'static>(&mut self) -> Option<&mut T> {
+        let at = self.index::<T>()?;
+        (&mut *self.values[at].2 as &mut dyn Any).downcast_mut()
+    }
+
+    fn remove<T: 'static>(&mut self) -> Option<T> {
+        let (.., value) = self.values.remove(self.index::<T>()?);
+        (value as Box<dyn Any>).downcast().ok().map(|value| *value)
+    }
 }
 
 /// Parts that most objects do not have.

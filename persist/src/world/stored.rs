@@ -13,8 +13,8 @@
 use super::component::{AnyComponent, ErasedComponents};
 use super::directory::WIDTH;
 use super::names::{Name, Names};
-use super::object::{Activity, ComponentIndex, Shape, Shapes};
 use super::resources::AnyResource;
+use super::{Activity, ComponentIndex, Shape, Shapes};
 use super::{ColumnEntry, ComponentType, Location, Object, ParkedObject, UnknownEntry, World};
 use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, encode_parts, trait_name};
 use crate::format::{Compression, Header, Sealer};

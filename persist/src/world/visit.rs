@@ -1,7 +1,7 @@
 //! Visits the components and resources of a world: their references and hooks.
 
 use super::column::Page;
-use super::object::{ComponentIndex, Shapes};
+use super::{ComponentIndex, Shapes};
 use super::{Location, World};
 use crate::codec::{Persist, TraitObject, Visitor};
 use crate::{Error, Result};

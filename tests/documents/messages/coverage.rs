@@ -121,10 +121,14 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
         "the time zone has no name",
         "it takes a system without a name for it",
     ),
-    ("world/objects/change.rs", "a step of an object", HARM),
-    ("world/objects/change.rs", "an object without a name", HARM),
-    ("world/objects/detached.rs", "{class} is in its place", INVARIANT),
-    ("world/objects/detached.rs", "what it holds", "it is not returned: the step stays in memory"),
+    ("world/objects/detached/change.rs", "a step of an object", HARM),
+    ("world/objects/detached/change.rs", "an object without a name", HARM),
+    ("world/objects/detached/mod.rs", "{class} is in its place", INVARIANT),
+    (
+        "world/objects/detached/mod.rs",
+        "what it holds",
+        "it is not returned: the step stays in memory",
+    ),
     ("world/objects/prefab.rs", "the ids of a world", HUGE),
     ("world/objects/public.rs", "the prefab has no object at its top", INVARIANT),
 ];

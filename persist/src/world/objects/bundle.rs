@@ -50,7 +50,7 @@ macro_rules! tuple {
             }
 
             fn __wait(self, _world: &mut World, _object: ObjectId, _columns: &[usize]) {
-                $(_world.commands.push_back(DeferredChange::Attach(
+                $(_world.deferred.commands.push_back(DeferredChange::Attach(
                     _object,
                     _columns[$at],
                     Box::new(self.$at),

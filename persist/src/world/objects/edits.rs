@@ -164,13 +164,15 @@ impl EditedWorld for World {
         requested: Vec<(ObjectId, String)>,
     ) -> Result<Vec<(ObjectId, String, Vec<u8>)>> {
         // Grouped by the topmost object, so that each group of parked objects is passed over once.
-        let top = |(id, class)| Some((*self.parked_below.get(&id)?, (id, class)));
+        let top = |(id, class)| Some((*self.parking.topmost.get(&id)?, (id, class)));
         let mut by_top: Vec<_> = requested.into_iter().filter_map(top).collect();
         sort(&mut by_top);
         let mut found = Vec::new();
         for requested in by_top.chunk_by(|(a, _), (b, _)| a == b) {
             let top = requested[0].0;
-            for object in self.parked.get(&top).into_iter().flat_map(|parked| &parked.objects) {
+            for object in
+                self.parking.parked.get(&top).into_iter().flat_map(|parked| &parked.objects)
+            {
                 for (column, component) in &object.components {
                     let key = (object.id, (self.columns[*column].of.name)());
                     if requested.binary_search_by(|(_, other)| other.cmp(&key)).is_ok() {

@@ -233,7 +233,7 @@ impl World {
                 "object #{bits} is not in the world; set the id of one that is, or of none"
             ))
         };
-        Ok((Root { registry: &self.registry, value, buffers: &mut self.buffers }, check))
+        Ok((Root { registry: &self.registry, value, buffers: &mut self.numbers.buffers }, check))
     }
 
     /// Returns the column of a class, and the place of the object's component in it.

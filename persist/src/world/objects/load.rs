@@ -15,11 +15,11 @@ use crate::sorting::sort_by;
 use crate::types::{Remap, decode_text_bytes};
 use crate::world::column::Column;
 use crate::world::component::{AnyComponent, charge_pages};
-use crate::world::object::{Activity, Shape};
 use crate::world::resources::{AnyResource, UnknownComponent, UnknownResource};
 use crate::world::stored::{
     EncodeScope, ObjectSelection, StoredObject, StoredWorld, encode_objects,
 };
+use crate::world::{Activity, Shape};
 use crate::world::{LAST_ID, Location, Object, UnknownEntry, World, visit};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
@@ -112,10 +112,10 @@ impl WorldReader<'_> {
             self.held.push(id);
         }
         if count > started {
-            self.world.waiting.push(id);
+            self.world.deferred.waiting.push(id);
         }
         if activity == Activity::Expired {
-            self.world.expired.push_back(id);
+            self.world.deferred.expired.push_back(id);
         }
         Ok(())
     }

@@ -2,8 +2,6 @@
 
 mod bundle;
 #[cfg(feature = "history")]
-mod change;
-#[cfg(feature = "history")]
 mod detached;
 #[cfg(feature = "history")]
 mod edits;
@@ -24,11 +22,10 @@ use hashbrown::HashMap;
 use super::column::{Column, Page};
 use super::component::{AnyComponent, Component};
 use super::names::{Name, Names};
-use super::object::{Activity, Shape};
 use super::resources::UnknownComponent;
 use super::{
-    ColumnEntry, ComponentType, DeferredChange, FramePhase, LAST_ID, Location, Object,
-    ParkedObject, World,
+    Activity, ColumnEntry, ComponentType, DeferredChange, FramePhase, LAST_ID, Location, Object,
+    ParkedObject, Shape, World,
 };
 use crate::codec::Caster;
 use crate::env::SharedContext;
@@ -37,13 +34,11 @@ use crate::{Error, ErrorKind, ObjectId, Result, names};
 
 pub use bundle::Bundle;
 #[cfg(feature = "history")]
-pub use change::WorldChange;
-#[cfg(feature = "history")]
 pub(crate) use detached::Detached;
 pub use prefab::{ExternalIds, InstantiatedObject, Prefab};
 #[cfg(feature = "history")]
 pub use {
-    detached::ComponentPlace,
+    detached::{ComponentPlace, WorldChange},
     parked::{Fragment, TreePosition},
 };
 
@@ -81,11 +76,11 @@ impl World {
 
     /// Returns an error unless the object is in the world, or a deferred change adds it.
     fn check_or_expect(&self, id: ObjectId) -> Result<()> {
-        if self.is_dropped {
+        if self.deferred.is_dropped {
             bail!(ErrorKind::NotFound, "the world is being dropped");
         }
         // The object was mostly spawned just before, so the search starts at the end.
-        let is_expected = || self.commands.iter().rev().any(|command| command.adds(id));
+        let is_expected = || self.deferred.commands.iter().rev().any(|command| command.adds(id));
         if self.contains(id) || is_expected() { Ok(()) } else { Err(missing(id)) }
     }
 
@@ -135,10 +130,10 @@ impl World {
     fn put_in(&mut self, parked: ParkedObject) {
         let ParkedObject { id, object, components } = parked;
         if object.shape != Default::default() || object.activity == Activity::Expired {
-            self.waiting.push(id);
+            self.deferred.waiting.push(id);
         }
         if object.activity == Activity::Expired {
-            self.expired.push_back(id);
+            self.deferred.expired.push_back(id);
         }
         self.enter(id, object);
         for (column, component) in components {
@@ -208,10 +203,10 @@ impl World {
     /// Releases a parked object and its descendants, descendants first. If a component panics, the remaining ones stay
     /// parked.
     fn discard(&mut self, object: ObjectId) {
-        while let Some(parked) = self.parked.get_mut(&object) {
+        while let Some(parked) = self.parking.parked.get_mut(&object) {
             let Some(ParkedObject { id, object: last, components }) = parked.objects.last_mut()
             else {
-                self.parked.remove(&object);
+                self.parking.parked.remove(&object);
                 return;
             };
             if components.is_empty() {
@@ -221,7 +216,7 @@ impl World {
                     }
                     self.names.drop(name);
                 }
-                self.parked_below.remove(id);
+                self.parking.topmost.remove(id);
                 parked.objects.pop();
                 continue;
             }
@@ -310,7 +305,7 @@ impl World {
                 found.is_held = held;
                 rest.extend(found.children().iter().map(|child| (*child, held)));
                 if !held {
-                    self.waiting.push(object);
+                    self.deferred.waiting.push(object);
                 }
             }
         }
@@ -433,8 +428,8 @@ impl World {
                 .retain(|unknown| !self.registry.is_called(&name, unknown.content.class()));
         }
         found.shape = self.shapes.with(found.shape, column);
-        if self.waiting.last() != Some(&object) {
-            self.waiting.push(object);
+        if self.deferred.waiting.last() != Some(&object) {
+            self.deferred.waiting.push(object);
         }
         Some(location)
     }
@@ -535,7 +530,7 @@ impl World {
         let known = &self.bundles.known[bundle];
         let (shape, is_bare) = (known.shape, known.columns.is_empty());
         if !is_bare {
-            self.waiting.push(id);
+            self.deferred.waiting.push(id);
         }
         let mut object = Object::new(name);
         object.shape = shape;
@@ -547,7 +542,7 @@ impl World {
         self.flush();
         let id = self.new_id();
         if self.is_running() {
-            self.commands.push_back(DeferredChange::Spawn(id, name.into()));
+            self.deferred.commands.push_back(DeferredChange::Spawn(id, name.into()));
             let columns = Arc::clone(&self.bundles.known[bundle].columns);
             components.__wait(self, id, &columns);
         } else {
@@ -560,14 +555,14 @@ impl World {
 /// These methods make changes, or defer them while a method of a component is running.
 impl World {
     fn is_running(&self) -> bool {
-        self.running > 0
+        self.deferred.running > 0
     }
 
     /// Returns true if no method of a component is running, and no changes are deferred.
     #[cfg(feature = "history")]
     #[inline]
     pub(crate) fn is_still(&self) -> bool {
-        !self.is_running() && self.commands.is_empty()
+        !self.is_running() && self.deferred.commands.is_empty()
     }
 
     /// Returns an error while a method of a component is running, for operations that cannot be deferred.
@@ -593,7 +588,7 @@ impl World {
 
     /// Makes a change, or defers it while a method of a component is running.
     fn make(&mut self, change: DeferredChange) {
-        self.commands.push_back(change);
+        self.deferred.commands.push_back(change);
         self.flush();
     }
 
@@ -602,7 +597,7 @@ impl World {
     fn flush(&mut self) {
         // Changes are taken from the queue one by one: after a panic of a component, the next flush makes the rest.
         while !self.is_running()
-            && let Some(command) = self.commands.pop_front()
+            && let Some(command) = self.deferred.commands.pop_front()
         {
             self.apply(command);
         }

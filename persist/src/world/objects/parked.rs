@@ -71,18 +71,18 @@ pub(crate) fn park(world: &mut World, object: ObjectId) -> Result<()> {
 }
 
 fn keep_parked(world: &mut World, object: ObjectId, parked: Parked) {
-    world.parked_below.extend(parked.objects.iter().map(|found| (found.id, object)));
-    world.parked.insert(object, parked);
+    world.parking.topmost.extend(parked.objects.iter().map(|found| (found.id, object)));
+    world.parking.parked.insert(object, parked);
 }
 
 /// Brings a parked object back. If another object has its name by now, that object gets a number. If its parent is not
 /// in the world, it comes back without a parent.
 pub(crate) fn unpark(world: &mut World, object: ObjectId) -> Result<()> {
     world.check_editable()?;
-    let parked = world.parked.remove(&object).ok_or_else(|| missing(object))?;
+    let parked = world.parking.parked.remove(&object).ok_or_else(|| missing(object))?;
     let ids: HashSet<ObjectId> = parked.objects.iter().map(|parked| parked.id).collect();
     for mut found in parked.objects {
-        world.parked_below.remove(&found.id);
+        world.parking.topmost.remove(&found.id);
         // Some children may be missing, if a component panicked while the parked object was discarded.
         if found.object.has_children() {
             found.object.children_mut().retain(|child| ids.contains(child));
@@ -110,7 +110,7 @@ pub(crate) fn unpark(world: &mut World, object: ObjectId) -> Result<()> {
 /// Lets other objects use the names of a parked object and its descendants. If it comes back, those objects get a
 /// number.
 pub(crate) fn unreserve_names(world: &mut World, object: ObjectId) {
-    let Some(parked) = world.parked.get_mut(&object) else { return };
+    let Some(parked) = world.parking.parked.get_mut(&object) else { return };
     if std::mem::take(&mut parked.keeps_names) {
         let names = parked.objects.iter().filter_map(|found| found.object.name);
         names.for_each(|name| world.names.unreserve(name));
@@ -119,7 +119,7 @@ pub(crate) fn unreserve_names(world: &mut World, object: ObjectId) {
 
 /// Returns roughly the bytes that a parked object takes with its descendants; 0 if it is not parked.
 pub(crate) fn parked_size(world: &World, object: ObjectId) -> usize {
-    let objects = world.parked.get(&object).map_or(&[][..], |parked| &parked.objects);
+    let objects = world.parking.parked.get(&object).map_or(&[][..], |parked| &parked.objects);
     let size = |found: &ParkedObject| {
         let components = found.components.iter();
         let components = components
@@ -142,7 +142,7 @@ fn rename_newcomer(world: &mut World, newcomer: ObjectId, old: Name) {
 
 /// Saves an object and its descendants, which may be in the world or parked.
 pub(super) fn fragment(world: &World, object: ObjectId) -> Result<Fragment> {
-    let (mut objects, place) = match world.parked.get(&object) {
+    let (mut objects, place) = match world.parking.parked.get(&object) {
         Some(Parked { objects, index, .. }) => {
             let parent = objects.first().and_then(|root| root.object.parent);
             let sources = objects.iter().map(|found| (found.id, ObjectSource::Parked(found)));
@@ -213,7 +213,7 @@ fn loaded_objects(world: &mut World, object: ObjectId, save: &[u8]) -> Result<Ve
 }
 
 fn is_in_use(world: &World, id: ObjectId) -> bool {
-    world.contains(id) || world.parked_below.contains_key(&id)
+    world.contains(id) || world.parking.topmost.contains_key(&id)
 }
 
 #[cold]

@@ -10,8 +10,8 @@ use crate::reflect::Class;
 use crate::sorting::sort;
 use crate::world::column::{Column, Page};
 use crate::world::component::{AnyComponent, Component};
-use crate::world::object::{Activity, Shapes};
 use crate::world::stored::StoredWorld;
+use crate::world::{Activity, Shapes};
 use crate::world::{
     ComponentScope, ComponentType, DeferredChange, FramePhase, Location, ParkedObject, World,
 };
@@ -52,8 +52,8 @@ impl<T: Component> AnyComponent for T {
 /// Starts the components that have not been started. Starting may attach further components, so it repeats until there
 /// are none left.
 fn start_waiting(world: &mut World, step: f64) {
-    while !world.waiting.is_empty() {
-        let mut waiting = mem::take(&mut world.waiting);
+    while !world.deferred.waiting.is_empty() {
+        let mut waiting = mem::take(&mut world.deferred.waiting);
         sort(&mut waiting);
         waiting.dedup();
         for (at, object) in waiting.iter().copied().enumerate() {
@@ -129,13 +129,13 @@ fn run_hook<T: Component>(
     let Some(location) = world.directory.location(object) else { return };
     let column_of = world.columns[column].typed_mut::<T>();
     let Some(component) = column_of.and_then(|column| column.take(location)) else { return };
-    world.running += 1;
+    world.deferred.running += 1;
     let mut running = Running { world, column, object, component: Some(component) };
     running.run(phase, step);
 }
 
 fn run_release<T: Component>(world: &mut World, column: usize, object: ObjectId, mut component: T) {
-    world.running += 1;
+    world.deferred.running += 1;
     let running = Running::<T> { world, column, object, component: None };
     let mut scope = ComponentScope { world: &mut *running.world, object, step: 0.0, column };
     component.on_release(&mut scope);
@@ -155,8 +155,8 @@ fn release_components(world: &mut World, object: ObjectId) {
 
 /// Releases all components, including those of parked objects and of deferred changes.
 fn release_all(world: &mut World) {
-    world.is_dropped = true;
-    world.running += 1;
+    world.deferred.is_dropped = true;
+    world.deferred.running += 1;
     // Most worlds have no `on_release` methods. This is known once the default method of each type has run.
     let is_released = |world: &World| {
         world.columns.iter().any(|entry| entry.hooks & FramePhase::Release.bit() != 0)
@@ -171,10 +171,10 @@ fn release_all(world: &mut World) {
             release_components(world, object);
         }
     }
-    let mut parked: Vec<ObjectId> = world.parked.keys().copied().collect();
+    let mut parked: Vec<ObjectId> = world.parking.parked.keys().copied().collect();
     sort(&mut parked);
     parked.into_iter().for_each(|object| world.discard(object));
-    while let Some(command) = world.commands.pop_front() {
+    while let Some(command) = world.deferred.commands.pop_front() {
         match command {
             DeferredChange::Attach(object, column, component) => {
                 world.release(object, column, component);
@@ -202,12 +202,12 @@ pub(super) fn update(world: &mut World, step: f64) {
         world.flush();
     }
     // An object leaves the queue after its removal: if a component panics, the next update removes the rest.
-    while let Some(object) = world.expired.front().copied() {
+    while let Some(object) = world.deferred.expired.front().copied() {
         // The object may have been resumed or parked since.
         if world.activity(object) == Some(Activity::Expired) {
             world.remove(object);
         }
-        world.expired.pop_front();
+        world.deferred.expired.pop_front();
     }
 }
 
@@ -243,8 +243,8 @@ impl<T: Component> Running<'_, T> {
 impl<T: Component> Drop for Running<'_, T> {
     fn drop(&mut self) {
         // The method may have assigned another world to `scope.world`, in which no method is running.
-        let Some(running) = self.world.running.checked_sub(1) else { return };
-        self.world.running = running;
+        let Some(running) = self.world.deferred.running.checked_sub(1) else { return };
+        self.world.deferred.running = running;
         let column = self.world.columns.get_mut(self.column);
         let column = column.and_then(|entry| entry.typed_mut::<T>());
         if let (Some(component), Some(column)) = (self.component.take(), column)
@@ -263,6 +263,6 @@ struct StartGuard<'w, 'o> {
 
 impl Drop for StartGuard<'_, '_> {
     fn drop(&mut self) {
-        self.world.waiting.extend_from_slice(self.waiting);
+        self.world.deferred.waiting.extend_from_slice(self.waiting);
     }
 }

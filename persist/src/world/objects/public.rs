@@ -13,8 +13,8 @@ use crate::sorting::sort;
 use crate::world::column::query::{Query, SharedQuery};
 use crate::world::column::{Page, query};
 use crate::world::component::Component;
-use crate::world::object::{Activity, ComponentIndex};
 use crate::world::references::Reference;
+use crate::world::{Activity, ComponentIndex};
 use crate::world::{DeferredChange, World, references};
 use crate::{ErrorKind, ObjectId, Persist, Result};
 
@@ -52,7 +52,7 @@ impl World {
     pub fn spawn(&mut self, name: &str) -> ObjectId {
         let id = self.new_id();
         if self.is_running() {
-            self.commands.push_back(DeferredChange::Spawn(id, name.into()));
+            self.deferred.commands.push_back(DeferredChange::Spawn(id, name.into()));
         } else {
             self.flush();
             self.spawn_now(id, name);
@@ -111,7 +111,7 @@ impl World {
     /// Panics if all 2⁶² ids have been used.
     pub fn spawn_with<B: Bundle>(&mut self, name: &str, components: B) -> Result<ObjectId> {
         let bundle = self.bundle::<B>()?;
-        if !self.commands.is_empty() || self.is_running() {
+        if !self.deferred.commands.is_empty() || self.is_running() {
             return Ok(self.spawn_later(name, bundle, components));
         }
         let id = self.new_id();
@@ -157,7 +157,7 @@ impl World {
     /// It is false for the descendants of such an object, which come back with it.
     #[must_use]
     pub fn is_parked(&self, object: ObjectId) -> bool {
-        self.parked.contains_key(&object)
+        self.parking.parked.contains_key(&object)
     }
 
     /// Returns true if the object is in the world.
@@ -267,7 +267,7 @@ impl World {
         }
         found.activity = activity;
         if activity == Activity::Expired {
-            self.expired.push_back(object);
+            self.deferred.expired.push_back(object);
         }
         self.hold(object);
         Ok(())
@@ -372,7 +372,7 @@ impl World {
             self.check_or_expect(object)?;
             parent.map_or(Ok(()), |parent| self.check_or_expect(parent))?;
             self.check_above(object, parent)?;
-            self.commands.push_back(DeferredChange::SetParent(object, parent, index));
+            self.deferred.commands.push_back(DeferredChange::SetParent(object, parent, index));
             return Ok(());
         }
         self.flush();

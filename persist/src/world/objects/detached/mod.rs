@@ -1,4 +1,7 @@
-//! [`Detached`]: components and resources that are detached, and that an undo may attach again.
+//! [`Detached`]: components and resources that are detached, and that an undo may attach again. `change` has the changes
+//! of a world, which attach and detach them.
+
+mod change;
 
 use std::mem;
 
@@ -9,6 +12,8 @@ use crate::world::recorded::{content_size, decode_boxed};
 use crate::world::resources::AnyResource;
 use crate::world::{UnknownEntry, World};
 use crate::{Error, ErrorKind, ObjectId, Persist, Result};
+
+pub use change::WorldChange;
 
 /// The index of a component among those of its object, and whether it was started.
 pub type ComponentPlace = (u64, bool);
@@ -85,7 +90,7 @@ impl Detached {
     }
 
     /// Creates the record of a component or resource that is attached; [`take`](Self::take) detaches it.
-    pub(super) fn attached(class: String) -> Self {
+    fn attached(class: String) -> Self {
         Self::new(class, None)
     }
 
@@ -94,7 +99,7 @@ impl Detached {
     }
 
     /// Sets the class name, to the one that the class has in this program.
-    pub(crate) fn set_class(&mut self, class: &str) {
+    fn set_class(&mut self, class: &str) {
         class.clone_into(&mut self.class);
     }
 
@@ -111,7 +116,7 @@ impl Detached {
         Some((position.saturating_add(unknown as u64), *is_started))
     }
 
-    pub(crate) fn content_mut(&mut self) -> Option<&mut Vec<u8>> {
+    fn content_mut(&mut self) -> Option<&mut Vec<u8>> {
         self.content.as_mut()
     }
 
@@ -124,7 +129,7 @@ impl Detached {
     }
 
     /// Encodes the content for a journal, before the component is attached.
-    pub(super) fn store_content(&mut self, world: &World) -> Result<()> {
+    fn store_content(&mut self, world: &World) -> Result<()> {
         self.content = self.encoded(world)?;
         Ok(())
     }
@@ -135,7 +140,7 @@ impl Detached {
 
     /// Attaches the component or inserts the resource. Returns an error if there is one of the same class already. An
     /// unknown one of the class, which was loaded before the class was registered, is replaced.
-    pub(super) fn put(&mut self, world: &mut World, owner: Owner) -> Result<()> {
+    fn put(&mut self, world: &mut World, owner: Owner) -> Result<()> {
         world.check_idle()?;
         let class = &self.class;
         if let Owner::Object(object) = owner {
@@ -172,7 +177,7 @@ impl Detached {
     }
 
     /// Detaches the component or resource without releasing it, and restores the unknown ones that it had replaced.
-    pub(super) fn take(&mut self, world: &mut World, owner: Owner) -> Result<()> {
+    fn take(&mut self, world: &mut World, owner: Owner) -> Result<()> {
         world.check_idle()?;
         match owner {
             Owner::Object(object) => {
@@ -199,7 +204,7 @@ impl Detached {
     }
 
     /// Releases the component if it is detached, since it does not come back.
-    pub(super) fn discard(&mut self, world: &mut World, owner: Owner) {
+    fn discard(&mut self, world: &mut World, owner: Owner) {
         if let (Owner::Object(object), Some(Live::Component(component))) = (owner, self.live.take())
         {
             let column = world.new_column((*component).__component_type());
@@ -208,7 +213,7 @@ impl Detached {
     }
 
     /// Returns roughly the bytes that the value takes while it is detached.
-    pub(super) fn held(&self, world: &World) -> usize {
+    fn held(&self, world: &World) -> usize {
         self.live
             .as_ref()
             .map_or(0, |live| size_of::<Self>() + content_size(&world.registry, live.portable()))
@@ -216,7 +221,7 @@ impl Detached {
 
     /// Converts it to the form that a journal stores. A component that was just attached has the content from before
     /// that.
-    pub(super) fn stored(&mut self, world: &World, change_state: ChangeState) -> Result<Box<Self>> {
+    fn stored(&mut self, world: &World, change_state: ChangeState) -> Result<Box<Self>> {
         if change_state == ChangeState::Spilled {
             bail!(
                 ErrorKind::Unsupported,
@@ -233,7 +238,7 @@ impl Detached {
 
     /// Decodes the value if it is detached, from content of this program's class. Returns false if the content is
     /// missing.
-    pub(super) fn restore(&mut self, world: &World, owner: Owner, is_out: bool) -> Result<bool> {
+    fn restore(&mut self, world: &World, owner: Owner, is_out: bool) -> Result<bool> {
         let Some(content) = self.content.take().filter(|_| is_out) else { return Ok(!is_out) };
         let class = &self.class;
         let mut live = match owner {
@@ -303,7 +308,7 @@ impl ComponentSlot {
                 let counts = counts.map(|count| usize::try_from(*count).unwrap_or(usize::MAX));
                 entries.zip(counts).for_each(|(entry, count)| entry.preceding = count);
             }
-            world.waiting.push(object);
+            world.deferred.waiting.push(object);
         }
         world.put(column, object, component);
         replaced

@@ -1,11 +1,10 @@
 //! [`WorldChange`]: a change of the objects of a world, as data.
 
-use super::detached::Detached;
-use super::parked;
-use super::parked::{Fragment, TreePosition};
+use super::Detached;
 use crate::fields::{AsText, ChangeState, Direction, ObjectChange, ObjectName, Owner};
+use crate::world::Activity;
 use crate::world::World;
-use crate::world::object::Activity;
+use crate::world::objects::parked::{self, Fragment, TreePosition};
 use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// A change of an object, or of a list of components or resources.
