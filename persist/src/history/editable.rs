@@ -1,9 +1,8 @@
 //! The targets that a history can edit, and how the fields of targets that are not worlds are recorded.
 
 use super::change::Change;
-use super::edit::Step;
 use super::world::World;
-use super::{ChangeTarget, Edit, PendingChange, Support};
+use super::{ChangeTarget, Edit, PendingChange, Step, Support};
 use crate::codec::Reflect;
 use crate::fields::{IntoFieldPath, Owner, Request};
 use crate::graph::Registry;

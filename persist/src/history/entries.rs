@@ -3,8 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::ring::Ring;
-use super::{Label, UndoEntry};
+use super::{Label, Ring, UndoEntry};
 
 /// An entry of a [`History`](super::History), as it was when it was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,8 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::failure::Panic;
-use super::{Label, Listeners, ReportedState, UndoEntry, Verb};
+use super::{Label, Listeners, Panic, ReportedState, UndoEntry, Verb};
 use crate::FieldPath;
 use crate::fields::ObjectName;
 

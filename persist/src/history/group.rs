@@ -5,8 +5,7 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use super::failure::Panic;
-use super::{History, HistoryEvent, ReportedState, Subscription};
+use super::{History, HistoryEvent, Panic, ReportedState, Subscription};
 use crate::Session;
 
 /// The histories of several documents that share one undo menu, which shows the active one.

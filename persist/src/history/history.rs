@@ -5,20 +5,17 @@ mod undo;
 
 use std::fmt;
 
-use super::edit::{Step, Steps};
+use super::change::step::{FinalState, ends};
 use super::entries::Entries;
 use super::event::{EntryName, Subscription};
 use super::journal::{CommandClasses, FrameKind};
 use super::merging::Merging;
-use super::proof::{Proof, print};
-use super::ring::{Capacity, Ring};
-use super::step::{FinalState, ends};
-use super::target::world;
 use super::{
-    Clock, History, Label, Listeners, MergeKey, MergeTarget, MergeWindow, ReportedState, Summary,
-    Support, UndoEntry,
+    Capacity, Clock, History, Label, Listeners, MergeKey, MergeTarget, MergeWindow, Proof,
+    ReportedState, Ring, Step, Steps, Summary, Support, UndoEntry, world,
 };
-use crate::fields::{Direction, EditedWorld as _};
+use crate::fields::{Direction, EditedWorld as _, Print, print_value};
+use crate::graph::Registry;
 use crate::platform::{IS_WHOLE, Timer};
 use crate::{ErrorKind, Persist, Result};
 
@@ -650,6 +647,15 @@ impl<T: Persist> History<T> {
     pub fn set_proof(&mut self, proof: Proof) {
         self.support.prover.proof = proof;
         self.support.prover.print = Some(print::<T>);
+    }
+}
+
+/// Hashes a value that is not a world, field by field.
+fn print<T: Persist>(value: &T, prints: &mut Vec<Print>) {
+    let mut registry = Registry::new();
+    if registry.register::<T>().is_ok() {
+        // A value that cannot be hashed is not compared.
+        let _ = print_value(&registry, value, &T::persist_name(), None, prints);
     }
 }
 

@@ -74,7 +74,7 @@
 //                           v
 //     +--------------------------------------------------------------------+
 //     | History        engine, undo: order of each call                    |
-//     |   Ring         ring: the list of entries and the position          |
+//     |   Ring         the list of entries and the position                |
 //     |     UndoEntry  entry: label, state number, steps; merges           |
 //     |       StepOf   step: a Change (data) or a command (code)           |
 //     |   Support      support: classes, buffers, field access, lent out   |
@@ -86,16 +86,15 @@
 //                 target: a World, or any value
 //
 // - `history` has the state numbers, the saved point, the limits and the eviction (`trim`, `make_room`, `drop_one`).
-//   `ring` is a list that knows no target.
-// - `edit` has the `Edit` that a closure receives, and commands; `world` has the edits of worlds, `editable` those of
+//   `Ring` is a list that knows no target.
+// - `edit` has the `Edit` that a closure receives, and `edit::command` commands, with the check of their undos; `world` has the edits of worlds, `editable` those of
 //   other types. All of them produce steps.
 // - `change` has changes of fields, and converts them to the types of a later program. It takes the changes of objects
-//   from the room `world`. `target` says whether a target is a world. Without the feature `world`, `no_world` has types
-//   without values in its place.
+//   from the room `world`. Without the feature `world`, `no_world` has types without values in its place.
 // - `history::engine` enters steps into the list, `entry` and `merging` merge them, `history::undo` runs them back and
 //   ends each call.
-// - The records whose fields several files use are defined below, after this map.
-// - `failure` and `proof` handle errors, panics and wrong undos; `label`, `event` and `group` serve menus.
+// - The records that several files use are defined below, after this map, and so are failures.
+// - `label`, `event` and `group` serve menus.
 //
 // # An edit
 //
@@ -130,24 +129,19 @@
 // - A step is *finalized* when it can no longer be undone, can no longer be redone, or was merged.
 // - *Held* bytes belong to objects, components and resources that steps keep outside the target.
 
+mod capacity;
 pub(crate) mod change;
 mod edit;
 mod editable;
 mod entries;
-mod entry;
 mod event;
-mod failure;
 mod group;
 #[expect(clippy::module_inception, reason = "the module is named after the type in it")]
 mod history;
 pub(crate) mod journal;
 mod label;
 pub(crate) mod merging;
-mod proof;
-mod ring;
-mod step;
 mod support;
-mod target;
 #[cfg(feature = "world")]
 mod world;
 #[cfg(not(feature = "world"))]
@@ -155,7 +149,8 @@ mod world;
 mod world;
 
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -165,34 +160,33 @@ use crate::codec::{Decoder, Fail, Portable};
 use crate::fields::{Direction, PartBuffers, Print};
 use crate::graph::Registry;
 use crate::platform::Timer;
-use crate::{Error, FieldPath, ObjectId, Result};
-use edit::{Again, AnyCommand, PreviousState, Step, Steps};
-use entry::Order;
+use crate::{Error, ErrorKind, FieldPath, ObjectId, Result};
+use change::step::entry::Order;
+use change::step::{StepOf, StepsOf};
+use edit::Again;
+use edit::command::{AnyCommand, CommandPrints, PreviousState};
 use event::{EntryName, ListenerEntry};
-use failure::Panic;
 use journal::{CommandClasses, Journal, Spill};
-use proof::CommandPrints;
-use ring::Ring;
 use support::PriorValue;
 use world::World;
 
 pub use crate::fields::Merge;
-pub use edit::CommandEdit;
+pub use capacity::Capacity;
+pub use change::step::FinalState;
+pub use edit::command::CommandEdit;
+pub use edit::command::Proof;
 pub use editable::Editable;
 pub use entries::{Entries, HistoryEntry};
 pub use event::{HistoryEvent, Subscription};
 pub use group::{Histories, HistoryId};
 pub use journal::{Flush, JournalInfo, Recovered, ReplayStop, SessionOptions, TornWrite};
 pub use label::{Label, Verb};
-pub use proof::Proof;
-pub use ring::Capacity;
-pub use step::FinalState;
 
 // These are documented at the root of the crate.
 #[doc(hidden)]
 pub use crate::fields::Sendable;
 #[doc(hidden)]
-pub use edit::Command;
+pub use edit::command::Command;
 #[doc(hidden)]
 pub use journal::Session;
 
@@ -281,7 +275,130 @@ pub struct History<T: 'static = World> {
     world: Option<u64>,
 }
 
+/// Returns the target if it is a world.
+///
+/// A target may be of any type, also one without field records that only [commands](super::Command) change, so there is
+/// no trait to ask. Once the compiler knows the type, it knows the answer.
+fn world<T: 'static>(target: &T) -> Option<&World> {
+    let target: &dyn Any = target;
+    target.downcast_ref()
+}
+
+fn world_mut<T: 'static>(target: &mut T) -> Option<&mut World> {
+    let target: &mut dyn Any = target;
+    target.downcast_mut()
+}
+
+/// A step of an edit, which may be a command.
+type Step<T> = StepOf<Performed<T>>;
+type Steps<T> = StepsOf<Performed<T>>;
+
 type AfterChange<T> = Box<dyn FnMut(&mut T) + Send>;
+
+/// Entries in the order in which they were created. The entries before the position are applied.
+///
+/// It is a circular buffer that grows: `History::trim` evicts entries beyond the capacity. It stores the number of
+/// applied entries, not the index of the current one, so that an empty list and one whose entries are all undone
+/// differ.
+struct Ring<E> {
+    entries: VecDeque<E>,
+    /// The number of applied entries, from the first on.
+    position: usize,
+    /// The maximum number of entries. `None` for no limit.
+    capacity: Option<usize>,
+}
+
+impl<E> Ring<E> {
+    fn new(capacity: Option<usize>) -> Self {
+        Self { entries: VecDeque::new(), position: 0, capacity }
+    }
+
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    fn position(&self) -> usize {
+        self.position
+    }
+
+    /// True if there are more entries than the capacity.
+    fn is_over(&self) -> bool {
+        self.capacity.is_some_and(|capacity| self.entries.len() > capacity)
+    }
+
+    fn get(&self, index: usize) -> Option<&E> {
+        self.entries.get(index)
+    }
+
+    fn get_mut(&mut self, index: usize) -> Option<&mut E> {
+        self.entries.get_mut(index)
+    }
+
+    /// The number of entries, from the first on, for which `holds` is true. It must be false for all others.
+    fn partition(&self, holds: impl FnMut(&E) -> bool) -> usize {
+        self.entries.partition_point(holds)
+    }
+
+    /// Index of the last applied entry, which the next undo reverts.
+    fn current(&self) -> Option<usize> {
+        self.position.checked_sub(1)
+    }
+
+    /// Index of the entry that the next redo applies.
+    fn next(&self) -> Option<usize> {
+        Some(self.position).filter(|next| *next < self.entries.len())
+    }
+
+    /// Index of the entry that the next undo or redo runs.
+    fn toward(&self, direction: Direction) -> Option<usize> {
+        if direction == Direction::Undo { self.current() } else { self.next() }
+    }
+
+    /// Moves the position after an undo or a redo.
+    fn step(&mut self, direction: Direction) {
+        self.position = match direction {
+            Direction::Undo => self.position.saturating_sub(1),
+            Direction::Redo => (self.position + 1).min(self.entries.len()),
+        };
+    }
+
+    /// Appends an empty entry and makes it the current one. All entries must be applied.
+    ///
+    /// The caller fills the entry in place. A push of a filled entry would copy it right after it was written, which
+    /// takes longer than the rest of a small edit.
+    #[inline]
+    fn push(&mut self) -> &mut E
+    where
+        E: Default,
+    {
+        debug_assert_eq!(
+            self.position,
+            self.entries.len(),
+            "entries that are undone are cut first"
+        );
+        let last = self.entries.len();
+        self.position = last + 1;
+        self.entries.resize_with(self.position, E::default);
+        &mut self.entries[last]
+    }
+
+    /// Puts an entry at the end, without a change of the position.
+    fn put(&mut self, entry: E) {
+        self.entries.push_back(entry);
+    }
+
+    /// Sets the number of applied entries.
+    fn set_position(&mut self, position: usize) {
+        self.position = position.min(self.entries.len());
+    }
+
+    /// Removes an entry. If it is the current one, the entry before it becomes the current one.
+    fn remove(&mut self, index: usize) -> Option<E> {
+        let entry = self.entries.remove(index)?;
+        self.position -= usize::from(index < self.position);
+        Some(entry)
+    }
+}
 
 /// A list of steps that is undone and redone as one.
 struct UndoEntry<T: 'static> {
@@ -318,7 +435,7 @@ struct SpillPosition {
 struct SpilledEntry {
     at: SpillPosition,
     label: Label,
-    /// True if a step needs a call when it is dropped: see [`StepOf::has_end`](super::step::StepOf::has_end).
+    /// True if a step needs a call when it is dropped: see [`StepOf::has_end`](change::step::StepOf::has_end).
     has_end: bool,
     /// Bytes that its steps would take in memory. They count in a limit, so that the next session keeps the same
     /// entries.
@@ -489,7 +606,11 @@ struct ReportedState {
     is_modified: bool,
 }
 
-/// An error or a panic of an edit, an undo or a redo.
+/// What the program panicked with.
+type Panic = Box<dyn Any + Send>;
+
+/// An error or a panic of an edit, an undo or a redo. If a rollback fails as well, it has a [`Broken`], which becomes the
+/// [`Poison`] of the history.
 struct Failure {
     error: Error,
     /// The index of the step that failed.
@@ -508,6 +629,56 @@ struct Broken {
     done: usize,
     object: Option<ObjectId>,
     why: String,
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self { error, step: 0, done: 0, broken: None, panic: None }
+    }
+}
+
+/// Runs code of the program, and turns a panic into a failure.
+///
+/// The failure is broken, since nobody knows what the code did before it panicked. Callers that know better clear this.
+fn guarded<R>(run: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
+        let broken = Some(Broken { step: 0, done: 0, object: None, why: "it panicked".into() });
+        let failure = Failure::from(error!(ErrorKind::Poisoned, "it panicked"));
+        Err(Failure { broken, panic: Some(panic), ..failure })
+    })
+}
+
+/// Notes in a failure that the rollback failed as well. `first` is the index of the first step that was rolled back.
+fn is_broken(failure: &mut Failure, first: usize, back: Result<(), Failure>) -> bool {
+    let Err(second) = back else { return false };
+    let mut broken = second.broken();
+    broken.step += first;
+    broken.done += first;
+    failure.done = broken.done;
+    failure.broken = Some(broken);
+    failure.panic = failure.panic.take().or(second.panic);
+    true
+}
+
+impl Failure {
+    /// Rolls back after a failure, unless the target is broken already. Notes if the rollback fails as well.
+    fn after(mut self, put_back: impl FnOnce() -> Result<(), Self>) -> Self {
+        if self.broken.is_none() {
+            let back = put_back();
+            is_broken(&mut self, 0, back);
+        }
+        self
+    }
+
+    /// The broken state that this failure of a rollback leaves.
+    fn broken(&self) -> Broken {
+        let object = self.error.object().and_then(ObjectId::new);
+        let (step, object) = match &self.broken {
+            Some(broken) => (broken.step, broken.object),
+            None => (self.step, object),
+        };
+        Broken { step, done: self.done, object, why: self.error.to_string() }
+    }
 }
 
 /// Why a history cannot be used: a rollback failed, so that the target is in no state that the history knows.
@@ -530,6 +701,24 @@ pub struct Poison {
     pub why: String,
     /// The number of its steps that are applied.
     done: usize,
+}
+
+impl Poison {
+    /// The number of applied steps of an entry, if it is the one that was left half done.
+    fn done_of(&self, entry: usize) -> Option<usize> {
+        (self.entry == Some(entry)).then_some(self.done)
+    }
+
+    #[cold]
+    fn refused(&self) -> Error {
+        let message = format!(
+            "step {} of {} could not be put back, {}; drop the entry or clear the history, and look at the target",
+            self.step,
+            self.label.quoted("an edit"),
+            self.why
+        );
+        Error::new(ErrorKind::Poisoned, message)
+    }
 }
 
 /// Settings for the check of commands.

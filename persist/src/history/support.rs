@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 
 use super::change::Change;
-use super::failure::{guarded, is_broken};
-use super::proof::Proof;
-use super::target::{world, world_mut};
 use super::world::World;
-use super::{ChangeTarget, Failure, PendingChange, Prover, Support, TargetFields};
+use super::{
+    ChangeTarget, Failure, PendingChange, Proof, Prover, Support, TargetFields, guarded, is_broken,
+    world, world_mut,
+};
 use crate::codec::Portable;
 use crate::fields::{
     Bytes, EditedWorld, FieldChange, FieldLinks, FieldPart, NumberedBytes, Owner, PartBuffers,

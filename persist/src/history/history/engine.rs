@@ -21,14 +21,13 @@ use crate::codec::Reflect;
 use crate::fields::{Direction, IntoFieldPath, Merge, Request};
 #[cfg(feature = "world")]
 use crate::history::change::Change;
-use crate::history::edit::{Command, Step, Steps};
-use crate::history::failure::guarded;
+use crate::history::change::step::{ends, run_all};
+use crate::history::edit::command::Command;
 use crate::history::journal::{FrameKind, payload};
 use crate::history::merging::Merging;
-use crate::history::step::{ends, run_all};
 use crate::history::{
     Drag, Edit, Editable, Failure, History, Label, MergeKey, MergeTarget, OpenDrag, Performed,
-    Summary, Transaction, UndoEntry,
+    Step, Steps, Summary, Transaction, UndoEntry, guarded,
 };
 use crate::{Error, ErrorKind, Persist, Result, Value};
 

@@ -4,13 +4,13 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::fields::Direction;
-use crate::history::edit::{Step, Steps};
+use crate::history::change::step::{FinalState, finalize_all, run_all};
 use crate::history::event::{EntryName, Events, HistoryEvent, NameChange, notify};
-use crate::history::failure::{Panic, guarded};
 use crate::history::journal::{FrameKind, spill};
-use crate::history::step::{FinalState, finalize_all, run_all};
-use crate::history::target::{world, world_mut};
-use crate::history::{Broken, Failure, History, Label, Poison, UndoEntry};
+use crate::history::{
+    Broken, Failure, History, Label, Panic, Poison, Step, Steps, UndoEntry, guarded, world,
+    world_mut,
+};
 use crate::{Error, ErrorKind, Result};
 
 impl<T: 'static> History<T> {

@@ -10,9 +10,9 @@ use crate::env::Env;
 use crate::fields::{ChangeState, FieldLinks, awaken};
 use crate::format::{Compression, Header, Sealer, Writer};
 use crate::graph::Registry;
-use crate::history::edit::{Command, Step};
-use crate::history::step::restored_change;
-use crate::history::{Failure, Performed, Support};
+use crate::history::change::step::restored_change;
+use crate::history::edit::command::Command;
+use crate::history::{Failure, Performed, Step, Support};
 use crate::{Error, ErrorKind, Limits, Persist, Result};
 
 /// The command classes that a journal can hold, by their numbers.

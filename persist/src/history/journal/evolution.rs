@@ -29,8 +29,7 @@ use crate::fields::{ChangeState, Direction, FieldLinks, ObjectChange as _, Owner
 use crate::format::scan;
 use crate::graph::Registry;
 use crate::history::change::{Change, ChangeKind, all_in_bytes};
-use crate::history::edit::Step;
-use crate::history::{Performed, Support};
+use crate::history::{Performed, Step, Support};
 use crate::save::ReportRow;
 use crate::schema::{
     FieldSchema, Form, KindSchema, LoadEvent, PlannedRow, Plans, REMOVED, SourceRecord, Stored,

@@ -78,7 +78,7 @@ use std::time::Duration;
 
 use hashbrown::HashSet;
 
-use super::step::FinalState;
+use super::change::step::FinalState;
 use super::world::World;
 use super::{History, Label, Poison, SpillPosition};
 use crate::fields::Owner;

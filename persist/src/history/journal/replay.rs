@@ -14,10 +14,8 @@ use super::frame::{Frame, FrameKind, FrameReader};
 use super::stored::{StoredDone, StoredEvicted, StoredStep, place, read, wrong};
 use super::{ReplayOutcome, StoredContent, StoredEntry, StoredStacks, spill};
 use crate::fields::{ChangeState, Direction, EditedWorld as _};
-use crate::history::edit::Step;
-use crate::history::step::{FinalState, restored_change, run_all};
-use crate::history::target::{world, world_mut};
-use crate::history::{Failure, History, Label, MergeTarget, UndoEntry};
+use crate::history::change::step::{FinalState, restored_change, run_all};
+use crate::history::{Failure, History, Label, MergeTarget, Step, UndoEntry, world, world_mut};
 use crate::{ErrorKind, Result};
 
 /// More states than any history can reach. It keeps sums with a state from overflowing.

@@ -8,10 +8,8 @@ use super::recorder;
 use super::stored::{StoredStep, wrong};
 use crate::Result;
 use crate::fields::{ChangeState, FieldLinks};
-use crate::history::edit::Step;
-use crate::history::failure::guarded;
-use crate::history::step::{FinalState, ends};
-use crate::history::{History, Label, SpilledEntry, UndoEntry};
+use crate::history::change::step::{FinalState, ends};
+use crate::history::{History, Label, SpilledEntry, Step, UndoEntry, guarded};
 
 /// An entry that is about to be moved to a file.
 struct SpillCandidate {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Spill;
 use super::stored::{StoredStep, payload, read as read_payload};
 use crate::history::SpillPosition;
-use crate::history::step::FinalState;
+use crate::history::change::step::FinalState;
 use crate::storage::Storage;
 use crate::{Error, ErrorKind, Result};
 

@@ -7,8 +7,7 @@ use crate::fields::{
     Direction, EditedWorld as _, FieldChange, IntoFieldPath, Owner, Request, Sendable,
 };
 use crate::history::change::{Change, ChangeKind};
-use crate::history::edit::Step;
-use crate::history::{ChangeTarget, Edit, Editable, History, PendingChange, Support};
+use crate::history::{ChangeTarget, Edit, Editable, History, PendingChange, Step, Support};
 use crate::world::{Activity, Bundle, Detached, ExternalIds, Prefab, WorldChange};
 use crate::{Component, Error, ErrorKind, ObjectId, Persist, Result, Value, World};
 

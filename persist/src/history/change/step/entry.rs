@@ -9,32 +9,31 @@ use std::mem;
 
 use hashbrown::{HashMap, HashSet};
 
-use super::edit::{Step, Steps};
-use super::failure::guarded;
-use super::merging::Merging;
-use super::step::FinalState;
-use super::{
-    EntryExtras, Failure, Label, MergeTarget, SpilledEntry, Summary, Transaction, UndoEntry,
-};
+use super::FinalState;
 use crate::fields::{Merge, ObjectName};
+use crate::history::merging::Merging;
+use crate::history::{
+    EntryExtras, Failure, Label, MergeTarget, SpilledEntry, Step, Steps, Summary, Transaction,
+    UndoEntry, guarded,
+};
 use crate::{FieldPath, ObjectId};
 
 impl<T: 'static> UndoEntry<T> {
     /// Creates an entry that is not [weighed](Self::weigh) yet.
-    pub(super) fn new(label: Label, steps: Steps<T>) -> Self {
+    pub(in crate::history) fn new(label: Label, steps: Steps<T>) -> Self {
         Self { label, steps, ..Self::default() }
     }
 
     /// Asks its commands whether they are significant and how large they are.
     ///
     /// A command may panic then. So this comes first, while the edit can still be rolled back.
-    pub(super) fn weigh(&mut self) {
+    pub(in crate::history) fn weigh(&mut self) {
         self.is_significant = self.steps.iter().any(Step::is_significant);
         self.measure();
     }
 
     /// Joins several weighed entries into one, without another call of their commands, which are recorded already.
-    pub(super) fn joined(label: Label, edits: Vec<Self>) -> Self {
+    pub(in crate::history) fn joined(label: Label, edits: Vec<Self>) -> Self {
         let is_significant = edits.iter().any(|edit| edit.is_significant);
         // Each edit has counted an entry and a list, and the joined entry has one of each.
         let size = |edit: &Self| edit.size - size_of::<Self>() - edit.steps.places();
@@ -51,7 +50,7 @@ impl<T: 'static> UndoEntry<T> {
         reason = "a change is made where it stays; a copy of it waits for its parts"
     )]
     #[inline(always)]
-    pub(super) fn fill(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
+    pub(in crate::history) fn fill(&mut self, label: Label, steps: Steps<T>, summary: Summary) {
         self.label = label;
         self.steps = steps;
         self.is_significant = summary.is_significant;
@@ -59,22 +58,22 @@ impl<T: 'static> UndoEntry<T> {
     }
 
     /// Counts its bytes again.
-    pub(super) fn measure(&mut self) {
+    pub(in crate::history) fn measure(&mut self) {
         let elsewhere = self.held() + self.away_size();
         self.size = size_of::<Self>() + self.steps.size() + elsewhere;
     }
 
     /// Bytes of its size that are in a file.
-    pub(super) fn away_size(&self) -> usize {
+    pub(in crate::history) fn away_size(&self) -> usize {
         self.away().map_or(0, |away| away.size)
     }
 
     /// Bytes of what it keeps outside the target. 0 if there is no limit of bytes.
-    pub(super) fn held(&self) -> usize {
+    pub(in crate::history) fn held(&self) -> usize {
         self.rare.as_ref().map_or(0, |rare| rare.held)
     }
 
-    pub(super) fn hold(&mut self, held: usize) {
+    pub(in crate::history) fn hold(&mut self, held: usize) {
         self.size = self.size - self.held() + held;
         // Without a limit of bytes, `held` is 0 for every entry, and none needs the box.
         if held > 0 || self.rare.is_some() {
@@ -83,32 +82,32 @@ impl<T: 'static> UndoEntry<T> {
     }
 
     /// Where its steps are, if they are in a file.
-    pub(super) fn away(&self) -> Option<&SpilledEntry> {
+    pub(in crate::history) fn away(&self) -> Option<&SpilledEntry> {
         self.rare.as_ref()?.away.as_ref()
     }
 
     /// Drops the steps, which are now in a file.
-    pub(super) fn send_away(&mut self, away: SpilledEntry) {
+    pub(in crate::history) fn send_away(&mut self, away: SpilledEntry) {
         self.steps = Steps::default();
         let held = self.held();
         self.rare = Some(Box::new(EntryExtras { held, away: Some(away), order: None }));
     }
 
     /// Puts back steps that were read from a file.
-    pub(super) fn restore_steps(&mut self, steps: Steps<T>) {
+    pub(in crate::history) fn restore_steps(&mut self, steps: Steps<T>) {
         self.steps = steps;
         self.rare.iter_mut().for_each(|rare| rare.away = None);
     }
 
     /// Drops the index of its steps, after they changed.
-    pub(super) fn forget_order(&mut self) {
+    pub(in crate::history) fn forget_order(&mut self) {
         self.rare.iter_mut().for_each(|rare| rare.order = None);
     }
 
     /// Empties an entry whose changes were reverted by an edit that was merged into it.
     ///
     /// It keeps its label, and gets the number of the previous state.
-    pub(super) fn annul(&mut self, label: Label, previous_state: u64) {
+    pub(in crate::history) fn annul(&mut self, label: Label, previous_state: u64) {
         (self.label, self.steps) = (label, Steps::default());
         self.forget_order();
         (self.state, self.is_significant) = (previous_state, false);
@@ -116,7 +115,7 @@ impl<T: 'static> UndoEntry<T> {
     }
 
     /// Returns its label, or one that describes its steps if the program gave none.
-    pub(super) fn label(&self) -> Label {
+    pub(in crate::history) fn label(&self) -> Label {
         if let Some(away) = self.away() {
             return away.label.clone();
         }
@@ -128,7 +127,7 @@ impl<T: 'static> UndoEntry<T> {
 
     /// The field and the object that name it, if it has no label and sets one field.
     #[inline]
-    pub(super) fn set_field(&self) -> Option<(&FieldPath, Option<&ObjectName>)> {
+    pub(in crate::history) fn set_field(&self) -> Option<(&FieldPath, Option<&ObjectName>)> {
         match (&self.label, &*self.steps) {
             (Label::None, [Step::Change(change)]) => change.set_field(),
             _ => None,
@@ -140,7 +139,7 @@ impl<T: 'static> UndoEntry<T> {
     /// Steps that do not merge stay in `next`, or are appended if the two edits join. Steps that are dropped by the
     /// merge go to `ended`. An error of a command's `merge` counts as [`Merge::No`]; the failure that is returned is a
     /// panic.
-    pub(super) fn merge(
+    pub(in crate::history) fn merge(
         &mut self,
         next: &mut Self,
         merging: Merging,
@@ -312,7 +311,7 @@ fn offer<T: 'static>(
 ///
 /// Settings of different objects neither merge nor depend on each other. With this index, a move of a drag takes the
 /// same time for each object, however many objects are dragged. It is kept with the entry.
-pub(super) struct Order {
+pub(in crate::history) struct Order {
     /// Index of the first of these steps. The step before it does not set a field.
     first: usize,
     last: HashMap<Option<ObjectId>, usize>,
@@ -356,13 +355,13 @@ impl Order {
 }
 
 impl<T: 'static> Transaction<T> {
-    pub(super) fn new(label: Label) -> Self {
+    pub(in crate::history) fn new(label: Label) -> Self {
         Self { label, edits: Vec::new(), last: None }
     }
 
     /// Merges an edit into the last one, or appends it. After a failed merge it is appended, and the failure is
     /// returned.
-    pub(super) fn enter(
+    pub(in crate::history) fn enter(
         &mut self,
         mut edit: UndoEntry<T>,
         (merging, new): (Merging, MergeTarget),
@@ -391,7 +390,7 @@ impl<T: 'static> Transaction<T> {
     }
 
     /// Returns its label, or one that describes its edits if the program gave none.
-    pub(super) fn name(&self) -> Label {
+    pub(in crate::history) fn name(&self) -> Label {
         match (&self.label, &*self.edits) {
             (Label::None, [only]) => only.label.clone(),
             (Label::None, [first, rest @ ..]) if !first.label.is_none() => {

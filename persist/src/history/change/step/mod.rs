@@ -1,31 +1,31 @@
 //! The steps of an entry: changes and commands that were executed, and how they are undone and redone together.
 //!
 //! A step is a [`Change`], which is data, or a command, which is the program's code. This module only needs that a
-//! command can be run ([`Perform`]); `edit` has commands, which work through an [`Edit`](super::Edit) and so create
-//! steps themselves.
+//! command can be run ([`Perform`]); `edit` has commands, which work through an [`Edit`](crate::history::Edit) and so create
+//! steps themselves. `entry` has the entries that are made of steps.
+
+pub(in crate::history) mod entry;
 
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::change::Change;
-use super::failure::{Panic, guarded};
-use super::journal::StoredStep;
-use super::target::{world, world_mut};
-use super::{Failure, Label, Summary, Support};
+use super::Change;
 use crate::fields::{ChangeState, Direction, Merge, Owner};
+use crate::history::journal::StoredStep;
+use crate::history::{Failure, Label, Panic, Summary, Support, guarded, world, world_mut};
 use crate::{ObjectId, Result};
 
 /// Something that was done to a target, and can be undone and redone.
 ///
 /// If an undo or redo of a step fails, the target is as before, unless the failure says that it is broken.
-pub(super) enum StepOf<C: ?Sized> {
+pub(in crate::history) enum StepOf<C: ?Sized> {
     /// A change of a world, or of a field of any other target.
     Change(Change),
     Command(Box<C>),
 }
 
 /// A command that was executed, with the steps that it did through its edit.
-pub(super) trait Perform {
+pub(in crate::history) trait Perform {
     type Target: 'static;
 
     /// The steps that it did through its edit.
@@ -63,7 +63,7 @@ pub(super) trait Perform {
 }
 
 /// Restores a change that was read from a journal, as a step.
-pub(super) fn restored_change<C: Perform + ?Sized>(
+pub(in crate::history) fn restored_change<C: Perform + ?Sized>(
     mut change: Change,
     target: &mut C::Target,
     change_state: ChangeState,
@@ -73,7 +73,7 @@ pub(super) fn restored_change<C: Perform + ?Sized>(
 }
 
 impl<C: Perform + ?Sized> StepOf<C> {
-    pub(super) fn run(
+    pub(in crate::history) fn run(
         &mut self,
         target: &mut C::Target,
         support: &mut Support<C::Target>,
@@ -96,7 +96,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     /// Checks by `validate` whether the target may stay as it is after an undo or a redo of the whole entry.
     ///
     /// It is not called after a rollback: the state that is restored was valid before.
-    pub(super) fn check(
+    pub(in crate::history) fn check(
         &self,
         target: &mut C::Target,
         support: &mut Support<C::Target>,
@@ -117,7 +117,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// True if [`check`](Self::check) may refuse.
-    pub(super) fn is_asked(&self) -> bool {
+    pub(in crate::history) fn is_asked(&self) -> bool {
         match self {
             Self::Change(change) => change.is_asked(),
             Self::Command(command) => command.further().iter().any(Self::is_asked),
@@ -125,7 +125,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// Merges in the step that immediately followed this one.
-    pub(super) fn merge(&mut self, next: &mut Self) -> Result<Merge> {
+    fn merge(&mut self, next: &mut Self) -> Result<Merge> {
         match (self, next) {
             (Self::Change(one), Self::Change(next)) => Ok(one.merge(next)),
             (Self::Command(one), Self::Command(next)) => one.merge(next),
@@ -134,7 +134,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// True if it sets a field. Such steps depend only on steps that they [overlap](Self::overlaps).
-    pub(super) fn is_setting(&self) -> bool {
+    fn is_setting(&self) -> bool {
         match self {
             Self::Change(change) => change.is_setting(),
             Self::Command(_) => false,
@@ -142,14 +142,14 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// True if both may change the same thing, so that their order matters.
-    pub(super) fn overlaps(&self, other: &Self) -> bool {
+    fn overlaps(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Change(one), Self::Change(other)) => one.overlaps(other),
             _ => true,
         }
     }
 
-    pub(super) fn label(&self) -> Label {
+    pub(in crate::history) fn label(&self) -> Label {
         match self {
             Self::Change(change) => change.label(),
             Self::Command(command) => command.label(),
@@ -157,7 +157,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// The labels of the steps in it.
-    pub(super) fn children(&self) -> Vec<Label> {
+    pub(in crate::history) fn children(&self) -> Vec<Label> {
         match self {
             Self::Command(command) => command.further().iter().map(Self::label).collect(),
             _ => Vec::new(),
@@ -165,7 +165,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// True if it makes the target differ from its save.
-    pub(super) fn is_significant(&self) -> bool {
+    pub(in crate::history) fn is_significant(&self) -> bool {
         match self {
             Self::Command(command) => command.is_significant(),
             _ => true,
@@ -173,12 +173,12 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// True if it no longer has an effect.
-    pub(super) fn is_obsolete(&self) -> bool {
+    pub(in crate::history) fn is_obsolete(&self) -> bool {
         matches!(self, Self::Command(command) if command.is_obsolete())
     }
 
     /// True if [`finalize`](Self::finalize) does something.
-    pub(super) fn has_end(&self) -> bool {
+    pub(in crate::history) fn has_end(&self) -> bool {
         match self {
             Self::Change(change) => change.has_end(),
             Self::Command(_) => true,
@@ -186,7 +186,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// Releases what it holds, before it is dropped.
-    pub(super) fn finalize(&mut self, target: &mut C::Target, end: FinalState) {
+    pub(in crate::history) fn finalize(&mut self, target: &mut C::Target, end: FinalState) {
         match self {
             Self::Change(change) if end != FinalState::Merged => {
                 if let Some(world) = world_mut(target) {
@@ -199,7 +199,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// Bytes of memory that it takes besides its own size, roughly.
-    pub(super) fn size(&self) -> usize {
+    pub(in crate::history) fn size(&self) -> usize {
         match self {
             Self::Change(change) => change.size(),
             Self::Command(command) => command.size(),
@@ -207,7 +207,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// Bytes of the objects, components and resources that it keeps outside the target.
-    pub(super) fn held(&self, target: &C::Target, is_applied: bool) -> usize {
+    pub(in crate::history) fn held(&self, target: &C::Target, is_applied: bool) -> usize {
         match self {
             Self::Change(change) => world(target).map_or(0, |world| change.held(world, is_applied)),
             Self::Command(command) => {
@@ -217,7 +217,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// The object that it changes. If there are several, the first one.
-    pub(super) fn object(&self) -> Option<ObjectId> {
+    fn object(&self) -> Option<ObjectId> {
         match self {
             Self::Change(change) => change.owner.object(),
             Self::Command(command) => {
@@ -227,7 +227,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// Returns it in the form that a journal stores.
-    pub(super) fn store(
+    pub(in crate::history) fn store(
         &mut self,
         target: &C::Target,
         support: &Support<C::Target>,
@@ -243,13 +243,13 @@ impl<C: Perform + ?Sized> StepOf<C> {
 }
 
 /// The steps of an entry. Most entries have one, which is stored without an allocation.
-pub(super) enum StepsOf<C: ?Sized> {
+pub(in crate::history) enum StepsOf<C: ?Sized> {
     One(StepOf<C>),
     Many(Vec<StepOf<C>>),
 }
 
 impl<C: Perform + ?Sized> StepsOf<C> {
-    pub(super) fn push(&mut self, step: StepOf<C>) {
+    pub(in crate::history) fn push(&mut self, step: StepOf<C>) {
         match self {
             // An empty list without memory becomes `One`; one with memory is about to be filled with several steps.
             Self::Many(steps) if steps.capacity() > 0 => steps.push(step),
@@ -263,7 +263,7 @@ impl<C: Perform + ?Sized> StepsOf<C> {
     }
 
     /// A label that describes the steps. `None` if there are none.
-    pub(super) fn label(steps: &[StepOf<C>]) -> Option<Label> {
+    pub(in crate::history) fn label(steps: &[StepOf<C>]) -> Option<Label> {
         let (first, rest) = steps.split_first()?;
         Some(match rest.len() {
             0 => first.label(),
@@ -271,14 +271,14 @@ impl<C: Perform + ?Sized> StepsOf<C> {
         })
     }
 
-    pub(super) fn into_vec(self) -> Vec<StepOf<C>> {
+    pub(in crate::history) fn into_vec(self) -> Vec<StepOf<C>> {
         match self {
             Self::One(step) => vec![step],
             Self::Many(steps) => steps,
         }
     }
 
-    pub(super) fn into_each(self) -> impl Iterator<Item = StepOf<C>> {
+    pub(in crate::history) fn into_each(self) -> impl Iterator<Item = StepOf<C>> {
         let (one, many) = match self {
             Self::One(step) => (Some(step), Vec::new()),
             Self::Many(steps) => (None, steps),
@@ -288,17 +288,17 @@ impl<C: Perform + ?Sized> StepsOf<C> {
 
     /// Returns the properties that their entry keeps. It calls commands, which may panic.
     #[inline]
-    pub(super) fn summary(&self) -> Summary {
+    pub(in crate::history) fn summary(&self) -> Summary {
         Summary { is_significant: self.iter().any(StepOf::is_significant), size: self.size() }
     }
 
     /// Bytes of memory that they take besides their own size.
-    pub(super) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         self.iter().map(StepOf::size).sum::<usize>() + self.places()
     }
 
     /// Bytes of memory of the list, if there is one.
-    pub(super) fn places(&self) -> usize {
+    fn places(&self) -> usize {
         match self {
             Self::One(_) => 0,
             Self::Many(steps) => steps.len() * size_of::<StepOf<C>>(),
@@ -390,7 +390,7 @@ fn one<C: Perform + ?Sized>(
 }
 
 /// Undoes steps, the last one first, or redoes them in order. If a step fails, the steps before it are reverted.
-pub(super) fn run_all<C: Perform + ?Sized>(
+pub(in crate::history) fn run_all<C: Perform + ?Sized>(
     steps: &mut [StepOf<C>],
     target: &mut C::Target,
     support: &mut Support<C::Target>,
@@ -412,7 +412,7 @@ pub(super) fn run_all<C: Perform + ?Sized>(
 }
 
 /// Pairs each step with its end, if the first `done` of them are applied and the others undone.
-pub(super) fn ends<C: ?Sized>(
+pub(in crate::history) fn ends<C: ?Sized>(
     steps: impl IntoIterator<Item = StepOf<C>>,
     done: usize,
 ) -> impl Iterator<Item = (StepOf<C>, FinalState)> {
@@ -421,7 +421,7 @@ pub(super) fn ends<C: ?Sized>(
 }
 
 /// Finalizes and drops steps. Each of them is, even if another one panics; returns the first panic.
-pub(super) fn finalize_all<C: Perform + ?Sized>(
+pub(in crate::history) fn finalize_all<C: Perform + ?Sized>(
     steps: impl IntoIterator<Item = (StepOf<C>, FinalState)>,
     target: &mut C::Target,
 ) -> Option<Panic> {

@@ -1,267 +1,20 @@
-//! How a target is changed while the history records it: through an [`Edit`], or by the program's own commands.
-//!
-//! A command works through an edit of its own, so commands apply further commands. All of that joins one
-//! entry.
+//! [`Command`]: edits by code of the program, and the check that an undo of one restores the previous state.
 
 use std::any::{Any, type_name};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::resume_unwind;
 
-use super::failure::{guarded, is_broken};
-use super::journal::{StoredCommand, StoredStep};
-use super::proof::CommandPrints;
-use super::step::{self, FinalState, Perform, ends, finalize_all, run_all};
-use super::target::world;
-use super::world::World;
-use super::{Broken, ChangeTarget, Edit, Failure, Label, Performed, Support};
-use crate::fields::{ChangeState, Direction, EditedWorld as _, Merge, Sendable};
+use hashbrown::HashSet;
+
+use crate::fields::{ChangeState, Direction, EditedWorld as _, Merge, Print, Sendable};
+use crate::history::change::step::{FinalState, Perform, finalize_all, run_all};
+use crate::history::journal::{StoredCommand, StoredStep};
+use crate::history::world::World;
+use crate::history::{
+    Edit, Failure, Label, Performed, Prover, Step, Steps, Support, guarded, world,
+};
 use crate::{Error, ErrorKind, ObjectId, Result};
-
-pub(super) type Step<T> = step::StepOf<Performed<T>>;
-pub(super) type Steps<T> = step::StepsOf<Performed<T>>;
-
-/// Up to this many items, a linear search is faster than a set.
-const FEW: usize = 8;
-
-/// The recorded steps of a command that is redone. Each further command that it applies redoes the next of them.
-pub(super) struct Again<'e, T: 'static> {
-    steps: &'e mut [Step<T>],
-    done: usize,
-}
-
-impl<'e, T: 'static> Edit<'e, T> {
-    fn new(target: &'e mut T, support: &'e mut Support<T>) -> Self {
-        Self {
-            target,
-            steps: Steps::default(),
-            pending: std::mem::take(&mut support.pending),
-            places: None,
-            again: None,
-            broken: None,
-            support,
-        }
-    }
-
-    /// The edit of a command that is redone.
-    fn again(target: &'e mut T, support: &'e mut Support<T>, steps: &'e mut [Step<T>]) -> Self {
-        Self { again: Some(Again { steps, done: 0 }), ..Self::new(target, support) }
-    }
-
-    /// Runs an edit. If it fails or panics, it is rolled back.
-    pub(super) fn run<R>(
-        target: &'e mut T,
-        support: &'e mut Support<T>,
-        edit: impl FnOnce(&mut Self) -> Result<R>,
-    ) -> Result<(R, Steps<T>), Failure> {
-        let mut scope = Self::new(target, support);
-        match scope.attempt(edit) {
-            Ok(value) => {
-                // The next edit reuses the memory, unless it is much.
-                if scope.pending.capacity() <= FEW {
-                    scope.support.pending = scope.pending;
-                }
-                Ok((value, scope.steps))
-            }
-            Err(failure) => Err(scope.roll_back(failure)),
-        }
-    }
-
-    /// Runs a part of the edit, and compares what it borrowed for changes.
-    fn attempt<R>(&mut self, part: impl FnOnce(&mut Self) -> Result<R>) -> Result<R, Failure> {
-        let result = guarded(|| {
-            let value = part(self)?;
-            self.close()?;
-            Ok(value)
-        });
-        // A panic of the program leaves nothing in doubt here: everything that the part did is recorded or pending.
-        result.map_err(|failure| match failure.panic {
-            Some(_) => Failure { broken: None, ..failure },
-            None => failure,
-        })
-    }
-
-    fn roll_back(mut self, mut failure: Failure) -> Failure {
-        self.roll_back_to(0, &mut failure);
-        if let Some(broken) = &failure.broken {
-            let panic = finalize_all(ends(self.steps.into_each(), broken.done), self.target);
-            failure.panic = failure.panic.or(panic);
-        }
-        failure
-    }
-
-    fn roll_back_to(&mut self, start: usize, failure: &mut Failure) {
-        failure.broken = failure.broken.take().or(self.take_broken());
-        if failure.broken.is_some() {
-            return;
-        }
-        for pending in std::mem::take(&mut self.pending) {
-            let back = guarded(|| Ok(pending.put_back(self.target, self.support)?));
-            if is_broken(failure, self.steps.len(), back) {
-                return;
-            }
-        }
-        let mut steps = std::mem::take(&mut self.steps).into_vec();
-        let back = run_all(&mut steps[start..], self.target, self.support, Direction::Undo);
-        let is_broken = is_broken(failure, start, back);
-        let undone = if is_broken { Vec::new() } else { steps.split_off(start) };
-        self.steps = steps.into();
-        if !is_broken {
-            let panic = finalize_all(ends(undone, 0), self.target);
-            failure.panic = failure.panic.take().or(panic);
-        }
-    }
-
-    /// Passes the failure of a part on: resumes its panic, or returns its error.
-    fn fail(&mut self, failure: Failure) -> Error {
-        self.broken = self.broken.take().or(failure.broken.map(Box::new));
-        match failure.panic {
-            Some(panic) => resume_unwind(panic),
-            None => failure.error,
-        }
-    }
-
-    fn take_broken(&mut self) -> Option<Broken> {
-        self.broken.take().map(|broken| *broken)
-    }
-
-    /// Compares everything that was borrowed for changes with its old value, and records the differences.
-    ///
-    /// Returns an error if a part could not be rolled back: the edit must not continue then.
-    fn close(&mut self) -> Result<()> {
-        if self.pending.is_empty() && self.broken.is_none() {
-            return Ok(());
-        }
-        if self.broken.is_some() {
-            let message = "a part of the edit failed, and could not be taken back";
-            return Err(Error::new(ErrorKind::Poisoned, message));
-        }
-        // If one comparison fails or panics, it has put its value back; the caller rolls back those that are still
-        // pending.
-        self.places = None;
-        self.pending.reverse();
-        while let Some(next) = self.pending.pop() {
-            let (at, steps) = (self.steps.len(), &mut self.steps);
-            let closed = next.close(self.target, self.support, at, |change| {
-                steps.push(Step::Change(change));
-            });
-            closed.map_err(|failure| self.fail(failure))?;
-        }
-        Ok(())
-    }
-
-    /// Refuses a method that records, in a command that is redone: its steps exist already.
-    pub(super) fn check_first(&self) -> Result<()> {
-        if self.again.is_some() { Err(not_again()) } else { Ok(()) }
-    }
-
-    #[cfg_attr(
-        not(feature = "world"),
-        expect(dead_code, reason = "an edit of another target has at most one")
-    )]
-    pub(super) fn is_pending(&mut self, place: &ChangeTarget) -> bool {
-        if self.pending.len() <= FEW {
-            return self.pending.iter().any(|pending| pending.place == *place);
-        }
-        let places = self.places.get_or_insert_default();
-        let new = &self.pending[places.len()..];
-        places.extend(new.iter().map(|pending| pending.place.clone()));
-        places.contains(place)
-    }
-
-    /// Records pending changes before the next change, so that the steps are in order.
-    pub(super) fn ready(&mut self) -> Result<()> {
-        self.check_first()?;
-        self.close()
-    }
-
-    /// Applies a command as a part of this edit.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the command, prefixed with the index of its step. The changes of the command are rolled
-    /// back, and the edit may continue.
-    pub fn apply(&mut self, command: impl Command<T>) -> Result<()> {
-        self.close()?;
-        if let Some(again) = &mut self.again {
-            if let Some(step) = again.steps.get_mut(again.done) {
-                match step.run(self.target, self.support, Direction::Redo) {
-                    Ok(()) => again.done += 1,
-                    Err(failure) => return Err(self.fail(failure)),
-                }
-            }
-            return Ok(());
-        }
-        let mut performed = Performed::new(command);
-        match performed.perform(self.target, self.support) {
-            Ok(true) => self.steps.push(Step::Command(performed)),
-            Ok(false) => {}
-            Err(mut failure) => {
-                let step = self.steps.len();
-                if let Some(broken) = &mut failure.broken {
-                    (broken.step, broken.done) = (step, step);
-                }
-                let message = format!("step {step}: {}", failure.error.message());
-                failure.error = failure.error.reworded(message);
-                return Err(self.fail(failure));
-            }
-        }
-        Ok(())
-    }
-
-    /// Runs a closure with an effect outside the target, such as a message to a server.
-    ///
-    /// It is not run while a journal is replayed after a crash, and `None` is returned then. So the edit must not
-    /// depend on the result, unless the result is recorded: see [`Command`].
-    pub fn external<R>(&mut self, act: impl FnOnce() -> R) -> Option<R> {
-        (!self.support.is_replayed).then(act)
-    }
-
-    /// Runs a part of an edit. If the part fails or panics, only the part is rolled back.
-    ///
-    /// ```
-    /// # #[cfg(feature = "world")] {
-    /// use persist::{Error, ErrorKind, History, World};
-    ///
-    /// let (mut world, mut history) = (World::new(), History::new(100));
-    /// history.edit(&mut world, "Build", |edit| {
-    ///     let house = edit.spawn("House")?;
-    ///     let chimney = edit.part(|edit| {
-    ///         edit.spawn_in(house, "Chimney")?;
-    ///         Err::<(), _>(Error::new(ErrorKind::Refused, "not enough bricks"))
-    ///     });
-    ///     assert!(chimney.is_err());
-    ///     Ok(())
-    /// })?;
-    /// assert!(world.find("House").is_some() && world.find("Chimney").is_none());
-    /// # }
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the part. The edit may continue.
-    pub fn part<R>(&mut self, part: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
-        if self.again.is_some() {
-            return part(self);
-        }
-        self.close()?;
-        let start = self.steps.len();
-        self.attempt(part).map_err(|mut failure| {
-            self.roll_back_to(start, &mut failure);
-            self.fail(failure)
-        })
-    }
-}
-
-/// An edit dereferences to its target, for reading.
-impl<T: 'static> Deref for Edit<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        self.target
-    }
-}
 
 /// A change of a `T` by code of the program, which can also undo it.
 ///
@@ -424,7 +177,7 @@ impl<T: 'static> DerefMut for CommandEdit<'_, T> {
 }
 
 /// A command of any type, as a trait object.
-pub(super) trait AnyCommand<T: 'static>: Command<T> {
+pub(in crate::history) trait AnyCommand<T: 'static>: Command<T> {
     /// Like [`Command::merge`], if `next` is of the same type.
     fn merge_any(&mut self, next: &dyn Any) -> Result<Merge>;
 
@@ -442,13 +195,13 @@ impl<T: 'static, C: Command<T>> AnyCommand<T> for C {
 }
 
 impl<T: 'static> Performed<T> {
-    pub(super) fn new(command: impl Command<T>) -> Box<Self> {
+    pub(in crate::history) fn new(command: impl Command<T>) -> Box<Self> {
         let (further, is_direct) = (Vec::new(), false);
         Box::new(Performed { further, is_direct, previous: None, proved: None, command })
     }
 
     /// Applies the command for the first time. Returns false if it did nothing.
-    pub(super) fn perform(
+    pub(in crate::history) fn perform(
         &mut self,
         target: &mut T,
         support: &mut Support<T>,
@@ -495,7 +248,7 @@ impl<T: 'static> Performed<T> {
     }
 
     /// Its label, for a failure. Empty if `label` panics.
-    pub(super) fn any_label(&self) -> Label {
+    pub(in crate::history) fn any_label(&self) -> Label {
         guarded(|| Ok(self.label())).unwrap_or_default()
     }
 
@@ -660,7 +413,7 @@ impl<T: 'static> Perform for Performed<T> {
 }
 
 /// The state before a command was applied, which a replay needs to apply it again.
-pub(super) struct PreviousState {
+pub(in crate::history) struct PreviousState {
     command: Vec<u8>,
     /// The last id that the world had used.
     last_id: Option<u64>,
@@ -720,23 +473,124 @@ fn of_type(name_of_type: &str) -> Label {
     name.into()
 }
 
-/// The error of a method that records, in a command that is redone.
-#[cold]
-fn not_again() -> Error {
-    error!(
-        ErrorKind::Unsupported,
-        "a command that changes its target directly, and also through recorded edits, needs a `redo` of its own that does the former; the latter are redone for it"
-    )
-}
-
-impl<T: 'static> fmt::Debug for Edit<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Edit").field("steps", &self.steps.len()).finish_non_exhaustive()
-    }
-}
-
 impl<T: 'static> fmt::Debug for CommandEdit<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CommandEdit").field("edit", &self.edit).finish_non_exhaustive()
+    }
+}
+
+/// Selects the parts of the target that are hashed before and after a command that changes its target
+/// [directly](crate::history::CommandEdit::target).
+///
+/// The hashes are compared after each undo and redo. If an undo does not restore the old state, or a redo the new one,
+/// it returns [`ErrorKind::NotInverse`] with the names of the object and the field. Changes that were made beside the
+/// history are not the command's fault, so nothing is compared after them. Counters of ids are never compared.
+///
+/// An undo that fails in this way is reverted by a redo, and a redo by an undo, so that the entry stays in place. If
+/// that does not restore the state either, the history is [poisoned](crate::history::History::poison).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Proof {
+    /// Nothing is hashed or compared.
+    #[default]
+    Off,
+    /// The objects that the command [says](crate::history::Command::objects) it changes. The default of debug builds.
+    Touched,
+    /// The whole target, for each command.
+    Whole,
+}
+
+/// Hashes of the objects that a command changes, before and after it.
+pub(in crate::history) struct CommandPrints {
+    /// The hashed objects. `None` for the whole target.
+    objects: Option<Vec<ObjectId>>,
+    previous: Vec<Print>,
+    after: Vec<Print>,
+}
+
+impl CommandPrints {
+    /// Takes over the state after a command that was merged. Returns false if the two changed different objects.
+    fn merge(&mut self, next: &mut Self) -> bool {
+        self.after = std::mem::take(&mut next.after);
+        self.objects == next.objects
+    }
+
+    /// The expected hashes, if the command is applied or undone.
+    fn known(&self, is_done: bool) -> &[Print] {
+        if is_done { &self.after } else { &self.previous }
+    }
+}
+
+impl<T: 'static> Prover<T> {
+    /// Hashes the objects that a command is about to change. `None` if they are not to be compared.
+    fn begin(
+        &self,
+        objects: impl FnOnce() -> Vec<ObjectId>,
+        target: &T,
+    ) -> Option<Box<CommandPrints>> {
+        let objects = match self.proof {
+            Proof::Off => return None,
+            Proof::Touched => Some(objects()).filter(|objects| !objects.is_empty())?.into(),
+            Proof::Whole => None,
+        };
+        let previous = self.prints(objects.as_deref(), target);
+        Some(Box::new(CommandPrints { objects, previous, after: Vec::new() }))
+    }
+
+    /// Hashes the objects that the command has changed.
+    fn end(&self, proved: &mut CommandPrints, target: &T) {
+        proved.after = self.prints(proved.objects.as_deref(), target);
+    }
+
+    fn prints(&self, objects: Option<&[ObjectId]>, target: &T) -> Vec<Print> {
+        let mut prints = Vec::new();
+        match (objects, self.print, world(target)) {
+            (_, _, Some(world)) => world.prints(objects, &mut prints),
+            (None, Some(print), None) => print(target, &mut prints),
+            _ => {}
+        }
+        prints
+    }
+
+    /// True if the target is as the command left it, or found it if it is undone.
+    fn is_known(&self, proved: &CommandPrints, is_done: bool, target: &T) -> bool {
+        self.prints(proved.objects.as_deref(), target) == proved.known(is_done)
+    }
+
+    /// Returns an error if the target is not as the command left it, or found it if it is undone.
+    fn check(
+        &self,
+        proved: &CommandPrints,
+        is_done: bool,
+        target: &T,
+        label: impl FnOnce() -> Label,
+    ) -> Result<()> {
+        let (known, now) = (proved.known(is_done), self.prints(proved.objects.as_deref(), target));
+        if now == known {
+            return Ok(());
+        }
+        let (expected, found): (HashSet<_>, HashSet<_>) =
+            (known.iter().collect(), now.iter().collect());
+        let lost = known.iter().find(|print| !found.contains(print));
+        match lost.or_else(|| now.iter().find(|print| !expected.contains(print))) {
+            Some(found) => Err(not_back(&label(), is_done, found)),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cold]
+fn not_back(label: &Label, is_redo: bool, print: &Print) -> Error {
+    let (what, when) = match is_redo {
+        true => ("redo", "after"),
+        false => ("undo", "before"),
+    };
+    let message = format!(
+        "the {what} of `{label}` does not restore the state {when} it, {} differs from it; mend the command",
+        print.what
+    );
+    let error = Error::new(ErrorKind::NotInverse, message);
+    match print.object {
+        Some(object) => error.in_object(object.get()),
+        None => error,
     }
 }

@@ -1,5 +1,7 @@
 //! [`Change`]: a change of a target, as data.
 
+pub(super) mod step;
+
 use std::{mem, slice};
 
 use super::Failure;
@@ -134,7 +136,7 @@ impl Change {
     }
 
     /// Redoes or undoes a change of fields. `make` changes one field. If one fails, the fields before it are restored.
-    pub(super) fn apply_fields(
+    fn apply_fields(
         &mut self,
         direction: Direction,
         mut make: impl FnMut(&FieldChange, Direction) -> Result<bool>,
@@ -168,7 +170,7 @@ impl Change {
     }
 
     /// Runs the `validate` functions that the change requires, after an undo or a redo of the whole entry.
-    pub(super) fn check(&self, world: &mut World) -> Result<()> {
+    fn check(&self, world: &mut World) -> Result<()> {
         match self.class().filter(|_| self.is_asked) {
             Some(class) => world.check_valid(self.owner, class),
             None => Ok(()),
@@ -198,12 +200,12 @@ impl Change {
     }
 
     /// Returns true if [`check`](Self::check) may return an error.
-    pub(super) fn is_asked(&self) -> bool {
+    fn is_asked(&self) -> bool {
         self.is_asked
     }
 
     /// Merges the change that immediately followed this one.
-    pub(super) fn merge(&mut self, next: &mut Self) -> Merge {
+    fn merge(&mut self, next: &mut Self) -> Merge {
         match (&mut self.what, &mut next.what) {
             _ if self.owner != next.owner => Merge::No,
             (ChangeKind::Field(one), ChangeKind::Field(next)) => one.merge(next),
@@ -214,7 +216,7 @@ impl Change {
 
     /// Returns true if the change sets fields. Such changes are independent of each other unless they
     /// [overlap](Self::overlaps).
-    pub(super) fn is_setting(&self) -> bool {
+    fn is_setting(&self) -> bool {
         match &self.what {
             ChangeKind::Field(change) => change.is_setting(),
             ChangeKind::Fields(migrated) => migrated.is_setting(),
@@ -223,7 +225,7 @@ impl Change {
     }
 
     /// Returns true if both changes may affect the same data.
-    pub(super) fn overlaps(&self, other: &Self) -> bool {
+    fn overlaps(&self, other: &Self) -> bool {
         match (&self.what, &other.what) {
             (ChangeKind::Field(one), ChangeKind::Field(other_field)) if other.is_setting() => {
                 self.owner == other.owner && one.path.overlaps(&other_field.path)
@@ -236,19 +238,19 @@ impl Change {
     }
 
     /// Releases the objects and components that the change keeps out of the world, since they do not come back.
-    pub(super) fn discard(&mut self, world: &mut World, is_applied: bool) {
+    fn discard(&mut self, world: &mut World, is_applied: bool) {
         if let ChangeKind::World(change) = &mut self.what {
             change.discard(world, self.owner, is_applied);
         }
     }
 
     /// Returns true if [`discard`](Self::discard) may release something.
-    pub(super) fn has_end(&self) -> bool {
+    fn has_end(&self) -> bool {
         matches!(&self.what, ChangeKind::World(change) if change.has_end())
     }
 
     /// Returns roughly the bytes of heap memory in use.
-    pub(super) fn size(&self) -> usize {
+    fn size(&self) -> usize {
         match &self.what {
             ChangeKind::Field(change) => change.how.held(),
             ChangeKind::Fields(migrated) => migrated.size(),
@@ -257,7 +259,7 @@ impl Change {
     }
 
     /// Returns roughly the bytes of the objects and components that the change keeps out of the world.
-    pub(super) fn held(&self, world: &World, is_applied: bool) -> usize {
+    fn held(&self, world: &World, is_applied: bool) -> usize {
         match &self.what {
             ChangeKind::World(change) => change.held(world, self.owner, is_applied),
             _ => 0,
@@ -289,7 +291,7 @@ impl Change {
     }
 
     /// Converts the change to the form that a journal or a spill file stores.
-    pub(super) fn stored(&mut self, world: Option<&World>, state: ChangeState) -> Result<Self> {
+    fn stored(&mut self, world: Option<&World>, state: ChangeState) -> Result<Self> {
         let what = match &mut self.what {
             ChangeKind::Field(change) => ChangeKind::Field(change.clone()),
             ChangeKind::Fields(migrated) if state == ChangeState::Spilled => {
@@ -306,7 +308,7 @@ impl Change {
 
     /// Restores the state that the change had when it was [stored](Self::stored). The target may be one that is not a
     /// world.
-    pub(super) fn restore(&mut self, world: Option<&mut World>, state: ChangeState) -> Result<()> {
+    fn restore(&mut self, world: Option<&mut World>, state: ChangeState) -> Result<()> {
         match &mut self.what {
             ChangeKind::World(change) => {
                 let object = (self.owner, self.name.as_ref());
@@ -355,7 +357,7 @@ impl Change {
         }
     }
 
-    pub(super) fn label(&self) -> Label {
+    fn label(&self) -> Label {
         let (verb, name) = (self.verb(), self.name.as_ref());
         let field = match &self.what {
             ChangeKind::Field(field) => return Label::of_field(verb, &field.path, name),
