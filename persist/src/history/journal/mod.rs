@@ -12,18 +12,19 @@
 //!       ^                      recorder, stored        writer, frame       |
 //!       |                                                                  |
 //!       +--- same calls ---- replay <---- FrameReader <--------------------+
-//!                            replay,      frame, files                     |
-//!                            evolution
+//!                            evolution    frame, open
 //! ```
 //!
 //! - `frame` has the bytes: a header with the digest of the save, then frames with a checksum and a number each.
-//!   `stored` has the values in the frames, and `commands` the commands of the program as bytes.
-//! - The records whose fields several of these files use are defined here, with private fields.
-//! - `recorder` turns an event into frames. `writer` appends them, repairs the file after a failed write, and exchanges
-//!   the journal at a save. `identity` checks that nobody else replaced the save.
-//! - `open` opens a session. `files` finds the journal that follows the save, and locks it. `replay` applies its
-//!   frames, `evolution` migrates the steps of an older program, and `recovered` has the report.
-//! - `spill` and `spill_files` move entries out of memory into files of their own. They are not part of the journal.
+//!   `stored` has the values in the frames.
+//! - The records that several of these files use are defined here, with private fields. So are the commands of the
+//!   program as bytes, and the check that nobody else replaced the save.
+//! - `writer` appends frames, repairs the file after a failed write, and exchanges the journal at a save. Below it are
+//!   those who write. `recorder` turns an event into frames. `session` is what a program holds. `open` opens it: finds
+//!   the journal that follows the save, and locks it.
+//! - `evolution` migrates the steps of an older program. `replay`, below it, applies the frames of a journal.
+//!   `recovered` has the report.
+//! - `spill` moves entries out of memory into files of their own. They are not part of the journal.
 //!
 //! The crate `persist-tools` lists and replays a journal without the program's types.
 //!
@@ -56,47 +57,40 @@
 //! - A save is **undecided** while nobody knows whether it is in place.
 //! - An entry is **spilled**, or **away**, while its steps are in a file.
 
-mod commands;
 mod evolution;
-mod files;
 pub(crate) mod frame;
-mod identity;
-mod open;
-mod recorder;
 mod recovered;
-mod replay;
-mod session;
 pub(super) mod spill;
-mod spill_files;
 pub(crate) mod stored;
 mod writer;
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hashbrown::HashSet;
-
-use super::change::step::FinalState;
+use super::change::step::{FinalState, restored_change};
+use super::edit::command::Command;
 use super::world::World;
-use super::{History, Label, Poison, SpillPosition};
-use crate::fields::Owner;
-use crate::format::Digest;
+use super::{Failure, History, Label, Performed, Poison, SpillPosition, Step, Support};
+use crate::codec::Buffer;
+use crate::env::Env;
+use crate::fields::{ChangeState, FieldLinks, Owner, awaken};
+use crate::format::{Compression, Digest, Header, Sealer, Writer};
+use crate::graph::Registry;
 use crate::platform::Timer;
-use crate::save::ReportRow;
-use crate::storage::{FileStamp, Storage, StorageLock, StoredFile};
-use crate::{Error, Loaded, Result, Saves};
-use evolution::ComponentKey;
-use recorder::RecorderState;
-use writer::NextJournal;
+use crate::save::{LoadReport, ReportRow};
+use crate::storage::recover::is_between;
+use crate::storage::{FileStamp, Storage, StorageLock, StoredFile, read_save};
+use crate::{Error, ErrorKind, Limits, Loaded, Persist, Result, Saves};
 
-pub(super) use commands::CommandClasses;
 pub(super) use frame::FrameKind;
-pub use open::SessionOptions;
-pub(super) use recorder::Journal;
 pub use recovered::{JournalInfo, Recovered, ReplayStop, TornWrite};
 pub(super) use stored::{StoredStep, payload};
+pub use writer::open::SessionOptions;
+pub(super) use writer::recorder::Journal;
 
 /// When journal entries are flushed to disk.
 ///
@@ -150,6 +144,9 @@ pub struct StoredEntry {
     /// The steps in the order in which they were done.
     pub steps: Vec<StoredStep>,
 }
+
+/// Identifies a component of an object, a resource, or another target, by its class in the recorded form.
+type ComponentKey = (Owner, String);
 
 /// The content of a component or a resource.
 #[derive(crate::Persist)]
@@ -258,6 +255,115 @@ struct ReplayOutcome {
     is_broken: bool,
 }
 
+/// The command classes that a journal can hold, by their numbers.
+pub(super) type CommandClasses<T> = HashMap<usize, CommandClass<T>>;
+
+type ReadCommand<T> = fn(&[u8], FieldLinks<'_>) -> Result<Box<Performed<T>>>;
+
+pub(super) struct CommandClass<T: 'static> {
+    name: fn() -> String,
+    read: ReadCommand<T>,
+}
+
+impl<T: 'static> CommandClass<T> {
+    fn new<C: Command<T> + Persist>() -> Self {
+        Self {
+            name: C::persist_name,
+            read: |bytes, links| Ok(Performed::new(command::<C>(bytes, links)?)),
+        }
+    }
+
+    /// Decodes a command, without the steps that it did through its edit.
+    fn read(&self, stored: &StoredCommand, links: FieldLinks<'_>) -> Result<Box<Performed<T>>> {
+        let mut command = (self.read)(&stored.bytes, links)?;
+        command.is_direct = stored.is_direct;
+        Ok(command)
+    }
+
+    /// Applies a command again that changes its target directly, in the state before it was first applied.
+    fn replay(
+        &self,
+        stored: &StoredCommand,
+        target: &mut T,
+        support: &mut Support<T>,
+        links: FieldLinks<'_>,
+    ) -> Result<Step<T>, Failure> {
+        let previous = stored.before.as_ref().unwrap_or(&stored.bytes);
+        let mut command = (self.read)(previous, links)?;
+        let after = stored.before.is_some().then(|| (self.read)(&stored.bytes, links));
+        let after = after.transpose()?;
+        if !command.perform(target, support)? {
+            return Err(Error::new(
+                ErrorKind::Refused,
+                format!(
+                    "{} did something when it was done first, and nothing when it was redone; what it does may depend on its fields and its target alone",
+                    (self.name)()
+                ),
+            )
+            .into());
+        }
+        Ok(Step::Command(match after {
+            Some(mut after) => {
+                after.further = std::mem::take(&mut command.further);
+                after.is_direct = command.is_direct;
+                after
+            }
+            None => command,
+        }))
+    }
+}
+
+/// Encodes a command, if it is of this type.
+fn encode<C: Persist>(command: &dyn Any, registry: &Registry) -> Option<Result<Vec<u8>>> {
+    let command: &C = command.downcast_ref()?;
+    let (mut buffer, mut links) = (Buffer::new(), FieldLinks::of_command(registry));
+    let encoded = buffer.append(&registry.env(), &mut links, |out| out.value(command));
+    let encoded = encoded.map_err(|error| error.in_class(C::persist_name()));
+    Some(encoded.map(|()| buffer.into_bytes()))
+}
+
+/// Restores stored steps. `read` decodes a command without its further steps.
+fn restored<T: 'static>(
+    stored: Vec<StoredStep>,
+    target: &mut T,
+    change_state: ChangeState,
+    read: &mut dyn FnMut(StoredCommand) -> Result<Box<Performed<T>>>,
+) -> Result<Vec<Step<T>>> {
+    let restored = |step| match step {
+        StoredStep::Change(change) => restored_change(*change, target, change_state),
+        StoredStep::Command(mut command) => {
+            let further =
+                restored(std::mem::take(&mut command.further), target, change_state, read)?;
+            let mut command = read(*command)?;
+            command.further = further;
+            Ok(Step::Command(command))
+        }
+    };
+    stored.into_iter().map(restored).collect()
+}
+
+/// Decodes a command. If another version of the program wrote it, `links` has the classes of that version.
+fn command<C: Persist>(bytes: &[u8], links: FieldLinks<'_>) -> Result<C> {
+    let read = || {
+        let mut command = links.decode(bytes, |input| input.value::<C>())?;
+        awaken(&mut command, links.registry)?;
+        Ok(command)
+    };
+    read().map_err(|error: Error| error.in_class(C::persist_name()))
+}
+
+/// Encodes all classes of a registry in their order, as a save without records.
+fn definitions(registry: &Registry) -> Result<Vec<u8>> {
+    let (mut save, limits, mut buffer) = (Vec::new(), Limits::DEFAULT, Buffer::new());
+    let mut sealer = Sealer::new(&mut save, Compression::None, &limits);
+    let mut writer = Writer::new(&mut sealer, &Header::default(), &Env::DEFAULT, &mut buffer)?;
+    for class in &registry.program().classes {
+        writer.definition(class)?;
+    }
+    writer.finish(0)?;
+    Ok(save)
+}
+
 /// The files of entries that were moved out of memory.
 pub(super) struct Spill {
     storage: Arc<dyn Storage>,
@@ -283,14 +389,136 @@ pub(super) struct Spill {
     dropped: Vec<(SpillPosition, FinalState)>,
 }
 
-/// A save of the session, with the journal that follows it.
-struct NextSave {
-    digest: Digest,
+/// The result of comparing a save with the one that a journal follows.
+enum SaveIdentity {
+    Same,
+    /// It is the last save of the session, although that save returned an error.
+    Saved,
+    /// It was replaced, or is certainly missing.
+    Changed,
+    /// The system does not let it be read at the moment, so nothing is known.
+    Unknown(Error),
+}
+
+/// The save that a journal follows, as last seen.
+struct FollowedSave {
+    storage: Arc<dyn Storage>,
+    path: PathBuf,
+    limits: Limits,
+    expected: Expected,
+    /// A save of the session that may or may not be in place: the system did not say.
+    undecided: Option<Digest>,
     stamp: Option<FileStamp>,
-    /// An error if the journal cannot hold the history.
-    journal: Result<NextJournal>,
-    known: RecorderState,
-    recorded: HashSet<ComponentKey>,
+    /// The stamp of a save that is known to be different, so that its content is read only once.
+    other: Option<FileStamp>,
+}
+
+enum Expected {
+    Missing,
+    Save(Digest),
+    /// A file that was not loaded, since it is damaged or refused, and a backup was. Only its stamp is known.
+    Unloaded,
+}
+
+impl FollowedSave {
+    /// Creates the state for a save that is about to be loaded.
+    fn new(storage: Arc<dyn Storage>, path: PathBuf, limits: &Limits) -> Self {
+        let stamp = storage.stamp(&path).ok();
+        let (limits, expected) = (*limits, Expected::Missing);
+        Self { storage, path, limits, expected, undecided: None, stamp, other: None }
+    }
+
+    /// Notes what was loaded.
+    fn loaded(&mut self, digest: Option<Digest>, report: Option<&LoadReport>) {
+        // A load that recovers has replaced the file. Any other program may have done so as well, so the stamp is only
+        // trusted if it is the one from before the load.
+        let stamp = self.storage.stamp(&self.path).ok();
+        let is_unloaded = report.is_some_and(|report| {
+            let is_left =
+                report.recovery().is_some_and(|it| it.backup.is_some() && it.damaged.is_none());
+            is_left || report.salvage().is_some()
+        });
+        self.expected = match digest {
+            None => Expected::Missing,
+            Some(_) if is_unloaded => Expected::Unloaded,
+            Some(digest) => Expected::Save(digest),
+        };
+        self.stamp = match self.expected {
+            Expected::Missing => None,
+            Expected::Unloaded => stamp,
+            Expected::Save(_) => stamp.filter(|stamp| self.stamp == Some(*stamp)),
+        };
+    }
+
+    /// Notes that this save is in place now.
+    fn follow(&mut self, digest: Digest, stamp: Option<FileStamp>) {
+        (self.expected, self.stamp, self.other) = (Expected::Save(digest), stamp, None);
+        self.undecided = None;
+    }
+
+    /// Notes that this save may be in place, or that the last such save is not.
+    fn set_undecided(&mut self, digest: Option<Digest>) {
+        (self.undecided, self.other) = (digest, None);
+    }
+
+    /// Compares the save with the one that the journal follows, by its stamp. If the stamp differs, by its content.
+    fn check(&mut self) -> SaveIdentity {
+        let stamp = match self.storage.stamp(&self.path) {
+            Ok(stamp) if self.stamp == Some(stamp) => return SaveIdentity::Same,
+            Ok(stamp) if self.other == Some(stamp) => return SaveIdentity::Changed,
+            Ok(stamp) => stamp,
+            Err(error) => return self.missing(error),
+        };
+        let expected = match &self.expected {
+            Expected::Save(digest) => Some(*digest),
+            Expected::Missing | Expected::Unloaded => None,
+        };
+        let identity = match (&self.expected, self.undecided) {
+            // The system gave no stamp when the session was opened, so there is nothing to compare.
+            (Expected::Unloaded, None) if self.stamp.is_none() => SaveIdentity::Same,
+            (Expected::Missing | Expected::Unloaded, None) => SaveIdentity::Changed,
+            (_, undecided) => {
+                // The rename of a save may return an error and still have happened. Then only the content shows which
+                // save is in place.
+                let save = read_save(&*self.storage, &self.path, &self.limits);
+                match save.and_then(|save| Digest::from_save(&save)) {
+                    Ok(found) if expected == Some(found) => SaveIdentity::Same,
+                    Ok(found) if undecided == Some(found) => SaveIdentity::Saved,
+                    Err(error) if error.kind().is_of_system() => SaveIdentity::Unknown(error),
+                    _ => SaveIdentity::Changed,
+                }
+            }
+        };
+        match identity {
+            SaveIdentity::Same => self.stamp = Some(stamp),
+            SaveIdentity::Changed => self.other = Some(stamp),
+            SaveIdentity::Saved | SaveIdentity::Unknown(_) => {}
+        }
+        identity
+    }
+
+    /// The result for a file without a stamp.
+    fn missing(&self, error: io::Error) -> SaveIdentity {
+        let is_missing = error.kind() == io::ErrorKind::NotFound;
+        match self.expected {
+            Expected::Missing if is_missing => SaveIdentity::Same,
+            // On some systems, the save has no name for a moment while another program saves.
+            _ if is_missing && !is_between(&*self.storage, &self.path) => SaveIdentity::Changed,
+            _ if error.kind() == io::ErrorKind::InvalidData => SaveIdentity::Changed,
+            _ => SaveIdentity::Unknown(Error::io("read", &self.path, error)),
+        }
+    }
+
+    #[cold]
+    fn conflict(&self) -> Error {
+        let path = self.path.display();
+        Error::new(
+            ErrorKind::Conflict,
+            format!(
+                "the save {path} is not the one that this session follows, another program has replaced or deleted it; `overwrite` saves in its place and keeps it as a backup, or save elsewhere, or open the session again to continue with that save"
+            ),
+        )
+    }
 }
 
 /// An edited value with its undo history, recoverable after a crash.

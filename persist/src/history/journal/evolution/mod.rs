@@ -16,14 +16,15 @@
 //! The differences are the migrated step. A target that is not a world is followed as a whole, also through undos and
 //! redos, so that its content is not recorded again after them.
 
+pub(super) mod replay;
+
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::commands::{CommandClass, CommandClasses};
 use super::frame::{Frame, FrameKind};
 use super::stored::{StoredDone, StoredProgram, StoredStep, read, wrong};
-use super::{StoredCommand, StoredEntry};
+use super::{CommandClass, CommandClasses, ComponentKey, StoredCommand, StoredEntry};
 use crate::env::Env;
 use crate::fields::{ChangeState, Direction, FieldLinks, ObjectChange as _, Owner};
 use crate::format::scan;
@@ -38,12 +39,9 @@ use crate::schema::{
 use crate::sorting::sort_by;
 use crate::{Error, ErrorKind, Limits, LoadOptions, Result};
 
-/// Identifies a component of an object, a resource, or another target, by its class in the recorded form.
-pub(super) type ComponentKey = (Owner, String);
-
 /// The contents of components and resources, in the form in which they were recorded.
 #[derive(Default)]
-pub(super) struct RecordedComponents {
+struct RecordedComponents {
     /// At the current point of the replay.
     known: HashMap<ComponentKey, Vec<u8>>,
     /// After the edit that comes next.
@@ -52,17 +50,17 @@ pub(super) struct RecordedComponents {
 
 impl RecordedComponents {
     /// Notes a content after the edit that comes next.
-    pub(super) fn enter(&mut self, key: ComponentKey, bytes: Vec<u8>) {
+    fn enter(&mut self, key: ComponentKey, bytes: Vec<u8>) {
         self.next.insert(key, bytes);
     }
 
     /// Forgets all contents, after a change of components other than by steps of fields.
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.known.clear();
     }
 
     /// Follows the steps of an entry that is undone or redone. Forgets all contents if they do more than set fields.
-    pub(super) fn follow<T: 'static>(
+    fn follow<T: 'static>(
         &mut self,
         steps: &[Step<T>],
         direction: Direction,
@@ -93,7 +91,7 @@ impl RecordedComponents {
     ///
     /// A component whose content is known is followed from before the edit to after it. One whose content was recorded
     /// for after the edit is followed back, from the last step to the first.
-    pub(super) fn migrate<T: 'static>(
+    fn migrate<T: 'static>(
         &mut self,
         steps: &mut [StoredStep],
         classes: &mut Classes<'_>,
@@ -121,7 +119,7 @@ impl RecordedComponents {
     }
 
     /// Migrates the steps of the entries at the beginning of a journal. The first `position` of them are applied.
-    pub(super) fn migrate_entries<'s, T: 'static>(
+    fn migrate_entries<'s, T: 'static>(
         &mut self,
         entries: impl DoubleEndedIterator<Item = &'s mut [StoredStep]> + ExactSizeIterator,
         position: usize,
@@ -250,7 +248,7 @@ impl<T: 'static> Evolution<'_, '_, T> {
 
 /// Migrates the contents of a journal to the program's classes, by the same plans as saves.
 pub(super) struct Programs<'p> {
-    pub(super) commands: Classes<'p>,
+    commands: Classes<'p>,
     /// The classes of the components and resources, if the target is a world.
     world: Option<Classes<'p>>,
 }
@@ -266,12 +264,12 @@ impl<'p> Programs<'p> {
     }
 
     /// The classes of the values whose fields change: those of the world, or of any other target.
-    pub(super) fn of_fields(&mut self) -> &mut Classes<'p> {
+    fn of_fields(&mut self) -> &mut Classes<'p> {
         self.world.as_mut().unwrap_or(&mut self.commands)
     }
 
     /// The report rows of skipped steps, whose classes the program does not have, and of skipped fields.
-    pub(super) fn skipped(&mut self) -> Vec<ReportRow> {
+    fn skipped(&mut self) -> Vec<ReportRow> {
         let mut all = vec![&mut self.commands];
         all.extend(&mut self.world);
         all.iter_mut().for_each(|classes| classes.note_dropped());
@@ -281,7 +279,7 @@ impl<'p> Programs<'p> {
     }
 
     /// Reads the classes of the frames that follow.
-    pub(super) fn read(&mut self, program: &StoredProgram) -> Result<()> {
+    fn read(&mut self, program: &StoredProgram) -> Result<()> {
         self.commands.read(&program.commands)?;
         match &mut self.world {
             Some(world) if !program.world.is_empty() => world.read(&program.world),
@@ -333,7 +331,7 @@ impl<'p> Programs<'p> {
     }
 
     /// The class of a command, and the command in the program's form.
-    pub(super) fn migrated_command<'c, T: 'static>(
+    fn migrated_command<'c, T: 'static>(
         &mut self,
         mut stored: StoredCommand,
         commands: &'c CommandClasses<T>,
@@ -348,7 +346,7 @@ impl<'p> Programs<'p> {
     }
 
     /// Decodes a command, without the steps that it did through its edit.
-    pub(super) fn read_command<T: 'static>(
+    fn read_command<T: 'static>(
         &mut self,
         stored: StoredCommand,
         commands: &CommandClasses<T>,

@@ -8,13 +8,14 @@
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use super::commands::restored;
-use super::evolution::{Programs, RecordedComponents};
-use super::frame::{Frame, FrameKind, FrameReader};
-use super::stored::{StoredDone, StoredEvicted, StoredStep, place, read, wrong};
-use super::{ReplayOutcome, StoredContent, StoredEntry, StoredStacks, spill};
+use super::{Programs, RecordedComponents};
 use crate::fields::{ChangeState, Direction, EditedWorld as _};
 use crate::history::change::step::{FinalState, restored_change, run_all};
+use crate::history::journal::frame::{Frame, FrameKind, FrameReader};
+use crate::history::journal::stored::{StoredDone, StoredEvicted, StoredStep, place, read, wrong};
+use crate::history::journal::{
+    ReplayOutcome, StoredContent, StoredEntry, StoredStacks, restored, spill,
+};
 use crate::history::{Failure, History, Label, MergeTarget, Step, UndoEntry, world, world_mut};
 use crate::{ErrorKind, Result};
 
@@ -38,7 +39,7 @@ struct Replay<'r, 'p, T: 'static> {
 }
 
 /// Replays the frames before an offset. Listeners are not notified.
-pub(super) fn replay<T: 'static>(
+pub(in crate::history::journal) fn replay<T: 'static>(
     history: &mut History<T>,
     target: &mut T,
     reader: &mut FrameReader,
@@ -93,7 +94,7 @@ pub(super) fn replay<T: 'static>(
 }
 
 /// Clears a history whose replay failed, for another replay.
-pub(super) fn reset<T: 'static>(history: &mut History<T>, target: &mut T) {
+pub(in crate::history::journal) fn reset<T: 'static>(history: &mut History<T>, target: &mut T) {
     // If its commands panic while they are finalized, nothing more can be done for them.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         history.drop_all();

@@ -7,16 +7,15 @@
 
 use hashbrown::HashSet;
 
-use super::commands::definitions;
-use super::evolution::ComponentKey;
-use super::frame::FrameKind;
-use super::identity::SaveIdentity;
-use super::stored::{StoredDone, StoredEvicted, StoredProgram, StoredStep, payload};
-use super::writer::{Frames, JournalWriter, NextJournal};
-use super::{NextSave, StoredContent, StoredIds};
+use super::{Frames, JournalWriter, NextJournal, NextSave, RecorderState};
 use crate::fields::{ChangeState, EditedWorld as _, Owner};
 use crate::format::Digest;
 use crate::history::change::step::FinalState;
+use crate::history::journal::frame::FrameKind;
+use crate::history::journal::stored::{
+    StoredDone, StoredEvicted, StoredProgram, StoredStep, payload,
+};
+use crate::history::journal::{ComponentKey, SaveIdentity, StoredContent, StoredIds, definitions};
 use crate::history::merging::Merging;
 use crate::history::{Label, Step, Support, world};
 use crate::platform::held;
@@ -45,14 +44,6 @@ impl NextSave {
         let known = RecorderState::at_begin(support, target);
         Self { digest, stamp: None, journal, known, recorded }
     }
-}
-
-/// The classes and ids that follow from the journal so far.
-#[derive(Clone, Copy)]
-pub(super) struct RecorderState {
-    /// The numbers of classes, of commands and of a world.
-    classes: (usize, usize),
-    last_id: Option<u64>,
 }
 
 impl RecorderState {
@@ -235,7 +226,7 @@ impl Journal {
     }
 }
 
-pub(super) fn stored<T: 'static>(
+pub(in crate::history::journal) fn stored<T: 'static>(
     steps: &mut [Step<T>],
     target: &T,
     support: &Support<T>,

@@ -12,24 +12,31 @@
 //! written bytes and report success for the next flush. So the file is not flushed again; its good part is copied to a
 //! fresh file.
 
+pub(super) mod open;
+pub(super) mod recorder;
+mod session;
+
 use std::io::{self, Read, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::files::{cannot_write, in_use, keep};
+use hashbrown::HashSet;
+
 use super::frame::{self, CRC, FrameKind};
-use super::identity::{FollowedSave, SaveIdentity};
-use super::{Flush, Locks};
+use super::{ComponentKey, Flush, FollowedSave, Locks, SaveIdentity};
+use crate::format::Digest;
 use crate::platform::{Timer, held};
-use crate::storage::{NewFile, Storage, folder_of, is_free, names};
+use crate::storage::{
+    FileStamp, NewFile, Storage, are_same, folder_of, is_beginning, is_free, names,
+};
 use crate::{Error, ErrorKind, Result};
 
 /// Appends frames to a journal, and numbers them.
 ///
 /// If an append fails, the bytes of it that are in the file are cut off. After a flush that failed nobody knows what is
 /// on the disk: the good part of the file is copied to a fresh one, which replaces it.
-pub(super) struct JournalWriter {
+struct JournalWriter {
     storage: Arc<dyn Storage>,
     /// The path of the journal.
     path: PathBuf,
@@ -79,11 +86,11 @@ enum WriterState {
 }
 
 /// Frames in the order in which they are written.
-pub(super) type Frames = Vec<(FrameKind, Vec<u8>)>;
+type Frames = Vec<(FrameKind, Vec<u8>)>;
 
 impl JournalWriter {
     /// Creates a writer for a journal at a path, which follows a save.
-    pub(super) fn new(
+    fn new(
         storage: Arc<dyn Storage>,
         (path, save): (PathBuf, PathBuf),
         locks: Locks,
@@ -118,7 +125,7 @@ impl JournalWriter {
     ///
     /// Nothing is written here, except that bytes after `length` are cut off. If that fails, the next edit tries it
     /// again. `frames` are written with that edit, too.
-    pub(super) fn resume(
+    fn resume(
         &mut self,
         from: &Path,
         (length, size): (u64, u64),
@@ -148,7 +155,7 @@ impl JournalWriter {
     }
 
     /// Begins a new journal. On a full disk, the journal waits in memory for the first edit.
-    pub(super) fn begin(&mut self, header: &[u8], frames: &Frames) -> Result<()> {
+    fn begin(&mut self, header: &[u8], frames: &Frames) -> Result<()> {
         let mut content = header.to_vec();
         self.sequence = encode(frames, 0, self.sequence, &mut content)?;
         let written = self.keep_all().and_then(|()| {
@@ -211,16 +218,16 @@ impl JournalWriter {
         Ok(())
     }
 
-    pub(super) fn path(&self) -> &Path {
+    fn path(&self) -> &Path {
         &self.path
     }
 
-    pub(super) fn is_at(&self, path: &Path) -> bool {
+    fn is_at(&self, path: &Path) -> bool {
         self.live == path
     }
 
     /// Why the last edit is not in the journal.
-    pub(super) fn broken(&self) -> Option<&str> {
+    fn broken(&self) -> Option<&str> {
         match &self.state {
             WriterState::Good => None,
             WriterState::Broken(why) | WriterState::Lost { why, .. } => Some(why),
@@ -229,12 +236,12 @@ impl JournalWriter {
 
     /// True if the journal lacks an edit, but the state of the target is known. The next journal can then hold the
     /// history after a `clear`.
-    pub(super) fn lacks_history(&self) -> bool {
+    fn lacks_history(&self) -> bool {
         matches!(&self.state, WriterState::Lost { kind, .. } if *kind != ErrorKind::Poisoned)
     }
 
     /// Notes that nothing can be replayed from now on, until the next save. `why` says what to do.
-    pub(super) fn lose(&mut self, kind: ErrorKind, why: &str) {
+    fn lose(&mut self, kind: ErrorKind, why: &str) {
         if !matches!(self.state, WriterState::Lost { .. }) {
             self.state = WriterState::Lost { kind, why: why.to_owned() };
         }
@@ -245,7 +252,7 @@ impl JournalWriter {
     /// Frames that `must` be in the journal report something that has already happened. If they cannot be written, they
     /// are kept and written with the next append. If the storage panics, nobody knows what it wrote: the file is
     /// replaced before the next append.
-    pub(super) fn append(&mut self, frames: &Frames, must: bool) -> Result<()> {
+    fn append(&mut self, frames: &Frames, must: bool) -> Result<()> {
         // The save is not checked for frames that `must` be written: what they report has happened.
         if !must && !matches!(self.state, WriterState::Lost { .. }) {
             // `Unknown` counts as unchanged: the edit is safe in this journal in either case.
@@ -361,12 +368,12 @@ impl JournalWriter {
     }
 
     /// The save that the journal follows, for a save that replaces both.
-    pub(super) fn followed(&self) -> Arc<Mutex<FollowedSave>> {
+    fn followed(&self) -> Arc<Mutex<FollowedSave>> {
         Arc::clone(&self.followed)
     }
 
     /// Returns an error if the journal now belongs to another session. If that cannot be checked, the save may proceed.
-    pub(super) fn check_own(&self) -> Result<()> {
+    fn check_own(&self) -> Result<()> {
         if matches!(self.is_own(), Ok(false)) { Err(in_use(&self.path)) } else { Ok(()) }
     }
 
@@ -461,7 +468,7 @@ impl JournalWriter {
     }
 
     /// Flushes the journal to disk. Repairs it if it is broken.
-    pub(super) fn flush(&mut self) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
         match &self.state {
             // The names also have to be durable: a save that a power failure may undo has its edits in no other
             // journal.
@@ -486,7 +493,7 @@ impl JournalWriter {
     }
 
     /// Flushes the journal if the interval of its [`Flush`] policy is over.
-    pub(super) fn tick(&mut self) -> Result<()> {
+    fn tick(&mut self) -> Result<()> {
         let is_due = match (self.flush, self.unsynced) {
             (Flush::Every(interval), Some(since)) => since.is_past(interval),
             _ => false,
@@ -495,7 +502,7 @@ impl JournalWriter {
     }
 
     /// Removes the journal, so that the next session begins with the save alone.
-    pub(super) fn remove(&mut self) -> Result<()> {
+    fn remove(&mut self) -> Result<()> {
         self.check_own()?;
         self.keep_all().map_err(|error| self.failed(error))?;
         self.state = WriterState::Lost { kind: ErrorKind::Io, why: String::from("it was removed") };
@@ -512,10 +519,28 @@ impl JournalWriter {
 }
 
 /// A new journal whose save is not in place yet.
-pub(super) struct NextJournal {
+struct NextJournal {
     content: Vec<u8>,
     sequence: u64,
     file: io::Result<Box<dyn NewFile>>,
+}
+
+/// A save of the session, with the journal that follows it.
+struct NextSave {
+    digest: Digest,
+    stamp: Option<FileStamp>,
+    /// An error if the journal cannot hold the history.
+    journal: Result<NextJournal>,
+    known: RecorderState,
+    recorded: HashSet<ComponentKey>,
+}
+
+/// The classes and ids that follow from the journal so far.
+#[derive(Clone, Copy)]
+struct RecorderState {
+    /// The numbers of classes, of commands and of a world.
+    classes: (usize, usize),
+    last_id: Option<u64>,
 }
 
 /// The exchange of the journal at a save.
@@ -525,7 +550,7 @@ pub(super) struct NextJournal {
 /// follows the current save, and the next session finds it by the digest in its header.
 impl JournalWriter {
     /// Writes the journal of a save that is not in place yet, beside the current journal.
-    pub(super) fn prepare(&mut self, header: &[u8], frames: &Frames) -> Result<NextJournal> {
+    fn prepare(&mut self, header: &[u8], frames: &Frames) -> Result<NextJournal> {
         let mut content = header.to_vec();
         let sequence = encode(frames, 0, self.sequence, &mut content)?;
         let file = self.keep_all().and_then(|()| self.create_next(&content));
@@ -543,7 +568,7 @@ impl JournalWriter {
     }
 
     /// Continues with a new journal, whose save is in place. `is_sure` is true if the save is known to be durable.
-    pub(super) fn adopt(&mut self, next: NextJournal, is_sure: bool) {
+    fn adopt(&mut self, next: NextJournal, is_sure: bool) {
         let NextJournal { content, sequence, file } = next;
         (self.sequence, self.are_names_durable) = (sequence, is_sure);
         let is_written = file.is_ok();
@@ -559,7 +584,7 @@ impl JournalWriter {
     }
 
     /// Discards a new journal whose save is not in place.
-    pub(super) fn discard_next(&mut self, next: Option<NextJournal>) {
+    fn discard_next(&mut self, next: Option<NextJournal>) {
         // The save may have been renamed back, which a power failure can undo as well.
         self.are_names_durable = false;
         if let Some(file) = next.and_then(|next| next.file.ok()) {
@@ -578,7 +603,7 @@ impl JournalWriter {
 
     /// Renames the journal to its own path, if it has another name. The names of the save and of the journal are made
     /// durable first.
-    pub(super) fn settle(&mut self) -> io::Result<()> {
+    fn settle(&mut self) -> io::Result<()> {
         if !self.are_names_durable {
             let (folder, of_save) = (folder_of(&self.path), folder_of(&self.save));
             self.storage.sync_folder(of_save)?;
@@ -639,4 +664,52 @@ fn remove_if_present(storage: &dyn Storage, path: &Path) -> io::Result<()> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         result => result,
     }
+}
+
+#[cold]
+fn in_use(journal: &Path) -> Error {
+    Error::new(
+        ErrorKind::InUse,
+        format!(
+            "the journal {} is in use, another session has it open; close that, or look at it with `inspect`",
+            journal.display()
+        ),
+    )
+}
+
+/// Copies a journal to a free name, for the user to inspect.
+///
+/// An older copy that is a beginning of the journal is replaced: otherwise each session that continues the journal
+/// would leave one more copy.
+fn keep(storage: &dyn Storage, from: &Path, journal: &Path) -> io::Result<PathBuf> {
+    let mut number = 1;
+    let name = loop {
+        let name = names::preserved_journal(journal, number);
+        if is_free(storage, &name)? {
+            break name;
+        }
+        if are_same(storage, from, &name) {
+            return Ok(name);
+        }
+        if is_beginning(storage, &name, from) {
+            storage.remove(&name)?;
+            break name;
+        }
+        number += 1;
+    };
+    let mut file = storage.create(&name, from)?;
+    let copied = storage.open(from).and_then(|mut from| io::copy(&mut from, &mut file));
+    let result = copied.and_then(|_| file.sync());
+    if let Err(error) = result {
+        drop(file);
+        let _ = storage.remove(&name);
+        return Err(error);
+    }
+    Ok(name)
+}
+
+/// True if the disk is full or read-only, so that another file could not be written either.
+fn cannot_write(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    [FileTooLarge, QuotaExceeded, ReadOnlyFilesystem, StorageFull].contains(&error.kind())
 }

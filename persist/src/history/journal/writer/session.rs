@@ -8,16 +8,16 @@ use std::sync::Mutex;
 
 use hashbrown::HashSet;
 
-use super::evolution::ComponentKey;
-use super::frame::{FrameKind, header};
-use super::identity::{FollowedSave, SaveIdentity};
 use super::recorder::{Journal, program, push_contents, stored};
-use super::stored::payload;
-use super::writer::{Frames, JournalWriter};
-use super::{NextSave, Session, StoredEntry, StoredStacks, spill};
+use super::{Frames, JournalWriter, NextSave};
 use crate::codec::Reflect;
 use crate::fields::{ChangeState, IntoFieldPath};
 use crate::format::Digest;
+use crate::history::journal::frame::{FrameKind, header};
+use crate::history::journal::stored::payload;
+use crate::history::journal::{
+    ComponentKey, FollowedSave, SaveIdentity, Session, StoredEntry, StoredStacks, spill,
+};
 #[cfg(feature = "world")]
 use crate::history::world::World;
 use crate::history::{
