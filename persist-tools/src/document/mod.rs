@@ -170,7 +170,7 @@ impl Document {
     }
 
     /// Creates a document of these entries. Duplicate ids are not checked here: writing the document returns the error.
-    pub(super) fn of_parts(
+    fn of_parts(
         (header, compression): (Header, Compression),
         (stored, defined): (Stored, Vec<usize>),
         entries: Vec<Entry>,
@@ -209,12 +209,12 @@ impl Document {
         self.save.compression = compression;
     }
 
-    pub(super) fn stored(&self) -> &Stored {
+    fn stored(&self) -> &Stored {
         &self.save.stored
     }
 
     /// Returns the number of records before the definition of each class.
-    pub(super) fn defined(&self) -> &[usize] {
+    fn defined(&self) -> &[usize] {
         &self.save.defined
     }
 
@@ -254,7 +254,7 @@ impl Document {
     }
 
     /// Removes and returns all objects.
-    pub(super) fn take_entries(&mut self) -> impl Iterator<Item = Entry> + use<> {
+    fn take_entries(&mut self) -> impl Iterator<Item = Entry> + use<> {
         self.save.places.clear();
         std::mem::take(&mut self.save.entries).into_iter().flatten()
     }

@@ -89,24 +89,23 @@
 
 // A map of the files.
 //
-// - The folder: `folder`, `section` (a version), `text` (its text), `code` (the attributes of a version), `saved` (a
-//   save against the versions).
-// - The comparison: `compare/` finds the changes of a version, `newtypes` the code inside of newtypes, `source` the
-//   lines to paste, `report` the result.
-// - The samples: `sample/` makes a save of a version from its schema, `load` loads it.
+// - This file: a lock, and the records that several files use: a version with its classes, what is compared and loaded,
+//   and how kinds fit each other.
+// - The folder: `folder`, `text` (the text of a version), `code` (the attributes of a version), `saved` (a save against
+//   the versions).
+// - The comparison: `compare/` finds the changes of a version, `newtypes` the code inside of newtypes, `report` has the
+//   result.
+// - The samples: `sample/` makes a save of a version from its schema, `sample::load` loads it.
 // - `check` is the test.
 
 pub(crate) mod check;
 mod code;
 mod compare;
 mod folder;
-mod load;
 mod newtypes;
 mod report;
 mod sample;
 mod saved;
-mod section;
-mod source;
 mod text;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -115,17 +114,17 @@ use std::path::Path;
 use std::rc::Rc;
 use std::str::FromStr;
 
-use persist::__tools::{ClassSchema, KindSchema};
+use persist::__tools::{Cell, ClassSchema, KindSchema, Pointer, Texts};
 use persist::reflect::Holder;
 use persist::save::{Registry, ReportRow};
 use persist::{Error, ErrorKind, Result, Value, World};
 
-use self::sample::{ProgramReads, Samples};
-use self::section::PART;
+use self::sample::SampleObject;
 
 pub use self::report::{Difference, Note, Verdict};
 pub use self::sample::Values;
 pub use self::saved::SaveCheck;
+
 /// The schemas of the released versions of a program: a `persist.lock`.
 ///
 /// It is a folder of text files, one for each version, so that branches add theirs without a conflict. A version says
@@ -232,7 +231,7 @@ impl Lock {
         report.is_current = self.newest().any(|section| section.entries == now);
         let with_parts = registry.with_objects_of(&World::TRAITS, PART);
         let versions = compare::Versions::new(&self.sections, registry.program());
-        let mut found = compare::Compared::default();
+        let mut found = Compared::default();
         for (at, section) in self.sections.iter().enumerate() {
             let is_same = at.checked_sub(1).is_some_and(|previous| {
                 self.sections[previous].entries == section.entries && versions.are_one(previous, at)
@@ -374,6 +373,72 @@ struct Section {
     code: HashMap<usize, ClassCode>,
 }
 
+/// The holder in which samples have components and resources. Programs have no use for it.
+const PART: Holder = Holder::new(Pointer::Rc, Cell::RwLock);
+
+impl PartialEq for Section {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.version, &self.after, &self.entries)
+            == (&other.version, &other.after, &other.entries)
+    }
+}
+
+impl Section {
+    /// This section with the components and resources of worlds as objects, so that samples can have them.
+    fn with_parts(&self) -> Self {
+        let mut section = self.clone();
+        let parts = World::TRAITS.iter().flat_map(|of| self.classes_of(of));
+        section.objects.extend(parts.map(|class| (*class, PART)));
+        section.objects.sort_unstable();
+        section.objects.dedup();
+        section
+    }
+
+    /// True for the class of worlds.
+    fn is_world(&self, class: usize) -> bool {
+        self.classes[class].name == World::CLASS
+    }
+
+    /// The classes that some of these hold by value, at any depth, and these.
+    fn inside(&self, mut found: Vec<bool>) -> Vec<bool> {
+        let mut next: Vec<usize> = (0..found.len()).filter(|class| found[*class]).collect();
+        while let Some(class) = next.pop() {
+            for (_, held) in self.held_by(class) {
+                if !std::mem::replace(&mut found[held], true) {
+                    next.push(held);
+                }
+            }
+        }
+        found
+    }
+
+    /// The classes that a class holds by value, each with the field that does.
+    fn held_by(&self, class: usize) -> Vec<(&str, usize)> {
+        let mut held = Vec::new();
+        for (field, kind) in self.classes[class].named_kinds() {
+            kind.visit(&mut |kind| match kind {
+                KindSchema::Class(class) => held.push((field, *class)),
+                KindSchema::Dynamic(of) => {
+                    held.extend(self.classes_of(of).iter().map(|class| (field, *class)));
+                }
+                _ => {}
+            });
+        }
+        held
+    }
+
+    /// The classes of a trait.
+    fn classes_of(&self, of: &str) -> &[usize] {
+        self.traits.iter().find(|(name, _)| name == of).map_or(&[], |(_, classes)| classes)
+    }
+
+    /// The object types in a holder whose class has the trait.
+    fn objects_of(&self, of: &str, holder: Holder) -> impl Iterator<Item = usize> {
+        let classes = self.classes_of(of).iter();
+        classes.filter_map(move |class| self.objects.binary_search(&(*class, holder)).ok())
+    }
+}
+
 /// Whether old saves load: what [`Lock::compare`] finds.
 ///
 /// Its [`Display`](fmt::Display) is a page for the developer, with the lines to paste.
@@ -396,6 +461,44 @@ struct NotTested {
     class: String,
     /// True if the program refuses the samples of its own schema, too: no change of the class is the reason.
     is_excused: bool,
+}
+
+/// The result of comparing a version.
+#[derive(Default)]
+struct Compared {
+    differences: Vec<Difference>,
+    notes: Vec<String>,
+    not_tested: Vec<NotTested>,
+}
+
+/// The values of a version that the program reads. The default is all of them, with each class as itself.
+#[derive(Default)]
+struct ProgramReads {
+    /// The texts that are to be names of variants, by their nodes; others are anything.
+    texts: Texts,
+    /// The object types that it does not have.
+    unknown: HashSet<usize>,
+    /// The nodes of the fields that none of its fields has as its source.
+    ignored: HashSet<usize>,
+    /// The nodes of the fields in which classes become something else than anywhere else.
+    separate: HashSet<usize>,
+    /// The values that the program gives as samples, by the nodes of their fields.
+    samples: HashMap<usize, Value>,
+}
+
+/// The samples of one version.
+struct Samples<'s> {
+    section: &'s Section,
+    /// By their ids, from 1.
+    objects: Vec<SampleObject>,
+    /// The object types without a sample: they have no value that ends, or need one that is skipped.
+    missing: Vec<usize>,
+    /// The places of texts that are names of variants.
+    named: Vec<String>,
+    /// The classes that are tested.
+    classes: HashSet<usize>,
+    /// True if some variations would make the sample too large.
+    is_cut: bool,
 }
 
 /// The results of loading the samples of a version.
@@ -434,4 +537,38 @@ struct FieldSide<'n> {
     of: Newtypes<'n>,
     kind: &'n KindSchema,
     code: Option<&'n FieldCode>,
+}
+
+/// How the values of one kind fit another, as far as the kinds show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Fit {
+    /// Each becomes one of the other.
+    Whole,
+    /// Some may not be one of the other.
+    Narrower,
+}
+
+/// How the values of one kind fit another. The classes in them are compared by themselves.
+fn fit(old: &KindSchema, new: &KindSchema) -> Fit {
+    use KindSchema as K;
+    let parts = |at_best: Fit| {
+        let parts = old.parts().iter().zip(new.parts());
+        parts.map(|(old, new)| fit(old, new)).fold(at_best, Fit::max)
+    };
+    match (old, new) {
+        (K::Option(_), K::Option(_))
+        | (K::List(_) | K::Set(_) | K::Array(..), K::List(_))
+        | (K::Set(_), K::Set(_))
+        | (K::Array(..), K::Array(..))
+        | (K::Map(_), K::Map(_)) => parts(Fit::Whole),
+        (K::List(_) | K::Set(_) | K::Array(..), K::Set(_) | K::Array(..)) => parts(Fit::Narrower),
+        (K::Tuple(a), K::Tuple(b)) if a.len() == b.len() => parts(Fit::Whole),
+        (old, K::Option(new)) => fit(old, new),
+        (K::Class(_), K::Class(_))
+        | (K::Reference { .. }, K::Reference { .. })
+        | (K::TraitReference { .. }, K::TraitReference { .. })
+        | (K::Dynamic(_), K::Dynamic(_)) => Fit::Whole,
+        (old, new) if old == new || old.is_number_in(new) => Fit::Whole,
+        _ => Fit::Narrower,
+    }
 }

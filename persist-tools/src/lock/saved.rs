@@ -7,9 +7,8 @@ use std::fmt;
 use persist::__tools::{ClassSchema, FieldSchema, Form, VariantSchema, is_same_class};
 use persist::reflect::ClassId;
 
-use super::compare::{Fit, fit};
 use super::report::{Difference, Verdict};
-use super::{Lock, Section};
+use super::{Fit, Lock, Section, fit};
 use crate::Document;
 
 /// The locked versions that may have written a save, as [`Lock::check_save`] finds them.

@@ -7,12 +7,10 @@ use persist::__tools::{
 };
 use persist::{ErrorKind, LoadOptions};
 
-use super::kinds::sure;
-use super::versions::ItemName;
-use super::{Finding, GoneField, Guess, VersionComparison};
+use super::{Finding, GoneField, Guess, ItemName, VersionComparison, head, sure};
+use crate::lock::ClassCode;
 use crate::lock::code::last_part;
 use crate::lock::report::Verdict;
-use crate::lock::{ClassCode, source};
 
 fn same_names(old: &[FieldSchema], new: &[FieldSchema]) -> bool {
     old.iter().map(|field| &field.name).eq(new.iter().map(|field| &field.name))
@@ -123,7 +121,7 @@ impl<'c> VersionComparison<'c> {
                 "the class went, and {new} of {mostly}the same fields came; if it is another, {or_another}"
             );
             let finding = Finding::new(name, Verdict::NeedsAlias, change);
-            let head = source::head(program, guess.new);
+            let head = head(program, guess.new);
             self.findings.push(finding.paste(format!("#[persist(alias = {name:?})]"), head));
         }
         // Errors of the plans name the classes of today, but for those of other instances, which name both.
@@ -193,7 +191,7 @@ impl<'c> VersionComparison<'c> {
     /// Enters the findings about a class that the program has, except those about its fields.
     pub(super) fn known_class(&mut self, class: usize, target: usize) {
         let (old, new) = (&self.section.classes[class], &self.program.classes[target]);
-        let (name, head) = (&*new.name, source::head(self.program, target));
+        let (name, head) = (&*new.name, head(self.program, target));
         if !is_own(new) {
         } else if old.name != *name && self.program.find(old) == Some(target) {
             let finding = Finding::new(name, Verdict::Safe, format!("the class was {}", old.name));
@@ -235,7 +233,7 @@ impl<'c> VersionComparison<'c> {
     /// Enters the findings about dropped migrations, and about a `validate` that was added or changed.
     fn class_code(&mut self, class: usize, target: usize) {
         let (old, new) = (&self.section.classes[class], &self.program.classes[target]);
-        let (name, head) = (&*new.name, source::head(self.program, target));
+        let (name, head) = (&*new.name, head(self.program, target));
         let now = self.versions.code_now(target);
         let steps = now.steps();
         let is_due = |step: &u32| old.version <= *step && *step < new.version;
@@ -315,7 +313,7 @@ impl<'c> VersionComparison<'c> {
         let step = version.max(new.version);
         let mut finding = Finding::new(&new.name, Verdict::Loses, change).paste(
             now.migrate_with(step + 1, step, "tell_apart", true),
-            source::head(self.program, target),
+            head(self.program, target),
         );
         finding.of.code = Some(String::from(
             "fn tell_apart(record: &mut persist::Record, _: u32) {\n    todo!()\n}",
@@ -331,7 +329,7 @@ impl<'c> VersionComparison<'c> {
         finding.of.verdict = Verdict::Loses;
         finding.of.change.push_str(&format!(
             ", and values of {other} become it, too: which of the two a value was is lost; keep both, or accept it by a `version` and a `migrate` of {}, which may do nothing",
-            source::head(self.program, target)
+            head(self.program, target)
         ));
         finding
     }
@@ -391,7 +389,7 @@ impl<'c> VersionComparison<'c> {
         else {
             return;
         };
-        let (name, head) = (&*new.name, source::head(self.program, index));
+        let (name, head) = (&*new.name, head(self.program, index));
         let places: Vec<Option<usize>> =
             old.iter().map(|old| find_variant(&old.name, target.variants())).collect();
         for (variant, place) in places.iter().enumerate() {
@@ -520,7 +518,7 @@ impl<'c> VersionComparison<'c> {
         let thing = |variant: usize| [ItemName::Now(class), ItemName::Now(variant)];
         let mut later = self.versions.later_code(self.version, class);
         if let Some((version, _)) = later.find(|(_, code)| code.removed.contains(&was.name)) {
-            let head = source::head(self.program, class);
+            let head = head(self.program, class);
             return Some(format!(
                 "{version} said that the variant is `removed`, and old values of it would become the new one; give the new one another name in the save, and `#[persist(removed = {:?})]` to {head}, or the new one the `alias`, if it is the same again",
                 was.name

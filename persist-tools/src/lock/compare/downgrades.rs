@@ -2,11 +2,12 @@
 
 use persist::__tools::{ClassSchema, FieldSchema, Form, KindSchema, Program, VariantSchema};
 
+use super::head;
 use crate::lock::code::{kind_text, path};
 use crate::lock::newtypes::modules;
 use crate::lock::report::{Difference, Verdict};
 use crate::lock::saved::KnownFields;
-use crate::lock::{ClassCode, ConvertCode, FieldCode, Newtypes, Section, source};
+use crate::lock::{ClassCode, ConvertCode, FieldCode, Newtypes, Section};
 
 /// A class of a version and of the program, to which saves of the program go back.
 struct Downgrade<'d> {
@@ -105,7 +106,7 @@ impl Downgrade<'_> {
         };
         difference.change.push_str("; let it be refused by name there");
         difference.attribute = Some(attribute);
-        difference.above = Some(source::head(self.program, self.new));
+        difference.above = Some(head(self.program, self.new));
         difference
     }
 

@@ -6,60 +6,12 @@ use persist::{Error, ErrorKind};
 
 use super::Finding;
 use crate::lock::Loads;
-use crate::lock::report::{Difference, Verdict};
+use crate::lock::report::Verdict;
 
 /// How the refusal of a 0 by a `NonZero` begins.
 const NO_ZERO: &str = "0 is no NonZero";
 
 impl Finding {
-    pub(super) fn new(class: &str, verdict: Verdict, change: impl Into<String>) -> Self {
-        Self {
-            of: Difference::new(class, verdict, change.into()),
-            cause: None,
-            shown_by: None,
-            stored: None,
-            is_converted: false,
-            may_narrow: false,
-            is_migrated: false,
-            is_restored: false,
-            is_accepted: false,
-            doubt: None,
-        }
-    }
-
-    pub(super) fn in_field(mut self, field: Option<&str>) -> Self {
-        self.of.field = field.map(str::to_owned);
-        self
-    }
-
-    /// Sets the error that old saves get.
-    pub(super) fn because(mut self, error: &Error) -> Self {
-        self.of.kind = error.kind();
-        self.cause = Some(error.message().to_owned());
-        self
-    }
-
-    /// Makes the finding safe only if the samples of a stored class load.
-    pub(super) fn shown_by(self, class: usize) -> Self {
-        Self { shown_by: Some(class), ..self }
-    }
-
-    pub(super) fn stored(self, class: &str, path: &str) -> Self {
-        Self { stored: Some((class.to_owned(), path.to_owned())), ..self }
-    }
-
-    /// With a line to paste.
-    pub(super) fn paste(mut self, attribute: impl Into<String>, above: impl Into<String>) -> Self {
-        (self.of.attribute, self.of.above) = (Some(attribute.into()), Some(above.into()));
-        self
-    }
-
-    pub(super) fn worsen(&mut self, verdict: Verdict, why: &str) {
-        self.of.verdict = self.of.verdict.max(verdict);
-        self.of.change.push_str("; ");
-        self.of.change.push_str(why);
-    }
-
     fn refuse(&mut self, why: &str) {
         self.worsen(Verdict::Breaks, why);
         self.of.kind = ErrorKind::InvalidValue;

@@ -3,38 +3,39 @@
 //! The changes are read from the plans by which a load would convert the version's records. Loads of samples answer the
 //! questions that plans leave open.
 
+// A map of the files.
+//
+// - This file: the records that several files use, the versions, findings, and the lines to paste.
+// - `version` compares one version: its traits and objects itself, `classes` its classes, and `code` the attributes of
+//   them. `code::fields` compares the fields of structs and variants.
+// - `moves` finds fields that went to another class. `judge` combines findings with the loads of samples.
+// - `downgrades` compares the other way round.
+
 mod classes;
 mod code;
 mod downgrades;
-mod fields;
 mod judge;
-mod kinds;
 mod moves;
-mod pair;
-mod versions;
+mod version;
 
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use persist::__tools::{
-    FieldSchema, Form, KindSchema, Pairing, Plans, Program, ProgramFields, Stored,
-    texts_and_classes_by_place,
+    Body, ClassSchema, FieldSchema, Form, KindSchema, Pairing, Plans, Program, ProgramFields,
+    Stored, VariantSchema, find_variant, pair, rust_type,
 };
-use persist::reflect::Holder;
-use persist::save::{LoadEvent, Registry, ReportRow};
-use persist::{LoadOptions, World};
+use persist::Error;
+use persist::reflect::FieldRecord;
+use persist::save::Registry;
 
-use self::code::later_on_dropped;
-use self::judge::judge;
-use self::moves::Moves;
+use super::code::path;
 use super::report::{Difference, Verdict};
-use super::sample::{ProgramReads, given};
-use super::{Loads, NotTested, Section, source};
-use crate::classes::cell_of;
-use versions::ItemPath;
+use super::{ClassCode, Newtypes, Section};
 
 pub(super) use self::downgrades::downgrades;
-pub(super) use self::kinds::{Fit, fit};
-pub(super) use self::versions::Versions;
+pub(super) use self::version::compare;
+
 /// A version against the program.
 struct VersionComparison<'c> {
     section: &'c Section,
@@ -54,266 +55,6 @@ struct VersionComparison<'c> {
     migrated: Vec<bool>,
     findings: Vec<Finding>,
     moves: Moves,
-}
-
-/// The result of comparing a version.
-#[derive(Default)]
-pub(super) struct Compared {
-    pub(super) differences: Vec<Difference>,
-    pub(super) notes: Vec<String>,
-    pub(super) not_tested: Vec<NotTested>,
-}
-
-/// Compares a version with the program, whose classes of worlds are objects in the second registry, as they are in
-/// samples.
-pub(super) fn compare(
-    section: &Section,
-    (versions, version): (&Versions, usize),
-    is_newest: bool,
-    registry: &Registry,
-    with_parts: &Registry,
-) -> Compared {
-    let program = registry.program();
-    let then = &section.objects;
-    let section = &section.with_parts();
-    let mut plans = Plans::new(section.classes.clone(), program, LoadOptions::default(), None);
-    let (texts, by_place) = texts_and_classes_by_place(&mut plans);
-    let original: Vec<_> = (0..section.classes.len()).map(|class| plans.resolve(class)).collect();
-    let mut comparison = VersionComparison {
-        section,
-        versions,
-        version,
-        program,
-        registry,
-        stored: plans.stored.clone(),
-        plans,
-        resolved: original.clone(),
-        held: holders(section),
-        migrated: Vec::new(),
-        findings: Vec::new(),
-        moves: Moves::default(),
-    };
-    comparison.dropped_classes(&by_place);
-    comparison.known_classes();
-    comparison.traits(&original);
-    comparison.objects(&original, then);
-    comparison.new_classes(is_newest);
-    std::mem::take(&mut comparison.moves).report(&mut comparison);
-    let reads = ProgramReads { texts, ..comparison.reads(&original, with_parts) };
-    let VersionComparison { resolved, mut findings, .. } = comparison;
-    let loads = Loads::new(section, with_parts, &reads);
-    // A step reads records of a class that the program does not have, and did not ask for their version.
-    let is_read = |row: &&ReportRow| row.event == LoadEvent::Migrated && row.field.is_none();
-    for row in loads.rows.iter().filter(is_read) {
-        let class = section.classes.iter().position(|class| class.name == row.class);
-        let Some(class) = class.filter(|class| resolved[*class].is_none()) else { continue };
-        let later = later_on_dropped(section, (versions, version), class, &|_| false);
-        let Some((name, attribute, function)) = later else { continue };
-        let step = row.detail.as_deref().unwrap_or("`migrate`");
-        let change = format!(
-            "{step} reads its records as they were stored, and {name} changed them by the {attribute} {function}: ask each record for its `version()`, and treat each version as what it is"
-        );
-        findings.push(Finding::new(&row.class, Verdict::Loses, change));
-    }
-    let today = |name: &str| {
-        let class = section.classes.iter().position(|class| class.name == name);
-        let today = class.and_then(|class| resolved[class]);
-        today.map_or(name, |target| &*program.classes[target].name).to_owned()
-    };
-    // Findings inside of a library class or a bare value belong to the field that holds it.
-    let is_own = |class: usize| {
-        let class = &section.classes[class];
-        !matches!(class.form, Form::Value(_)) && !is_of_library(program, &class.name)
-    };
-    let not_tested = loads.not_tested.iter().filter(|(class, _)| is_own(*class));
-    let not_tested = not_tested.map(|(class, is_excused)| NotTested {
-        class: today(&section.classes[*class].name),
-        is_excused: *is_excused,
-    });
-    let not_tested = not_tested.collect();
-    let is_in_library = |what: &str| {
-        let mut names = section.classes.iter().map(|class| &*class.name);
-        names.any(|name| {
-            let rest = what.strip_prefix(name);
-            rest.is_some_and(|rest| rest.starts_with(['.', ' '])) && is_of_library(program, name)
-        })
-    };
-    let notes = judge(&mut findings, loads, today, is_in_library);
-    let differences = findings.into_iter().map(|finding| finding.of).collect();
-    Compared { differences, notes, not_tested }
-}
-
-/// True for a class of a type that no program has: one of the library, or of the standard library.
-fn is_of_library(program: &Program, name: &str) -> bool {
-    let class = program.classes.iter().position(|class| class.name == name);
-    let target = class.and_then(|class| program.targets[class]);
-    name.starts_with("persist.")
-        || target.is_some_and(|target| {
-            let path = target.class.type_name();
-            ["persist::", "core::", "alloc::", "std::"].iter().any(|of| path.starts_with(of))
-        })
-}
-
-/// For each class of a version a place that holds it by value, if there is one: what the program does not know is kept
-/// of objects alone.
-fn holders(section: &Section) -> Vec<Option<String>> {
-    let mut places = vec![None; section.classes.len()];
-    for (class, schema) in section.classes.iter().enumerate() {
-        for (field, held) in section.held_by(class) {
-            let place = format!("{}.{field}", schema.name);
-            places[held].get_or_insert_with(|| place.trim_end_matches('.').to_owned());
-        }
-    }
-    for of in World::TRAITS {
-        for class in section.classes_of(of) {
-            places[*class].get_or_insert_with(|| format!("dyn {of}"));
-        }
-    }
-    places
-}
-
-impl VersionComparison<'_> {
-    /// Enters the findings about classes that the program has.
-    fn known_classes(&mut self) {
-        let is_migrated = |class: usize| {
-            self.resolved[class].is_some_and(|target| self.plans.is_migrated(class, target))
-        };
-        let migrated = (0..self.stored.len()).map(is_migrated).collect();
-        self.migrated = self.section.inside(migrated);
-        for class in 0..self.stored.len() {
-            if let Some(target) = self.resolved[class] {
-                self.known_class(class, target);
-                self.fields(class, target);
-                self.variants(class, target);
-            }
-        }
-    }
-
-    /// Classes that are registered for their traits no more.
-    fn traits(&mut self, resolved: &[Option<usize>]) {
-        for (name, classes) in &self.section.traits {
-            let now = self.registry.trait_classes().find(|(now, _)| now == name);
-            let has = |target: usize| now.as_ref().is_some_and(|(_, now)| now.contains(&target));
-            // A removed class is reported as such.
-            for (class, target) in classes.iter().filter_map(|it| Some((*it, resolved[*it]?))) {
-                if has(target) {
-                    continue;
-                }
-                let today = &self.program.classes[target].name;
-                let change = format!("{today} is not registered for it any more");
-                let of = format!("trait {name}");
-                // A program without components does not have their trait.
-                let becomes_unknown =
-                    World::TRAITS.contains(&&**name) || self.registry.has_stand_in(name);
-                self.findings.push(if becomes_unknown {
-                    let change = format!("{change}; values of it are kept as unknown");
-                    Finding::new(&of, Verdict::Safe, change)
-                } else {
-                    let rust = source::type_name(self.program, target);
-                    let change = format!("{change}; keep `register_as::<{rust}, dyn {name}>()`");
-                    let finding = Finding::new(&of, Verdict::Breaks, change);
-                    let finding = finding.stored(&self.section.classes[class].name, "");
-                    Finding { doubt: Some(self.holders_of(name)), ..finding }
-                });
-            }
-        }
-    }
-
-    /// The classes of the version that hold trait objects of a trait, or refer to some.
-    fn holders_of(&self, of: &str) -> Vec<usize> {
-        let is_of = |kind: &KindSchema| match kind {
-            KindSchema::Dynamic(name) | KindSchema::TraitReference { name, .. } => **name == *of,
-            _ => false,
-        };
-        let holds = |class: &usize| {
-            let mut found = false;
-            let kinds = self.section.classes[*class].named_kinds();
-            kinds.for_each(|(_, kind)| kind.visit(&mut |kind| found |= is_of(kind)));
-            found
-        };
-        (0..self.section.classes.len()).filter(holds).collect()
-    }
-
-    /// Objects that the program does not have in their holder any more.
-    fn objects(&mut self, resolved: &[Option<usize>], then: &[(usize, Holder)]) {
-        let now: Vec<_> = self.registry.object_types().collect();
-        for (class, holder) in then {
-            let Some(target) = resolved[*class] else { continue };
-            let held = self.plans.holder(*class, *holder);
-            if now.contains(&(target, held)) {
-                if held != *holder {
-                    let change =
-                        format!("objects in {} are in {} now", cell_of(*holder), cell_of(held));
-                    let class = &self.program.classes[target].name;
-                    self.findings.push(Finding::new(class, Verdict::Safe, change));
-                }
-                continue;
-            }
-            let is_new =
-                |(of, holder): &&(usize, _)| *of == target && !then.contains(&(*class, *holder));
-            let mut change = format!(
-                "objects in {} are kept as unknown: they are not registered any more",
-                cell_of(*holder)
-            );
-            let came = now.iter().find(is_new);
-            if let Some((_, came)) = came {
-                let previous = holder.type_name(false, source::type_name(self.program, target));
-                let came = cell_of(*came);
-                change.push_str(&format!(
-                    ", and now are in {came}; keep `register_pointer::<{previous}>()`"
-                ));
-            }
-            let verdict = if came.is_some() { Verdict::Breaks } else { Verdict::Safe };
-            self.findings.push(Finding::new(&self.program.classes[target].name, verdict, change));
-        }
-    }
-
-    /// Returns the places that samples must cover.
-    ///
-    /// `resolved` are the classes that a load finds. The registry has the classes of worlds as objects.
-    fn reads(&self, resolved: &[Option<usize>], registry: &Registry) -> ProgramReads {
-        let (section, program) = (self.section, self.program);
-        let now: Vec<_> = registry.object_types().collect();
-        let is_known = |(class, holder): &(usize, _)| {
-            let held = self.plans.holder(*class, *holder);
-            resolved[*class].is_some_and(|target| now.contains(&(target, held)))
-        };
-        let unknown = section.objects.iter().enumerate().filter(|(_, object)| !is_known(object));
-        let unknown = unknown.map(|(object, _)| object).collect();
-        let samples = given(section, program, |class| resolved[class]);
-        let mut reads = ProgramReads { unknown, samples, ..ProgramReads::default() };
-        for (class, target) in resolved.iter().enumerate() {
-            let Some(target) = *target else { continue };
-            let sides = program.sides(&section.classes[class], target);
-            for (variant, sides) in sides.into_iter().enumerate() {
-                let (sources, first) = (sides.sources(), self.stored.first(class, variant));
-                for (i, field) in sides.old.iter().enumerate() {
-                    let source = sources.iter().position(|source| *source == Some(i));
-                    let is_same = |(new, expected): (usize, ProgramFields<'_>)| {
-                        expected.records[new].converts.is_empty()
-                            && is_one(resolved, field, &expected.fields[new])
-                    };
-                    match source.zip(sides.new) {
-                        Some(it) if is_same(it) => {}
-                        // A migration may put it anywhere.
-                        None if !self.migrated[class] => drop(reads.ignored.insert(first + i)),
-                        None if sides.new.is_none() => {}
-                        _ => drop(reads.separate.insert(first + i)),
-                    }
-                }
-            }
-        }
-        reads
-    }
-}
-
-/// True if all classes that a field holds by value become those that they are by name.
-fn is_one(resolved: &[Option<usize>], old: &FieldSchema, new: &FieldSchema) -> bool {
-    let mut expected = new.kind.classes();
-    old.kind.classes().into_iter().all(|class| {
-        let found = expected.iter().position(|expected| resolved[class] == Some(*expected));
-        found.map(|found| expected.swap_remove(found)).is_some()
-    })
 }
 
 /// A field that a version and the program have.
@@ -364,6 +105,56 @@ struct Finding {
     doubt: Option<Vec<usize>>,
 }
 
+impl Finding {
+    fn new(class: &str, verdict: Verdict, change: impl Into<String>) -> Self {
+        Self {
+            of: Difference::new(class, verdict, change.into()),
+            cause: None,
+            shown_by: None,
+            stored: None,
+            is_converted: false,
+            may_narrow: false,
+            is_migrated: false,
+            is_restored: false,
+            is_accepted: false,
+            doubt: None,
+        }
+    }
+
+    fn in_field(mut self, field: Option<&str>) -> Self {
+        self.of.field = field.map(str::to_owned);
+        self
+    }
+
+    /// Sets the error that old saves get.
+    fn because(mut self, error: &Error) -> Self {
+        self.of.kind = error.kind();
+        self.cause = Some(error.message().to_owned());
+        self
+    }
+
+    /// Makes the finding safe only if the samples of a stored class load.
+    fn shown_by(self, class: usize) -> Self {
+        Self { shown_by: Some(class), ..self }
+    }
+
+    fn stored(self, class: &str, path: &str) -> Self {
+        Self { stored: Some((class.to_owned(), path.to_owned())), ..self }
+    }
+
+    /// With a line to paste.
+    fn paste(mut self, attribute: impl Into<String>, above: impl Into<String>) -> Self {
+        (self.of.attribute, self.of.above) = (Some(attribute.into()), Some(above.into()));
+        self
+    }
+
+    fn worsen(&mut self, verdict: Verdict, why: &str) {
+        self.of.verdict = self.of.verdict.max(verdict);
+        self.of.change.push_str("; ");
+        self.of.change.push_str(why);
+    }
+}
+
 /// Something that went, something that came, and how much they look alike.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Guess {
@@ -374,6 +165,71 @@ struct Guess {
     fits: bool,
     /// True if it is likely enough to be proposed: a near name, or an equal kind.
     is_likely: bool,
+}
+
+/// The pairs that are likelier than all others of either side.
+fn sure(mut open: Vec<Guess>) -> Vec<Guess> {
+    let mut sure: Vec<Guess> = Vec::new();
+    let is_rival = |one: &Guess, other: &Guess| one.old == other.old || one.new == other.new;
+    loop {
+        let is_best = |guess: &&Guess| {
+            let mut others = open.iter().filter(|other| other != guess);
+            others.all(|other| !is_rival(guess, other) || other.score < guess.score)
+        };
+        let best = open.iter().filter(|guess| guess.score > 0).filter(is_best);
+        let found: Vec<Guess> = best.copied().collect();
+        if found.is_empty() {
+            return sure;
+        }
+        open.retain(|guess| !found.iter().any(|found| is_rival(found, guess)));
+        sure.extend(found);
+    }
+}
+
+/// Returns the contents of a kind without containers: names of classes and traits, and one word for each other sort.
+fn atoms(kind: &KindSchema, classes: &[ClassSchema]) -> Vec<String> {
+    let mut atoms = Vec::new();
+    kind.visit(&mut |kind| {
+        let word = match kind {
+            KindSchema::Class(class) | KindSchema::Reference { class, .. } => &classes[*class].name,
+            KindSchema::TraitReference { name, .. }
+            | KindSchema::Dynamic(name)
+            | KindSchema::Handle(name) => return atoms.push(format!("dyn {name}")),
+            KindSchema::Bool => " bool",
+            KindSchema::Char => " char",
+            KindSchema::Text => " text",
+            KindSchema::Unknown => " unknown",
+            KindSchema::Unit => return,
+            kind if kind.has_parts() => return,
+            _ => " number",
+        };
+        atoms.push(word.to_owned());
+    });
+    atoms
+}
+
+/// A field of a struct of the program that old saves do not have.
+#[derive(Clone, Copy)]
+struct NewField {
+    class: usize,
+    field: usize,
+}
+
+/// The fields that went, and those that came.
+#[derive(Default)]
+struct Moves {
+    left: Vec<GoneField>,
+    came: Vec<NewField>,
+}
+
+impl Moves {
+    fn left(&mut self, left: GoneField) {
+        self.left.push(left);
+    }
+
+    fn came(&mut self, class: usize, fields: impl IntoIterator<Item = usize>) {
+        self.came.extend(fields.into_iter().map(|field| NewField { class, field }));
+    }
 }
 
 /// A stored field that went.
@@ -401,4 +257,336 @@ struct Pair<'p> {
     old: &'p [FieldSchema],
     new: ProgramFields<'p>,
     pairing: Pairing,
+}
+
+impl Pair<'_> {
+    /// A field as an error names it.
+    fn path(&self, field: &str) -> String {
+        path(self.variant, field)
+    }
+
+    /// The name that one of the program's fields has today, after that of its variant.
+    fn path_now(&self, program: &Program, field: usize) -> String {
+        let described = program.targets[self.new.class].map(|target| target.class);
+        let variant = self.variant.and_then(|_| Some(described?.variants()[self.new.variant].name));
+        path(variant, self.new.records[field].name)
+    }
+}
+
+/// The name of a class's type in the source, without modules and arguments.
+fn type_name(program: &Program, class: usize) -> &str {
+    let Some(target) = program.targets[class] else { return &program.classes[class].name };
+    let path = target.class.type_name();
+    let path = path.split('<').next().unwrap_or(path);
+    path.rsplit("::").next().unwrap_or(path)
+}
+
+/// How the type of a class begins: `struct Hero`.
+fn head(program: &Program, class: usize) -> String {
+    let body = program.targets[class].map(|target| &target.class.body);
+    let word = match body {
+        Some(Body::Enum(_)) => "enum ",
+        Some(Body::Struct(_)) => "struct ",
+        None => "",
+    };
+    format!("{word}{}", type_name(program, class))
+}
+
+/// A field of a struct (`variant` is 0) or of a variant, as it stands in the source; by its kind where
+/// that is not known.
+fn field_line(
+    program: &Program,
+    (class, variant, field): (usize, usize, usize),
+    schema: &FieldSchema,
+) -> String {
+    let written = program.targets[class].and_then(|target| {
+        let previous = target.class.variants().iter().take(variant);
+        let previous: usize = previous.map(|variant| variant.fields.len()).sum();
+        target.class.written.get(previous + field)
+    });
+    written.map_or_else(
+        || format!("{}: {}", schema.name, rust_type(&schema.kind.display(&program.classes))),
+        |written| (*written).to_owned(),
+    )
+}
+
+/// A step on the way to a class, a variant or a field.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum ItemName {
+    /// By its index in the program.
+    Now(usize),
+    /// By its name in a version.
+    Then(String),
+}
+
+/// A class, a variant of one, or a field of either.
+type ItemPath = Vec<ItemName>;
+
+/// The locked versions, with the items and the code of each.
+pub(super) struct Versions {
+    versions: Vec<(String, HashSet<ItemPath>)>,
+    /// For each, those that came after it.
+    later: Vec<Vec<usize>>,
+    /// The code of the program's classes in each version, and in the program.
+    code: Vec<HashMap<usize, ClassCode>>,
+    code_now: HashMap<usize, ClassCode>,
+    /// The code of classes that the program does not have, by their names, in each version.
+    dropped: Vec<HashMap<String, ClassCode>>,
+    /// The names of the variants of each enum, in each version.
+    variants: Vec<HashMap<String, Vec<String>>>,
+}
+
+impl Versions {
+    pub(super) fn new(sections: &[Section], program: &Program) -> Self {
+        let of = |section: &Section| (section.version.clone(), items(section, program));
+        // In the order of the sections, what came after one stands after it.
+        let places = sections.iter().enumerate().map(|(at, section)| (&section.version, at));
+        let places: HashMap<&String, usize> = places.collect();
+        let mut later = vec![BTreeSet::new(); sections.len()];
+        for (at, section) in sections.iter().enumerate().rev() {
+            let after_it: Vec<usize> = later[at].iter().copied().chain([at]).collect();
+            for previous in section.after.iter().filter_map(|name| places.get(name)) {
+                later[*previous].extend(after_it.iter().copied());
+            }
+        }
+        let now = ClassCode::all(program);
+        let newtypes = Newtypes { classes: &program.classes, code: &now };
+        let code_now = now.iter().map(|(class, code)| {
+            (*class, newtypes.with_inner(&program.classes[*class], code, |_| true))
+        });
+        let code_now = code_now.collect();
+        let is_dropped =
+            |section: &Section, class: usize| program.find(&section.classes[class]).is_none();
+        let dropped = |section: &Section| {
+            let code = section.code.iter().filter(|(class, _)| is_dropped(section, **class));
+            code.map(|(class, code)| (section.classes[*class].name.clone(), code.clone())).collect()
+        };
+        Self {
+            versions: sections.iter().map(of).collect(),
+            later: later.into_iter().map(|later| later.into_iter().collect()).collect(),
+            code: sections.iter().map(|section| code(section, program)).collect(),
+            code_now,
+            dropped: sections.iter().map(dropped).collect(),
+            variants: sections.iter().map(variants).collect(),
+        }
+    }
+
+    /// Whether a version has it; `None` if it does not have what that is in.
+    fn has(&self, version: usize, item: &[ItemName]) -> Option<bool> {
+        let (_, items) = &self.versions[version];
+        let (_, owner) = item.split_last()?;
+        (owner.is_empty() || items.contains(owner)).then(|| items.contains(item))
+    }
+
+    fn had(&self, version: usize, item: &[ItemName]) -> bool {
+        self.has(version, item) == Some(true)
+    }
+
+    /// True if the first of two came right before the second, so that the same came after both.
+    pub(super) fn are_one(&self, first: usize, second: usize) -> bool {
+        matches!(&self.later[first][..], [next, rest @ ..] if *next == second && *rest == self.later[second])
+    }
+
+    /// Returns the program's code of a class.
+    fn code_now(&self, class: usize) -> &ClassCode {
+        &self.code_now[&class]
+    }
+
+    fn all_code_now(&self) -> &HashMap<usize, ClassCode> {
+        &self.code_now
+    }
+
+    /// Returns the code of a class of the program in all versions that did not come before one: later ones, and those
+    /// of other branches. The fields have their names in the program.
+    fn later_code(&self, version: usize, class: usize) -> impl Iterator<Item = (&str, &ClassCode)> {
+        let all = self.not_earlier(version);
+        all.filter_map(move |at| Some((self.name(at), self.code[at].get(&class)?)))
+    }
+
+    /// Returns the code of a class that the program does not have, in the same versions.
+    fn later_code_of_dropped(
+        &self,
+        version: usize,
+        class: &str,
+    ) -> impl Iterator<Item = (&str, &ClassCode)> {
+        let all = self.not_earlier(version);
+        all.filter_map(move |at| Some((self.name(at), self.dropped[at].get(class)?)))
+    }
+
+    /// Returns the first version that did not come before one and does not have all of these variants of an enum, and
+    /// the first that it lacks.
+    fn lost_variant<'v>(
+        &'v self,
+        version: usize,
+        class: &str,
+        variants: &'v [VariantSchema],
+    ) -> Option<(&'v str, &'v str)> {
+        self.not_earlier(version).find_map(|at| {
+            let has = self.variants[at].get(class)?;
+            let lost = variants.iter().find(|variant| !has.contains(&variant.name))?;
+            Some((self.name(at), &*lost.name))
+        })
+    }
+
+    /// Returns the code of a class of the program in the versions that came after one.
+    fn code_after(&self, version: usize, class: usize) -> impl Iterator<Item = (&str, &ClassCode)> {
+        let later = self.later[version].iter();
+        later.filter_map(move |at| Some((self.name(*at), self.code[*at].get(&class)?)))
+    }
+
+    /// Returns the code of a class of the program in one version.
+    fn code_of(&self, version: usize, class: usize) -> Option<&ClassCode> {
+        self.code[version].get(&class)
+    }
+
+    /// Returns the code of a class of the program in all versions.
+    fn all_code(&self, class: usize) -> impl Iterator<Item = &ClassCode> {
+        self.code.iter().filter_map(move |code| code.get(&class))
+    }
+
+    /// Returns the code of a class of the program in versions of other branches.
+    fn code_of_branches(
+        &self,
+        version: usize,
+        class: usize,
+    ) -> impl Iterator<Item = (&str, &ClassCode)> {
+        let all = self.not_earlier(version).filter(move |at| !self.later[version].contains(at));
+        all.filter_map(move |at| Some((self.name(at), self.code[at].get(&class)?)))
+    }
+
+    fn not_earlier(&self, version: usize) -> impl Iterator<Item = usize> {
+        let is_earlier = move |at: usize| self.later[at].binary_search(&version).is_ok();
+        (0..self.versions.len()).filter(move |at| *at != version && !is_earlier(*at))
+    }
+
+    fn name(&self, version: usize) -> &str {
+        &self.versions[version].0
+    }
+
+    /// True if an item that the program lacks may have become an item that was added.
+    ///
+    /// No version has both, and no later version has neither. Another branch may have the added item only if it had the
+    /// removed one before, or if both branches got the added one from the same version. In the second case, this branch
+    /// renamed it.
+    fn may_become(&self, version: usize, dropped: &[ItemName], came: &[ItemName]) -> bool {
+        let is_later = |at: usize, of: usize| self.later[of].contains(&at);
+        let is_other_branch = |at: usize| !is_later(at, version) && !is_later(version, at);
+        (0..self.versions.len()).all(|at| match (self.has(at, dropped), self.has(at, came)) {
+            (Some(true), Some(true)) => false,
+            (Some(false), Some(true)) if is_other_branch(at) => {
+                let mut earlier = (0..at).filter(|previous| is_later(at, *previous));
+                earlier.any(|previous| {
+                    let is_common = is_later(version, previous);
+                    self.had(previous, dropped) || is_common && self.had(previous, came)
+                })
+            }
+            // A version without what the two are in does not count.
+            (None, None) | (Some(true), _) | (_, Some(true)) => true,
+            _ => !is_later(at, version),
+        })
+    }
+
+    /// The first later version that did not have it, whether it had what that is in or not.
+    fn absence(&self, version: usize, item: &[ItemName]) -> Option<usize> {
+        self.since(version).find(|at| !self.had(*at, item))
+    }
+
+    /// The first later version that had what it is in, and not this.
+    fn absence_in_owner(&self, version: usize, item: &[ItemName]) -> Option<usize> {
+        self.since(version).find(|at| self.has(*at, item) == Some(false))
+    }
+
+    /// A version, and those that came after it.
+    fn since(&self, version: usize) -> impl Iterator<Item = usize> {
+        std::iter::once(version).chain(self.later[version].iter().copied())
+    }
+}
+
+/// Returns the names of the variants of a version's enums.
+fn variants(section: &Section) -> HashMap<String, Vec<String>> {
+    let each = section.classes.iter().filter_map(|class| {
+        let Form::Enum(variants) = &class.form else { return None };
+        let names = variants.iter().map(|variant| variant.name.clone()).collect();
+        Some((class.name.clone(), names))
+    });
+    each.collect()
+}
+
+/// Returns a version's code of the program's classes, by the names of their fields in the program.
+fn code(section: &Section, program: &Program) -> HashMap<usize, ClassCode> {
+    let mut all = HashMap::new();
+    let newtypes = Newtypes { classes: &section.classes, code: &section.code };
+    let none = ClassCode::default();
+    for (class, stored) in section.classes.iter().enumerate() {
+        let code = section.code.get(&class).unwrap_or(&none);
+        let Some(target) = program.find(stored) else { continue };
+        let has_class = |class: &ClassSchema| program.find(class).is_some();
+        let mut code = newtypes.with_inner(stored, code, has_class);
+        let variants = match &stored.form {
+            Form::Enum(variants) => Some(variants),
+            _ => None,
+        };
+        for (row, sides) in program.sides(stored, target).into_iter().enumerate() {
+            let Some(new) = sides.new else { continue };
+            let was = variants.map(|variants| &*variants[row].name);
+            let described = program.targets[target].map(|target| target.class);
+            let is = was.and_then(|_| Some(described?.variants()[new.variant].name));
+            let sources = pair(sides.old, new.records).sources;
+            for (record, source) in new.records.iter().zip(sources) {
+                let Some(source) = source else { continue };
+                let old = path(was, &sides.old[source].name);
+                if let Some(of_field) = code.fields.remove(&old) {
+                    code.fields.insert(path(is, record.name), of_field);
+                }
+            }
+        }
+        all.insert(target, code);
+    }
+    all
+}
+
+fn items(section: &Section, program: &Program) -> HashSet<ItemPath> {
+    let mut items = HashSet::new();
+    for class in &section.classes {
+        let owner = vec![ItemName::Then(class.name.clone())];
+        if let Form::Struct(fields) = &class.form {
+            enter(&mut items, &owner, fields, &[]);
+        }
+        items.insert(owner);
+        let Some(target) = program.find(class) else { continue };
+        let owner = vec![ItemName::Now(target)];
+        if !items.insert(owner.clone()) {
+            continue;
+        }
+        let Some(described) = program.targets[target].map(|target| target.class) else { continue };
+        match &class.form {
+            Form::Struct(fields) => enter(&mut items, &owner, fields, described.fields()),
+            Form::Enum(variants) => {
+                let records = described.variants();
+                for variant in variants {
+                    let Some(i) = find_variant(&variant.name, records) else { continue };
+                    let owner = [&owner[..], &[ItemName::Now(i)]].concat();
+                    if items.insert(owner.clone()) {
+                        enter(&mut items, &owner, &variant.fields, records[i].fields);
+                    }
+                }
+            }
+            Form::Value(_) => {}
+        }
+    }
+    items
+}
+
+/// Enters the fields of a struct or a variant, by their names and as those of the program.
+fn enter(
+    items: &mut HashSet<ItemPath>,
+    owner: &[ItemName],
+    fields: &[FieldSchema],
+    records: &[FieldRecord],
+) {
+    let with = |name: ItemName| [owner, &[name]].concat();
+    items.extend(fields.iter().map(|field| with(ItemName::Then(field.name.clone()))));
+    let is_present = |record: &FieldRecord| fields.iter().any(|field| record.may_be(field));
+    let present = (0..records.len()).filter(|i| is_present(&records[*i]));
+    items.extend(present.map(|i| with(ItemName::Now(i))));
 }

@@ -1,19 +1,9 @@
 //! Fields that left one class and came in another, and the `migrate` that moves their values.
 
-use persist::__tools::{FieldSchema, Form, KindSchema, Program, rust_type};
+use persist::__tools::{ClassSchema, FieldSchema, Form, KindSchema, Program, rust_type};
 
-use super::kinds::is_named;
-use super::versions::ItemName;
-use super::{GoneField, VersionComparison};
+use super::{GoneField, ItemName, Moves, NewField, VersionComparison, atoms, head};
 use crate::lock::report::{Difference, Verdict};
-use crate::lock::source;
-
-/// A field of a struct of the program that old saves do not have.
-#[derive(Clone, Copy)]
-struct NewField {
-    class: usize,
-    field: usize,
-}
 
 impl NewField {
     fn schema(self, program: &Program) -> Option<&FieldSchema> {
@@ -24,22 +14,7 @@ impl NewField {
     }
 }
 
-/// The fields that went, and those that came.
-#[derive(Default)]
-pub(super) struct Moves {
-    left: Vec<GoneField>,
-    came: Vec<NewField>,
-}
-
 impl Moves {
-    pub(super) fn left(&mut self, left: GoneField) {
-        self.left.push(left);
-    }
-
-    pub(super) fn came(&mut self, class: usize, fields: impl IntoIterator<Item = usize>) {
-        self.came.extend(fields.into_iter().map(|field| NewField { class, field }));
-    }
-
     /// Says in the findings of the fields that went which of them may have been moved to another class.
     pub(super) fn report(&self, comparison: &mut VersionComparison<'_>) {
         for left in &self.left {
@@ -76,7 +51,7 @@ impl Moves {
         };
         let or = format!(
             "or say that the old values are not needed any more, by `#[persist(removed = {name:?})]` on {}",
-            source::head(program, from)
+            head(program, from)
         );
         let change = format!("the field went, and {into}.{new} came, where old values do not get");
         let inner = |field: &str| {
@@ -114,7 +89,7 @@ impl Moves {
             return Difference { change, attribute, above, ..row };
         };
         let version = next_version(comparison, owner);
-        let (head, last) = (source::head(program, owner), version - 1);
+        let (head, last) = (head(program, owner), version - 1);
         let is_first = comparison.program.targets[owner]
             .is_none_or(|target| target.class.migration.is_empty());
         let steps: Vec<_> = (1..version).map(|from| format!("{from} = to_{}", from + 1)).collect();
@@ -158,6 +133,11 @@ fn is_move(comparison: &VersionComparison<'_>, left: &GoneField, came: NewField)
     };
     let now = [ItemName::Now(came.class), ItemName::Now(came.field)];
     is_alike && comparison.versions.may_become(comparison.version, &left.dropped, &now)
+}
+
+/// True for a kind that holds values of a class or of a trait.
+fn is_named(kind: &KindSchema, classes: &[ClassSchema]) -> bool {
+    atoms(kind, classes).iter().any(|atom| !atom.starts_with(' '))
 }
 
 /// The version that records of a class are migrated to.

@@ -10,23 +10,24 @@
 //! once where the program reads it, once where it does not, and once in each field where the class is converted.
 
 mod given;
+mod load;
 mod maker;
 mod scalars;
 mod smallest;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use persist::__tools::{Env, Sealer, Stored, Strict, Texts, Writer};
+use persist::__tools::{Env, Sealer, Stored, Strict, Writer};
 use persist::codec::Buffer;
 use persist::save::{Compression, Header};
-use persist::{Limits, Result, Value};
+use persist::{Limits, Result};
 
 use self::maker::make;
-use super::Section;
-use super::section::PART;
+use super::{PART, ProgramReads, Samples, Section};
 use crate::classes::cell_of;
 
 pub(super) use self::given::given;
+
 /// The values in a sample; see [`Lock::sample`](super::Lock::sample).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -42,23 +43,8 @@ pub enum Values {
 /// Bytes of all variations; those beyond are left out.
 const MAX_BYTES: usize = 64 << 20;
 
-/// The values of a version that the program reads. The default is all of them, with each class as itself.
-#[derive(Default)]
-pub(super) struct ProgramReads {
-    /// The texts that are to be names of variants, by their nodes; others are anything.
-    pub(super) texts: Texts,
-    /// The object types that it does not have.
-    pub(super) unknown: HashSet<usize>,
-    /// The nodes of the fields that none of its fields has as its source.
-    pub(super) ignored: HashSet<usize>,
-    /// The nodes of the fields in which classes become something else than anywhere else.
-    pub(super) separate: HashSet<usize>,
-    /// The values that the program gives as samples, by the nodes of their fields.
-    pub(super) samples: HashMap<usize, Value>,
-}
-
 /// An object of a sample.
-struct SampleObject {
+pub(super) struct SampleObject {
     /// Index of its type.
     of: usize,
     payload: Vec<u8>,
@@ -66,21 +52,6 @@ struct SampleObject {
     varied: Option<Choice>,
     /// The classes in it that the program reads, itself among them, ascending.
     classes: Vec<usize>,
-}
-
-/// The samples of one version.
-pub(super) struct Samples<'s> {
-    section: &'s Section,
-    /// By their ids, from 1.
-    objects: Vec<SampleObject>,
-    /// The object types without a sample: they have no value that ends, or need one that is skipped.
-    pub(super) missing: Vec<usize>,
-    /// The places of texts that are names of variants.
-    pub(super) named: Vec<String>,
-    /// The classes that are tested.
-    pub(super) classes: HashSet<usize>,
-    /// True if some variations would make the sample too large.
-    pub(super) is_cut: bool,
 }
 
 impl<'s> Samples<'s> {
@@ -146,7 +117,7 @@ impl<'s> Samples<'s> {
     }
 
     /// Returns the object with this id: its type, the varied value, and whether that is a boundary of its kind.
-    pub(super) fn subject(&self, id: u64) -> Option<(usize, Option<(&str, bool)>)> {
+    fn subject(&self, id: u64) -> Option<(usize, Option<(&str, bool)>)> {
         let object = self.objects.get(usize::try_from(id.checked_sub(1)?).ok()?)?;
         let varied = object.varied.as_ref();
         let varied = varied.map(|it| (&*it.what, it.values == Some(Values::Boundary)));
@@ -154,7 +125,7 @@ impl<'s> Samples<'s> {
     }
 
     /// How an object type is named in a report.
-    pub(super) fn object(&self, object: usize) -> String {
+    fn object(&self, object: usize) -> String {
         let (class, holder) = self.section.objects[object];
         match (&self.section.classes[class].name, holder) {
             (name, PART) => name.clone(),
@@ -180,13 +151,13 @@ impl<'s> Samples<'s> {
     }
 
     /// The classes in the objects that a save without what is `refused` has.
-    pub(super) fn classes_without(&self, refused: &HashSet<String>) -> HashSet<usize> {
+    fn classes_without(&self, refused: &HashSet<String>) -> HashSet<usize> {
         let present = self.objects.iter().filter(|object| self.is_in(object, None, refused));
         present.flat_map(|object| object.classes.iter().copied()).collect()
     }
 
     /// The classes in the objects of a type, or in those of it that have something varied so.
-    pub(super) fn classes_of(&self, object: usize, varied: Option<&str>) -> HashSet<usize> {
+    fn classes_of(&self, object: usize, varied: Option<&str>) -> HashSet<usize> {
         let is_it = |it: &&SampleObject| {
             let what = it.varied.as_ref().map(|varied| &*varied.what);
             it.of == object && (varied.is_none() || what == varied)
@@ -196,7 +167,7 @@ impl<'s> Samples<'s> {
 
     /// Saves of the small objects of all types, the first as they are, each other one with a variation in place of the
     /// small one of this type; with the id of that object, and the classes in it.
-    pub(super) fn probes(
+    fn probes(
         &self,
         object: usize,
     ) -> impl Iterator<Item = Result<(u64, &[usize], Vec<u8>)>> + use<'_, 's> {

@@ -10,9 +10,9 @@ use persist::__tools::{Direction, Merging, place, wrong};
 use persist::history::Verb;
 use persist::{Error, ErrorKind, ObjectId, Result, Value};
 
-use super::change::{ReplayTarget, ReplayedChange, flatten};
-use super::listing::{JournalListing, ListedEvent, ListedStep, Occurrence};
+use super::{ReplayTarget, ReplayedChange, flatten};
 use crate::Document;
+use crate::journal::listing::{JournalListing, ListedEvent, ListedStep, Occurrence};
 
 /// The result of [`JournalListing::replay`].
 #[derive(Debug)]

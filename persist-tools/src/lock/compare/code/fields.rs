@@ -1,15 +1,17 @@
 //! The fields of a class that both sides have.
 
-use persist::__tools::{Form, KindSchema, is_near, rust_type};
+use persist::__tools::{ClassSchema, Form, KindSchema, Program, is_near, pair, rust_type};
 use persist::Error;
 use persist::ErrorKind::MissingField;
 
-use super::code::other_default;
-use super::kinds::{Fit, atoms, fit, sure};
-use super::versions::ItemName;
-use super::{FieldHistory, Finding, GoneField, Guess, Pair, Question, VersionComparison};
+use super::other_default;
+
+use crate::lock::compare::{
+    FieldHistory, Finding, GoneField, Guess, ItemName, ItemPath, Pair, Question, VersionComparison,
+    atoms, field_line, head, sure,
+};
 use crate::lock::report::Verdict;
-use crate::lock::source;
+use crate::lock::{Fit, fit};
 
 /// The side of a pair that a question is about: the removed field, or the added one.
 #[derive(Clone, Copy, PartialEq)]
@@ -20,7 +22,7 @@ enum Asked {
 
 impl VersionComparison<'_> {
     /// The fields of a class, of its variants too; or its one value.
-    pub(super) fn fields(&mut self, class: usize, target: usize) {
+    pub(in crate::lock::compare) fn fields(&mut self, class: usize, target: usize) {
         let (stored, program) = (self.stored.clone(), self.program);
         let name = &*program.classes[target].name;
         let pairs: Vec<_> = Pair::all((class, &stored[class]), (target, program)).collect();
@@ -197,7 +199,7 @@ impl VersionComparison<'_> {
                 change
                     .push_str(&format!("; {question}, else a default, and `{removed}` on {place}"));
             }
-            let above = source::field(self.program, pair.place(field), expected);
+            let above = field_line(self.program, pair.place(field), expected);
             let finding = row(Verdict::NeedsDefault, change).paste("#[persist(default)]", above);
             Self::with_code(finding, self.code(pair, &likely))
         };
@@ -209,7 +211,7 @@ impl VersionComparison<'_> {
         let (class, name) = (pair.stored.0, &pair.old[old].name);
         let head = match pair.variant {
             Some(variant) => variant.to_owned(),
-            None => source::head(self.program, pair.new.class),
+            None => head(self.program, pair.new.class),
         };
         let removed = removed_attribute(&[name]);
         let owner = self.owner(pair);
@@ -270,7 +272,7 @@ impl VersionComparison<'_> {
     fn owner(&self, pair: &Pair<'_>) -> String {
         match pair.variant {
             Some(variant) => format!("variant {variant}"),
-            None => source::head(self.program, pair.new.class),
+            None => head(self.program, pair.new.class),
         }
     }
 
@@ -307,7 +309,7 @@ impl VersionComparison<'_> {
     /// That attribute, the line under it, and the function that it names.
     fn alias(&self, pair: &Pair<'_>, guess: &Guess) -> (String, String, Option<String>) {
         let (old, new) = (&pair.old[guess.old], &pair.new.fields[guess.new]);
-        let above = source::field(self.program, pair.place(guess.new), new);
+        let above = field_line(self.program, pair.place(guess.new), new);
         let has_class = |kind: &KindSchema| !kind.classes().is_empty();
         // A kind that does not take every old value would break next. Types of old classes do not exist any more.
         let takes_all =
@@ -347,7 +349,7 @@ impl VersionComparison<'_> {
 
     /// True for kinds of a stored and of a new field that hold something of the same sort: a number, a text, values of
     /// one class.
-    pub(super) fn is_akin(&self, old: &KindSchema, new: &KindSchema) -> bool {
+    pub(in crate::lock::compare) fn is_akin(&self, old: &KindSchema, new: &KindSchema) -> bool {
         let news = atoms(new, &self.program.classes);
         atoms(old, &self.stored).iter().any(|atom| news.contains(atom))
     }
@@ -375,7 +377,7 @@ impl VersionComparison<'_> {
         let reused = self.reused(pair, field, source, is_same).map(|why| Question {
             why,
             attribute: Some(another_name(pair, source, field)),
-            above: source::field(self.program, pair.place(field), new),
+            above: field_line(self.program, pair.place(field), new),
             code: None,
         });
         let is_reused = reused.is_some();
@@ -535,4 +537,58 @@ fn another_name(pair: &Pair<'_>, source: usize, field: usize) -> String {
     let number = is_numbered.then(|| format!("id = {free}"));
     let both: Vec<String> = name.into_iter().chain(number).collect();
     format!("#[persist({})]", both.join(", "))
+}
+
+impl<'p> Pair<'p> {
+    /// The structs of two classes, or their variants.
+    fn all(
+        (class, old): (usize, &'p ClassSchema),
+        (target, program): (usize, &'p Program),
+    ) -> impl Iterator<Item = Self> {
+        let name = &*program.classes[target].name;
+        let variants = match &old.form {
+            Form::Enum(variants) => Some(variants),
+            _ => None,
+        };
+        program.sides(old, target).into_iter().enumerate().filter_map(move |(variant, sides)| {
+            let new = sides.new?;
+            Some(Self {
+                stored: (class, variant),
+                class: name,
+                variant: variants.map(|variants| &*variants[variant].name),
+                old: sides.old,
+                new,
+                pairing: pair(sides.old, new.records),
+            })
+        })
+    }
+
+    /// The program's class and variant.
+    fn target(&self) -> (usize, usize) {
+        (self.new.class, self.new.variant)
+    }
+
+    /// Returns a finding about a field.
+    fn finding(&self, field: &str, verdict: Verdict, change: impl Into<String>) -> Finding {
+        Finding::new(self.class, verdict, change).in_field(Some(&self.path(field)))
+    }
+
+    /// The stored field for each of the program's.
+    fn sources(&self) -> &[Option<usize>] {
+        &self.pairing.sources
+    }
+
+    /// One of the program's fields, for its source.
+    fn place(&self, field: usize) -> (usize, usize, usize) {
+        (self.new.class, self.new.variant, field)
+    }
+
+    fn item(&self, name: ItemName) -> ItemPath {
+        let variant = self.variant.map(|_| ItemName::Now(self.new.variant));
+        [ItemName::Now(self.new.class)].into_iter().chain(variant).chain([name]).collect()
+    }
+
+    fn now(&self, field: usize) -> ItemPath {
+        self.item(ItemName::Now(field))
+    }
 }

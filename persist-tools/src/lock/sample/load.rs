@@ -10,8 +10,8 @@ use persist::__tools::{Trial, read_on_trial};
 use persist::save::{Registry, ReportRow};
 use persist::{Error, ErrorKind, Result, Saves};
 
-use super::sample::{ProgramReads, Samples, given};
-use super::{Loads, Section, text};
+use super::given;
+use crate::lock::{Loads, ProgramReads, Samples, Section, text};
 
 /// The most objects of one version that are reported as not loading.
 const MAX_FAILURES: usize = 20;
@@ -52,7 +52,11 @@ impl Refusal {
 }
 
 impl Loads {
-    pub(super) fn new(section: &Section, registry: &Registry, reads: &ProgramReads) -> Self {
+    pub(in crate::lock) fn new(
+        section: &Section,
+        registry: &Registry,
+        reads: &ProgramReads,
+    ) -> Self {
         let mut loads = Self::default();
         if let Err(error) = loads.load(section, registry, reads) {
             loads.fail("a sample cannot be made", &Rc::new(error));

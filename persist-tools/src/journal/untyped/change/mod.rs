@@ -4,6 +4,8 @@
 //! before it is put into the save: its classes become classes of the save. Objects, components and resources that a
 //! change takes out of the save are *held* by the change, so that an undo puts back the values themselves.
 
+pub(in crate::journal) mod replay;
+
 use std::collections::HashMap;
 use std::mem;
 use std::sync::Arc;
@@ -15,13 +17,13 @@ use persist::__tools::{
 use persist::history::Verb;
 use persist::{Error, ErrorKind, FieldPath, Limits, ObjectId, Result, Value};
 
-use super::listing::ListedStep;
-use super::untyped::{UntypedTree, UntypedWorld};
+use super::{UntypedTree, UntypedWorld};
 use crate::Document;
 use crate::document::Adoption;
+use crate::journal::listing::ListedStep;
 
 /// The save that a replay changes.
-pub(super) struct ReplayTarget<'s> {
+struct ReplayTarget<'s> {
     save: &'s mut Document,
     adoption: Adoption,
     /// The value of the save, unless that is a world.
@@ -34,7 +36,7 @@ pub(super) struct ReplayTarget<'s> {
 }
 
 impl<'s> ReplayTarget<'s> {
-    pub(super) fn new(save: &'s mut Document, bytes: u64) -> Result<Self> {
+    fn new(save: &'s mut Document, bytes: u64) -> Result<Self> {
         let Some(root) = save.root_mut() else {
             let message = "the save has several values, and is not that of a session";
             return Err(Error::new(ErrorKind::NotFound, message));
@@ -52,7 +54,7 @@ impl<'s> ReplayTarget<'s> {
     }
 
     /// Puts the value back into the save.
-    pub(super) fn end(self) {
+    fn end(self) {
         self.adoption.end(self.save);
         if let Some(root) = self.save.root_mut() {
             *root = self.world.map_or(self.root, UntypedWorld::into_value);
@@ -60,7 +62,7 @@ impl<'s> ReplayTarget<'s> {
     }
 
     /// Makes the world give only ids above this one.
-    pub(super) fn reserve_ids(&mut self, id: u64) -> Result<()> {
+    fn reserve_ids(&mut self, id: u64) -> Result<()> {
         match &mut self.world {
             Some(world) => {
                 world.continue_ids_after(id).ok_or_else(|| wrong("ids that no world gives"))
@@ -117,7 +119,7 @@ impl<'s> ReplayTarget<'s> {
 }
 
 /// A change that is replayed, and the values that it holds outside the save.
-pub(super) struct ReplayedChange<'j> {
+struct ReplayedChange<'j> {
     step: &'j ListedStep,
     classes: &'j Arc<[ClassSchema]>,
     held: Option<Held>,
@@ -129,7 +131,7 @@ enum Held {
 }
 
 /// Collects the changes of steps in their order. Returns an error for a command that changes its target directly.
-pub(super) fn flatten<'j>(
+fn flatten<'j>(
     steps: &'j [ListedStep],
     classes: &'j Arc<[ClassSchema]>,
     changes: &mut Vec<ReplayedChange<'j>>,
@@ -149,11 +151,7 @@ pub(super) fn flatten<'j>(
 }
 
 impl ReplayedChange<'_> {
-    pub(super) fn make(
-        &mut self,
-        target: &mut ReplayTarget<'_>,
-        direction: Direction,
-    ) -> Result<()> {
+    fn make(&mut self, target: &mut ReplayTarget<'_>, direction: Direction) -> Result<()> {
         let step = self.step;
         let ListedStep::Change { verb, object, name, path, index, old, new, whole } = step else {
             return Ok(());

@@ -4,6 +4,8 @@
 //! The names of fields are those of `StoredWorld` in `persist`. An operation that returns `None` has
 //! changed nothing. After each operation, a program can still load the world.
 
+pub(super) mod change;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem;
 
@@ -13,7 +15,7 @@ use persist::world::Activity;
 use persist::{ObjectId, Record, Value};
 
 /// A world of a save, taken out of its value.
-pub(crate) struct UntypedWorld {
+struct UntypedWorld {
     /// The record of the world, without the objects.
     record: Record,
     objects: BTreeMap<ObjectId, UntypedObject>,
@@ -29,7 +31,7 @@ struct UntypedObject {
 }
 
 /// A detached object with its descendants, which come after it, and its place in the tree.
-pub(crate) struct UntypedTree {
+struct UntypedTree {
     objects: Vec<(ObjectId, UntypedObject)>,
     place: TreePosition,
 }
@@ -37,7 +39,7 @@ pub(crate) struct UntypedTree {
 impl UntypedWorld {
     /// Takes a world out of a value. Returns `None` if the value is not a world that a program can load. For example,
     /// two objects may not have the same name or child, and the tree may not have a cycle.
-    pub(crate) fn new(root: &mut Value) -> Option<Self> {
+    fn new(root: &mut Value) -> Option<Self> {
         let Value::Struct(record) = root else { return None };
         record.get("resources")?.as_seq()?;
         let last_id = record.get("last_id")?.as_u64()?;
@@ -82,7 +84,7 @@ impl UntypedWorld {
         Some(Self { record, objects, names })
     }
 
-    pub(crate) fn into_value(mut self) -> Value {
+    fn into_value(mut self) -> Value {
         let objects = self.objects.into_values().map(|mut object| {
             let children = object.children.list().iter();
             let children = children.map(|id| Value::Handle(HandleValue::Live(id.get())));
@@ -93,12 +95,12 @@ impl UntypedWorld {
         Value::Struct(self.record)
     }
 
-    pub(crate) fn last_id(&self) -> Option<u64> {
+    fn last_id(&self) -> Option<u64> {
         self.record.get("last_id")?.as_u64()
     }
 
     /// Continues the assignment of ids after this one. Returns `None` if the id is too large.
-    pub(crate) fn continue_ids_after(&mut self, id: u64) -> Option<()> {
+    fn continue_ids_after(&mut self, id: u64) -> Option<()> {
         let last = self.last_id()?.max(id);
         (last <= LAST_ID / 2).then(|| drop(self.record.set("last_id", last)))
     }
@@ -120,16 +122,12 @@ impl UntypedWorld {
     }
 
     /// Returns a component of an object, or a resource, to change it.
-    pub(crate) fn content_mut(
-        &mut self,
-        owner: Option<ObjectId>,
-        class: &str,
-    ) -> Option<&mut Value> {
+    fn content_mut(&mut self, owner: Option<ObjectId>, class: &str) -> Option<&mut Value> {
         self.contents_mut(owner)?.iter_mut().find(|content| is_of(content, class))
     }
 
     /// Converts the world to one tree. Returns `None` unless all other objects are descendants of `root`.
-    pub(crate) fn into_tree(self, root: ObjectId, place: TreePosition) -> Option<UntypedTree> {
+    fn into_tree(self, root: ObjectId, place: TreePosition) -> Option<UntypedTree> {
         let is_below =
             |(id, object): (&ObjectId, &UntypedObject)| object.parent.is_some() != (*id == root);
         let is_tree = self.objects.contains_key(&root) && self.objects.iter().all(is_below);
@@ -140,7 +138,7 @@ impl UntypedWorld {
     }
 
     /// Adds the objects of a tree. Returns `None` if an id or a name is in use.
-    pub(crate) fn put(&mut self, tree: UntypedTree) -> Option<()> {
+    fn put(&mut self, tree: UntypedTree) -> Option<()> {
         let UntypedTree { mut objects, place: TreePosition { parent, index } } = tree;
         let is_new = |(id, object): &(ObjectId, UntypedObject)| {
             !self.objects.contains_key(id) && !self.names.contains(object.name())
@@ -162,7 +160,7 @@ impl UntypedWorld {
     }
 
     /// Removes an object and its descendants.
-    pub(crate) fn take(&mut self, root: ObjectId) -> Option<UntypedTree> {
+    fn take(&mut self, root: ObjectId) -> Option<UntypedTree> {
         let parent = self.objects.get(&root)?.parent;
         let index = match parent {
             Some(parent) => leave(self.children_mut(parent)?, root)?,
@@ -180,7 +178,7 @@ impl UntypedWorld {
 
     /// Moves an object from one parent to a place among the children of another. Returns `None` if it has another
     /// parent, or the move would make a cycle.
-    pub(crate) fn set_parent(
+    fn set_parent(
         &mut self,
         object: ObjectId,
         from: Option<ObjectId>,
@@ -204,7 +202,7 @@ impl UntypedWorld {
     }
 
     /// Renames an object. Returns `None` if another object has the name.
-    pub(crate) fn rename(&mut self, object: ObjectId, name: &str) -> Option<()> {
+    fn rename(&mut self, object: ObjectId, name: &str) -> Option<()> {
         let found = self.objects.get_mut(&object)?;
         if found.name() == name {
             return Some(());
@@ -220,7 +218,7 @@ impl UntypedWorld {
         Some(())
     }
 
-    pub(crate) fn set_activity(&mut self, object: ObjectId, activity: &str) -> Option<()> {
+    fn set_activity(&mut self, object: ObjectId, activity: &str) -> Option<()> {
         let Value::Enum(stored) = self.object_mut(object)?.get_mut("activity")? else {
             return None;
         };
@@ -231,7 +229,7 @@ impl UntypedWorld {
     /// Attaches a component, without a place at the end. Or inserts a resource: known resources are in the order of
     /// their class names, and come before those whose class `program` does not have. Returns `None` if there is one of
     /// the class.
-    pub(crate) fn attach(
+    fn attach(
         &mut self,
         owner: Option<ObjectId>,
         (content, place): (Value, Option<ComponentPlace>),
@@ -259,7 +257,7 @@ impl UntypedWorld {
     }
 
     /// Detaches a component and returns it with its place, or removes a resource.
-    pub(crate) fn detach(
+    fn detach(
         &mut self,
         owner: Option<ObjectId>,
         class: &str,
@@ -294,7 +292,7 @@ impl UntypedObject {
 
 impl UntypedTree {
     /// Creates an object without components.
-    pub(crate) fn bare(id: ObjectId, name: &str, place: TreePosition) -> Self {
+    fn bare(id: ObjectId, name: &str, place: TreePosition) -> Self {
         let activity = format!("{:?}", Activity::default());
         let mut record = Record::new("persist.Object");
         record.push("id", Value::U64(id.get()));

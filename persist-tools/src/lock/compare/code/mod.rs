@@ -1,12 +1,13 @@
 //! The code of a field over the versions and in the program, and the questions about dropped code.
 
+mod fields;
+
 use persist::__tools::{Form, KindSchema, rust_type};
 
-use super::versions::Versions;
-use super::{FieldHistory, Question};
+use super::{FieldHistory, Question, Versions, field_line, head};
 use crate::lock::code::{kind_text, last_part};
 use crate::lock::newtypes::modules;
-use crate::lock::{ConvertCode, FieldCode, Newtypes, Section, source};
+use crate::lock::{ConvertCode, FieldCode, Newtypes, Section};
 
 impl<'h> FieldHistory<'h> {
     fn stored_kind(&self) -> &'h KindSchema {
@@ -62,13 +63,13 @@ impl<'h> FieldHistory<'h> {
     }
 
     /// True for a field that was stored as its own type, and is by a function of the program now.
-    pub(super) fn is_newly_restored(&self) -> bool {
+    fn is_newly_restored(&self) -> bool {
         let (then, now) = self.modules();
         then.is_none() && now.is_some()
     }
 
     /// Returns the question if a version made values of the field by dropped code, or by code that runs again.
-    pub(super) fn question(&self) -> Option<Question> {
+    fn question(&self) -> Option<Question> {
         let (kind, version, converts) = (self.kind(), self.class_version(), self.converts());
         let current = converts.iter().find(|convert| convert.takes_of(&kind, version));
         // The program says that the kind is taken as it is.
@@ -246,7 +247,7 @@ impl<'h> FieldHistory<'h> {
     fn ask_by_migrate(&self, why: String) -> Question {
         let (name, version) = (&self.pair.old[self.source].name, self.class_version());
         let target = self.pair.new.class;
-        let above = source::head(self.program, target);
+        let above = head(self.program, target);
         let code = self.versions.code_now(target);
         let inspection = format!("let _ = record.get({name:?});");
         if let Some(function) = code.steps().get(&version) {
@@ -267,7 +268,7 @@ impl<'h> FieldHistory<'h> {
     /// The field in the source.
     fn above(&self) -> String {
         let place = (self.pair.new.class, self.pair.new.variant, self.field);
-        source::field(self.program, place, &self.pair.new.fields[self.field])
+        field_line(self.program, place, &self.pair.new.fields[self.field])
     }
 
     /// The parts of the `convert` that stands on the field.
@@ -377,7 +378,7 @@ impl<'h> FieldHistory<'h> {
     }
 
     /// Returns a remark if another function converts the value than in a later version.
-    pub(super) fn other_function(&self) -> Option<String> {
+    fn other_function(&self) -> Option<String> {
         let (kind, version) = (self.kind(), self.class_version());
         let by = |code: &'h [ConvertCode]| {
             let convert = code.iter().find(|it| it.takes_of(&kind, version))?;
@@ -423,7 +424,7 @@ fn convert(parts: &[String]) -> String {
 }
 
 /// How the default of a field differs from that of a later version.
-pub(super) fn other_default(
+fn other_default(
     (versions, version): (&Versions, usize),
     class: usize,
     path: &str,
