@@ -46,7 +46,7 @@ pub(crate) use adoption::Adoption;
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub struct Document {
-    pub(crate) save: UntypedSave,
+    save: UntypedSave,
 }
 
 /// Reads a save from a file, and returns it as text for people.

@@ -464,7 +464,7 @@ pub(crate) struct NoLinks {
 
 impl NoLinks {
     /// Returns the number of elements without bytes so far.
-    pub(crate) fn empty_elements(&self) -> usize {
+    fn empty_elements(&self) -> usize {
         self.empty_elements
     }
 

@@ -423,7 +423,7 @@ pub(crate) type Latest = (u64, u64);
 
 impl VersionVector {
     /// Reads the bytes that [`write`](Self::write) wrote. Returns `None` for any others.
-    pub(super) fn read(content: &[u8]) -> Option<Self> {
+    fn read(content: &[u8]) -> Option<Self> {
         let mut links = NoLinks::default();
         let mut input = Decoder::new(content, &Env::DEFAULT, &mut links);
         let mut counts: Vec<((String, u64), u64)> = Vec::new();
@@ -441,7 +441,7 @@ impl VersionVector {
         (!counts.is_empty()).then_some(Self { counts })
     }
 
-    pub(super) fn write(&self) -> Vec<u8> {
+    fn write(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for ((device, epoch), count) in &self.counts {
             count::push(device.len() as u64, &mut out);
@@ -457,12 +457,12 @@ impl VersionVector {
     }
 
     /// Iterates over the counts by device and epoch.
-    pub(super) fn counts(&self) -> impl Iterator<Item = (&str, u64, u64)> {
+    fn counts(&self) -> impl Iterator<Item = (&str, u64, u64)> {
         self.counts.iter().map(|((device, epoch), count)| (&**device, *epoch, *count))
     }
 
     /// Makes a vector of these counts. Returns `None` if they are invalid.
-    pub(super) fn from_counts(counts: Vec<(String, u64, u64)>) -> Option<Self> {
+    fn from_counts(counts: Vec<(String, u64, u64)>) -> Option<Self> {
         let length = counts.len();
         if length > MAX_ENTRIES {
             return None;
@@ -475,7 +475,7 @@ impl VersionVector {
     }
 
     /// Returns the devices by name, each with the number of its saves in all epochs.
-    pub(super) fn devices(&self) -> Vec<(&str, u64)> {
+    fn devices(&self) -> Vec<(&str, u64)> {
         let mut devices: Vec<(&str, u64)> = Vec::new();
         for ((device, _), count) in &self.counts {
             match devices.last_mut() {
@@ -492,7 +492,7 @@ impl VersionVector {
     }
 
     /// Returns true if this vector counts every save that the other counts.
-    pub(super) fn covers(&self, other: &Self) -> bool {
+    fn covers(&self, other: &Self) -> bool {
         let is_counted = |(key, theirs): &((String, u64), u64)| {
             self.place(key).is_ok_and(|at| self.counts[at].1 >= *theirs)
         };

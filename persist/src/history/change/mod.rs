@@ -190,7 +190,7 @@ impl Change {
     }
 
     /// Returns the field that was set, and the name of its object at that time.
-    pub(super) fn set_field(&self) -> Option<(&FieldPath, Option<&ObjectName>)> {
+    fn set_field(&self) -> Option<(&FieldPath, Option<&ObjectName>)> {
         match &self.what {
             ChangeKind::Field(change) if change.is_setting() => {
                 Some((&change.path, self.name.as_ref()))
@@ -454,12 +454,12 @@ impl Migrated {
         Self { recorded: Vec::new(), ..self.with(self.fields.clone()) }
     }
 
-    pub(crate) fn fields(&self) -> &[FieldChange] {
+    fn fields(&self) -> &[FieldChange] {
         &self.fields
     }
 
     /// Returns the path and the kind of the recorded change.
-    pub(crate) fn named(&self) -> (&FieldPath, &FieldEdit) {
+    fn named(&self) -> (&FieldPath, &FieldEdit) {
         (&self.path, &self.how)
     }
 

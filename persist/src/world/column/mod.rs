@@ -48,14 +48,14 @@ struct Occupancy {
 /// A value that is out of its place for a while: the component whose method is running. The last value of the page has
 /// been swapped into its place.
 #[derive(Clone, Copy)]
-pub(super) struct Displaced {
-    pub(super) bit: u32,
+struct Displaced {
+    bit: u32,
     rank: u32,
 }
 
 impl Displaced {
     /// Returns the values of its page in the order of their bits.
-    pub(super) fn in_order<R>(self, items: impl Iterator<Item = R>) -> Vec<R> {
+    fn in_order<R>(self, items: impl Iterator<Item = R>) -> Vec<R> {
         let mut items: Vec<R> = items.collect();
         if (self.rank as usize) < items.len() {
             let item = items.remove(self.rank as usize);
@@ -67,9 +67,9 @@ impl Displaced {
 
 /// A page during iteration: the words of its mask, and its values, which are in the order of their bits if none is out.
 pub struct Opened<'p, I> {
-    pub(super) words: &'p [u64; WORDS],
-    pub(super) out: Option<Displaced>,
-    pub(super) items: I,
+    words: &'p [u64; WORDS],
+    out: Option<Displaced>,
+    items: I,
 }
 
 impl<T> Default for Page<T> {
@@ -142,7 +142,7 @@ impl Occupancy {
 impl<T> Page<T> {
     /// Returns the bits of a word that have values in their place.
     #[inline]
-    pub(super) fn word(&self, word: usize) -> u64 {
+    fn word(&self, word: usize) -> u64 {
         let mask = self.index.mask[word];
         match self.out() {
             Some(out) if out as usize / 64 == word => mask & !split(out).1,
@@ -186,12 +186,12 @@ impl<T> Page<T> {
     }
 
     #[inline]
-    pub(super) fn open(&self) -> Opened<'_, slice::Iter<'_, T>> {
+    fn open(&self) -> Opened<'_, slice::Iter<'_, T>> {
         Opened { words: &self.index.mask, out: self.out, items: self.items.iter() }
     }
 
     #[inline]
-    pub(super) fn open_mut(&mut self) -> Opened<'_, slice::IterMut<'_, T>> {
+    fn open_mut(&mut self) -> Opened<'_, slice::IterMut<'_, T>> {
         Opened { words: &self.index.mask, out: self.out, items: self.items.iter_mut() }
     }
 
@@ -299,7 +299,7 @@ impl<T> Column<T> {
         &self.pages
     }
 
-    pub(super) fn pages_mut(&mut self) -> &mut [Option<Box<Page<T>>>] {
+    fn pages_mut(&mut self) -> &mut [Option<Box<Page<T>>>] {
         &mut self.pages
     }
 

@@ -357,7 +357,7 @@ impl<'p> Programs<'p> {
 }
 
 /// The classes of a journal, and their plans for a migration.
-pub(super) struct Classes<'p> {
+struct Classes<'p> {
     registry: &'p Registry,
     options: LoadOptions,
     /// `None` before the first frame with classes.
@@ -409,7 +409,7 @@ impl<'p> Classes<'p> {
     }
 
     /// Links with which commands of the journal are decoded.
-    pub(super) fn links(&self) -> FieldLinks<'_> {
+    fn links(&self) -> FieldLinks<'_> {
         FieldLinks::of_command(self.registry).numbered(self.numbers())
     }
 
@@ -454,12 +454,12 @@ impl<'p> Classes<'p> {
     }
 
     /// True if all bytes and paths of the journal mean the same in the program.
-    pub(super) fn are_same(&self) -> bool {
+    fn are_same(&self) -> bool {
         self.found.as_ref().is_some_and(|found| found.same.iter().all(|same| *same))
     }
 
     /// True if the bytes and paths of a class mean the same in the program.
-    pub(super) fn is_same(&self, name: &str) -> bool {
+    fn is_same(&self, name: &str) -> bool {
         let Some(found) = &self.found else { return false };
         found.by_name.get(name).is_some_and(|class| found.same[*class])
     }
