@@ -234,7 +234,7 @@ pub use history::{Command, History, Session};
 #[doc(inline)]
 pub use save::{Loaded, SaveManager, Saves, from_slice, load, save, to_vec};
 #[doc(inline)]
-pub use storage::commit::SaveOptions;
+pub use storage::save_files::commit::SaveOptions;
 #[cfg(feature = "world")]
 #[doc(inline)]
 pub use world::{Component, ComponentScope, Reference, World};
@@ -376,9 +376,9 @@ pub mod __tools {
         contested, find_variant, inner_first, is_same_class, locate, pair, rust_type, same_classes,
         texts_and_classes_by_place,
     };
-    pub use crate::storage::commit::replace_file;
     pub use crate::storage::patient::FILES;
-    pub use crate::storage::read::{read_file, read_save};
+    pub use crate::storage::save_files::commit::replace_file;
+    pub use crate::storage::save_files::{read_file, read_save};
     pub use crate::types::{BITS_OF_NO_KEY, WorldObjects};
     pub use crate::value::{NameOf, write_name};
     #[cfg(feature = "world")]

@@ -47,7 +47,7 @@
 // A map of the files that are not public.
 //
 // - A call goes from `saves`, `calls`, `slot` or `manager` to `content` (what is saved or loaded) and `output` or
-//   `source` (where to, where from). `storage::commit` writes the file, `storage::recover` chooses a backup.
+//   `source` (where to, where from). `storage::save_files` writes the file, or chooses a backup.
 // - `objects` has the objects of a manager, `loaded` and `report` the result of a load, `salvage` the objects of a
 //   damaged save. `followed` has the saves under a journal, `background` the worker, `reconcile` copies of two devices.
 // - `info` and `slots` read headers alone. `untyped` has the values of a save without types, which a salvage mends.
@@ -98,7 +98,7 @@ pub use crate::format::{Compression, Header, Lineage};
 pub use crate::graph::{Registry, SharedPointer};
 pub use crate::options::LoadPolicy;
 pub use crate::schema::LoadEvent;
-pub use crate::storage::recover::Recovery;
+pub use crate::storage::save_files::commit::recover::Recovery;
 pub use crate::storage::slot_name;
 pub use crate::types::{Remap, UnmappedHandle};
 

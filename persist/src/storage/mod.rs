@@ -24,25 +24,22 @@
 
 // A map of the files that are not public.
 //
-// - A save: `names` (the files beside a save), `past` (the headers of earlier saves), `commit` (the guard that writes,
-//   rotates backups and renames).
-// - A load: `read` (files within limits; backups, newest first), `recover` (`load_for` tries the save, then each
-//   backup, until one is read whole, and preserves what cannot be read).
+// - `names`: the names of the files beside a save.
+// - `save_files`: reads these files within limits, and finds backups, newest first. Below it are `past` (the headers of
+//   earlier saves) and `commit` (the guard that writes, rotates backups and renames; locks and temporary files).
+// - Below `commit`: `recover` (`load_for` tries the save, then each backup, until one is read whole, and preserves what
+//   cannot be read) and `slots` (the files of a folder).
 // - `patient` repeats calls that failed for a moment. `stamp` shows whether a file was replaced.
-// - Slots: `slot_name`, `slots` (the files of a folder), `slot_store` and `slot_folder` (slots by name).
+// - Slots: `slot_name`, `slot_store` and `slot_folder` (slots by name).
 
-pub(crate) mod commit;
 mod files;
 mod memory;
 pub(crate) mod names;
-mod past;
 pub(crate) mod patient;
-pub(crate) mod read;
-pub(crate) mod recover;
+pub(crate) mod save_files;
 mod slot_folder;
 mod slot_name;
 mod slot_store;
-pub(crate) mod slots;
 mod stamp;
 
 use std::any::Any;
@@ -51,19 +48,21 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-#[cfg(feature = "history")]
-pub(crate) use commit::has_no_lock;
-pub(crate) use commit::{SaveOptions, SessionSave, begin};
 pub use files::Files;
 pub use memory::Memory;
-pub(crate) use past::Past;
 pub(crate) use patient::{FILES, Patient};
 #[cfg(feature = "history")]
-pub(crate) use read::is_free;
-pub(crate) use read::{SlotAge, have_same_bytes, read_save, slot_age};
+pub(crate) use save_files::commit::has_no_lock;
+pub(crate) use save_files::commit::recover::{
+    ReadRequest, Recovery, keep_copies, load, salvage_candidates,
+};
+pub(crate) use save_files::commit::{SaveOptions, SessionSave, begin, recover, slots};
 #[cfg(feature = "history")]
-pub(crate) use read::{are_same, is_beginning};
-pub(crate) use recover::{ReadRequest, Recovery, keep_copies, load, salvage_candidates};
+pub(crate) use save_files::is_free;
+pub(crate) use save_files::past::Past;
+pub(crate) use save_files::{SlotAge, have_same_bytes, read_save, slot_age};
+#[cfg(feature = "history")]
+pub(crate) use save_files::{are_same, is_beginning};
 pub use slot_folder::SlotFolder;
 pub(crate) use slot_name::{auto_name, auto_number, title_of};
 pub use slot_name::{check_slot_name, slot_name};

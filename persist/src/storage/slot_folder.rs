@@ -5,11 +5,12 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::read::{backups_by_age, read_file};
 use super::recover::{ReadRequest, fetch};
+use super::save_files::commit;
+use super::save_files::{backups_by_age, read_file};
 use super::slot_name::check_slot_name;
 use super::slot_store::{SlotStore, SlotVersion, StoredSlot};
-use super::{Past, Patient, SaveOptions, Storage, begin, commit, slots};
+use super::{Past, Patient, SaveOptions, Storage, begin, slots};
 use crate::format::{Header, check, with_header};
 use crate::{Error, ErrorKind, Limits, Result};
 

@@ -1,4 +1,8 @@
-//! Reads files within limits, reads the headers and ends of saves, and finds the backups of a save.
+//! The files of a save. This file reads them within limits, reads their headers and ends, and finds backups. Below it,
+//! `commit` writes them.
+
+pub(crate) mod commit;
+pub(super) mod past;
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -35,7 +39,7 @@ pub fn read_save(storage: &dyn Storage, path: &Path, limits: &Limits) -> Result<
 }
 
 /// Returns true if a file begins or ends like a save.
-pub(super) fn is_save(storage: &dyn Storage, path: &Path) -> bool {
+fn is_save(storage: &dyn Storage, path: &Path) -> bool {
     let read = |file: io::Result<Box<dyn StoredFile>>| {
         let (mut file, mut start) = (file?, Vec::new());
         (&mut *file).take(START).read_to_end(&mut start)?;
@@ -77,7 +81,7 @@ pub(crate) fn is_free(storage: &dyn Storage, path: &Path) -> io::Result<bool> {
 }
 
 /// Returns true if there is a file, as far as the system reports.
-pub(super) fn exists(storage: &dyn Storage, path: &Path) -> bool {
+fn exists(storage: &dyn Storage, path: &Path) -> bool {
     is_free(storage, path).is_ok_and(|free| !free)
 }
 
@@ -102,7 +106,7 @@ pub(crate) fn have_same_bytes(
 }
 
 /// Returns true if two files have the same bytes.
-pub(super) fn are_equal(storage: &dyn Storage, one: &Path, other: &Path) -> io::Result<bool> {
+fn are_equal(storage: &dyn Storage, one: &Path, other: &Path) -> io::Result<bool> {
     have_same_bytes(&mut *storage.open(one)?, &mut *storage.open(other)?)
 }
 
@@ -139,13 +143,13 @@ fn header_in(mut file: Box<dyn StoredFile>) -> Result<Option<Header>> {
 }
 
 /// Returns the header of a save, if it can be read.
-pub(super) fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
+fn header(storage: &dyn Storage, path: &Path) -> Option<Header> {
     header_in(storage.open(path).ok()?).ok().flatten()
 }
 
 /// Returns the header of a save, or `None` if it is damaged, missing, or may not be read. A disk that fails is an
 /// error: counts that continue an unknown header might be used twice.
-pub(super) fn known_header(storage: &dyn Storage, path: &Path) -> Result<Option<Header>> {
+fn known_header(storage: &dyn Storage, path: &Path) -> Result<Option<Header>> {
     use io::ErrorKind::{InvalidData, NotFound, PermissionDenied};
     match storage.open(path) {
         Err(error) if [InvalidData, NotFound, PermissionDenied].contains(&error.kind()) => Ok(None),
@@ -187,7 +191,7 @@ pub(crate) fn generation_of(storage: &dyn Storage, path: &Path) -> Result<u64> {
 }
 
 /// Returns the header of a save whose header and trailer are intact, or `None` if one is not.
-pub(super) fn whole(mut file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
+fn whole(mut file: Box<dyn StoredFile>) -> io::Result<Option<Header>> {
     match Ends::read(&mut *file, &Limits::WHOLE_HEADER) {
         Ok(ends) => Ok(ends.is_whole.then_some(ends.header)),
         Err(error) if error.kind().is_of_system() => Err(io::Error::other(error)),
@@ -201,7 +205,7 @@ pub(super) fn whole(mut file: Box<dyn StoredFile>) -> io::Result<Option<Header>>
 const GAP: u32 = 2;
 
 /// Returns the backups of a save with their numbers, in ascending order.
-pub(super) fn backups(storage: &dyn Storage, path: &Path) -> Result<Vec<(u32, PathBuf)>> {
+fn backups(storage: &dyn Storage, path: &Path) -> Result<Vec<(u32, PathBuf)>> {
     let (mut found, mut missing) = (Vec::new(), 0);
     for number in 1.. {
         let backup = names::backup(path, number);
@@ -232,20 +236,16 @@ pub(super) fn backups_by_age(storage: &dyn Storage, path: &Path) -> Result<Vec<(
 }
 
 /// Function that names the preserved files of a save: damaged ones, or refused ones.
-pub(super) type CopyName = fn(&Path, u32) -> PathBuf;
+type CopyName = fn(&Path, u32) -> PathBuf;
 
 /// Iterates over the preserved files of a save.
-pub(super) fn preserved(
-    storage: &dyn Storage,
-    path: &Path,
-    name: CopyName,
-) -> impl Iterator<Item = PathBuf> {
+fn preserved(storage: &dyn Storage, path: &Path, name: CopyName) -> impl Iterator<Item = PathBuf> {
     let names = (1..).map(move |number| name(path, number));
     names.take_while(|name| exists(storage, name))
 }
 
 /// Returns a free name for a file to preserve.
-pub(super) fn free_name(storage: &dyn Storage, path: &Path, name: CopyName) -> io::Result<PathBuf> {
+fn free_name(storage: &dyn Storage, path: &Path, name: CopyName) -> io::Result<PathBuf> {
     for number in 1..u32::MAX {
         let name = name(path, number);
         if is_free(storage, &name)? {
@@ -256,7 +256,7 @@ pub(super) fn free_name(storage: &dyn Storage, path: &Path, name: CopyName) -> i
 }
 
 /// Returns the preserved file with the same bytes as another file, if there is one.
-pub(super) fn find_preserved(
+fn find_preserved(
     storage: &dyn Storage,
     path: &Path,
     file: &Path,
@@ -266,7 +266,7 @@ pub(super) fn find_preserved(
 }
 
 /// Returns true if a file could be read and has exactly these bytes.
-pub(super) fn has_bytes(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> bool {
+fn has_bytes(storage: &dyn Storage, path: &Path, bytes: &[u8]) -> bool {
     let read = |file: io::Result<Box<dyn StoredFile>>| -> io::Result<bool> {
         let (mut file, mut rest, mut part) = (file?, bytes, vec![0; 64 << 10]);
         loop {

@@ -4,17 +4,22 @@
 //! then gets a hidden name, and becomes a backup only when the new one is in place. Until then no backup is touched,
 //! and a save that fails leaves everything as it was.
 
+pub(crate) mod recover;
+pub(crate) mod slots;
+
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::read::{
+use super::{
     are_equal, are_same, exists, find_preserved, free_name, header, is_free, known_header,
     read_file, whole,
 };
-use super::{FILES, FileStamp, NewFile, Past, Storage, StorageLock, folder_of, names, quietly};
 use crate::format::{Compression, check};
 use crate::platform::{Timer, pause};
+use crate::storage::{
+    FILES, FileStamp, NewFile, Past, Storage, StorageLock, folder_of, names, quietly,
+};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Options of saves: backups, verification, compression, and the wait for other programs.
@@ -313,7 +318,7 @@ impl<'s> NewSave<'s, '_> {
 
 /// Adds a save from elsewhere as the newest backup of an existing save. A crash leaves the backup or none, and the save
 /// does not change.
-pub(super) fn add_backup(
+pub(in crate::storage) fn add_backup(
     storage: &dyn Storage,
     path: &Path,
     options: &SaveOptions,
@@ -370,7 +375,7 @@ fn check_name(storage: &dyn Storage, path: &Path) -> Result<()> {
 const MANY: u32 = 99;
 
 /// A temporary file, which is removed when it is dropped, unless it has replaced another file.
-pub(super) struct Temporary<'s> {
+struct Temporary<'s> {
     storage: &'s dyn Storage,
     path: PathBuf,
     file: Option<Box<dyn NewFile>>,
@@ -380,12 +385,7 @@ pub(super) struct Temporary<'s> {
 
 impl<'s> Temporary<'s> {
     /// Creates a file that will replace `of`, with the permissions of `like`.
-    pub(super) fn create(
-        storage: &'s dyn Storage,
-        of: &Path,
-        like: &Path,
-        lock: &Locked,
-    ) -> io::Result<Self> {
+    fn create(storage: &'s dyn Storage, of: &Path, like: &Path, lock: &Locked) -> io::Result<Self> {
         let path = names::temporary(of);
         let file = storage.create(&path, like)?;
         let written = (!lock.is_held()).then(Sum::default);
@@ -393,7 +393,7 @@ impl<'s> Temporary<'s> {
     }
 
     /// Creates a file like [`create`](Self::create), writes `content` to it, and flushes it.
-    pub(super) fn with(
+    fn with(
         storage: &'s dyn Storage,
         of: &Path,
         like: &Path,
@@ -410,12 +410,12 @@ impl<'s> Temporary<'s> {
     ///
     /// After a failed flush the state of the file is unknown, and a second flush may succeed without the bytes. So the
     /// file is given up.
-    pub(super) fn sync(&mut self) -> io::Result<()> {
+    fn sync(&mut self) -> io::Result<()> {
         self.file.take().map_or(Ok(()), |mut file| file.sync())
     }
 
     /// Returns an error if another program has written a file of the same name. That file is not removed.
-    pub(super) fn check_own(&mut self, path: &Path) -> Result<()> {
+    fn check_own(&mut self, path: &Path) -> Result<()> {
         let Some(written) = &self.written else { return Ok(()) };
         let mut found = Sum::default();
         let read =
@@ -428,7 +428,7 @@ impl<'s> Temporary<'s> {
     }
 
     /// Renames the file over another one.
-    pub(super) fn rename(mut self, path: &Path) -> io::Result<()> {
+    fn rename(mut self, path: &Path) -> io::Result<()> {
         self.storage.rename(&self.path, path)?;
         self.path = PathBuf::new();
         Ok(())
@@ -487,10 +487,10 @@ impl Write for Sum {
 }
 
 /// The lock of a save, if the storage has locks.
-pub(super) struct Locked(Option<StorageLock>);
+struct Locked(Option<StorageLock>);
 
 impl Locked {
-    pub(super) fn is_held(&self) -> bool {
+    fn is_held(&self) -> bool {
         self.0.is_some()
     }
 }
@@ -502,7 +502,7 @@ impl Drop for Locked {
 }
 
 /// Locks a save against other writers.
-pub(super) fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result<Locked> {
+fn lock(storage: &dyn Storage, path: &Path, wait: Duration) -> Result<Locked> {
     let start = Timer::start();
     loop {
         match storage.lock(&names::lock(path)) {
@@ -530,7 +530,7 @@ pub(crate) fn has_no_lock(error: &io::Error) -> bool {
 }
 
 /// Returns an error if a session has the save open, since the session's journal follows that save.
-pub(super) fn check_no_session(storage: &dyn Storage, path: &Path) -> Result<()> {
+fn check_no_session(storage: &dyn Storage, path: &Path) -> Result<()> {
     let name = names::session(path);
     // For a save without sessions this is one call. The lock file of a program that was killed locks nothing.
     if exists(storage, &name) && matches!(storage.lock(&name), Ok(None)) {
@@ -546,7 +546,7 @@ pub(super) fn check_no_session(storage: &dyn Storage, path: &Path) -> Result<()>
 /// Removes the leftovers of a program that was killed beside a save. The caller holds the lock of the save.
 ///
 /// If there is no free number, an unfinished backup replaces the last of `max` backups.
-pub(super) fn tidy(storage: &dyn Storage, path: &Path, max: u32) -> io::Result<()> {
+fn tidy(storage: &dyn Storage, path: &Path, max: u32) -> io::Result<()> {
     let (temporary, old) = (names::temporary(path), names::old(path));
     let was_writing = !is_free(storage, &temporary)?;
     let has_save = !is_free(storage, path)?;

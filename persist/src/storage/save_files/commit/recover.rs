@@ -5,12 +5,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::commit::{Locked, Temporary, lock, tidy};
-use super::read::{
+use super::{Locked, Temporary, lock, tidy};
+use crate::storage::save_files::{
     CopyName, backups_by_age, exists, find_preserved, free_name, generation_of, has_bytes, header,
     is_save, preserved, read_save, whole,
 };
-use super::{Storage, folder_of, names};
+use crate::storage::{Storage, folder_of, names};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Reports how a load handled a save that was damaged or that the program refused, and which refused saves are kept.
@@ -95,7 +95,7 @@ pub(crate) fn load(
 }
 
 /// Reads a save like [`load`], for callers that do not load it into types. Nothing is refused.
-pub(super) fn fetch(
+pub(in crate::storage) fn fetch(
     request: ReadRequest<'_>,
     path: &Path,
     read: &mut dyn FnMut(&[u8]) -> Result<()>,

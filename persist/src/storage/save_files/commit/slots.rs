@@ -3,12 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::commit::{Temporary, check_no_session, lock, tidy};
-use super::read::{CopyName, free_name, is_free};
 use super::recover::{ReadRequest, read_current};
-use super::{SaveOptions, Storage, folder_of, names};
+use super::{Temporary, check_no_session, lock, tidy};
 use crate::format::check;
 use crate::sorting::{sort, sort_by};
+use crate::storage::save_files::{CopyName, free_name, is_free};
+use crate::storage::{SaveOptions, Storage, folder_of, names};
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Suffix of the file of a slot.

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::read::{backups, header, is_save, known_header, preserved};
-use super::{Storage, names};
+use super::{backups, header, is_save, known_header, preserved};
 use crate::Result;
 use crate::format::{Header, Latest, Lineage, VersionVector};
+use crate::storage::{Storage, names};
 
 /// The headers of the save that a new one replaces, of its backups and of its damaged files, as far as they can be
 /// read.
