@@ -300,7 +300,7 @@ pub mod __private {
     pub use crate::reflect::{Class, EditorHints, FieldRecord, Kind, VariantRecord};
     pub use crate::save::Prepared;
     pub use crate::save::Saves;
-    pub use crate::save::content::{Sink, WriteContent, prepare_parts, write_parts};
+    pub use crate::save::objects::content::{Sink, WriteContent, prepare_parts, write_parts};
     pub use crate::types::foreign::{StoredAs, reach_stored, refuse, unknown_bits};
     pub use crate::types::save_as::{SaveAs, SavedPart, is_plain, same_type};
     #[cfg(feature = "world")]
@@ -367,7 +367,7 @@ pub mod __tools {
     pub use crate::reflect::class::Body;
     pub use crate::reflect::holder::{Cell, Pointer};
     pub use crate::reflect::integer::Integer;
-    pub use crate::save::content::read_on_trial;
+    pub use crate::save::objects::content::read_on_trial;
     pub use crate::save::salvage::{is_damaged, salvaged};
     pub use crate::save::untyped::{Entry, UntypedSave};
     pub use crate::schema::{

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-use super::output::{Continued, Destination, SaveOutcome};
-use super::{Output, Snapshot};
+use super::output::{Continued, SaveOutcome};
+use super::{Destination, Output, Snapshot};
 use crate::codec::Buffer;
 use crate::format::{Checksums, Sealer, write_again};
 use crate::platform::{held, spawn};

@@ -4,7 +4,7 @@ use std::mem;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::content::{Content, Loadable, Sink, WriteContent, decode};
+use super::objects::content::{Content, Loadable, Sink, WriteContent, decode};
 use super::slot::Slot;
 use super::slots::Slots;
 use super::source::SaveSource;

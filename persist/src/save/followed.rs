@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::content;
 use super::info::SlotInfo;
+use super::objects::content;
 use super::source::SaveSource;
 use super::{Loaded, SaveOutcome, Saves};
 use crate::codec::Persist;

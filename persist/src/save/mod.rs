@@ -46,24 +46,21 @@
 
 // A map of the files that are not public.
 //
-// - A call goes from `saves`, `calls`, `slot` or `manager` to `content` (what is saved or loaded) and `output` or
-//   `source` (where to, where from). `storage::save_files` writes the file, or chooses a backup.
-// - `objects` has the objects of a manager, `loaded` and `report` the result of a load, `salvage` the objects of a
-//   damaged save. `followed` has the saves under a journal, `background` the worker, `reconcile` copies of two devices.
+// - A call goes from `saves`, `calls`, `slot` or `objects::manager` to `objects::content` (what is saved or loaded) and
+//   `output` or `source` (where to, where from). `storage::save_files` writes the file, or chooses a backup.
+// - `objects` has the objects of a manager, `objects::loaded` and `report` the result of a load, `salvage` the objects of
+//   a damaged save. `followed` has the saves under a journal, `background` the worker, `reconcile` copies of two devices.
 // - `info` and `slots` read headers alone. `untyped` has the values of a save without types, which a salvage mends.
-// - This file has what they share: the classes and the buffers of a save.
+// - This file has what they share: the classes and the buffers of a save, and its destination.
 
 // This module is declared first, so that rustdoc lists its methods of `Saves` first.
 pub(crate) mod saves;
 
 mod background;
 mod calls;
-pub(crate) mod content;
 #[cfg(feature = "history")]
 mod followed;
 mod info;
-mod loaded;
-mod manager;
 pub(crate) mod objects;
 mod output;
 mod reconcile;
@@ -74,16 +71,18 @@ mod slots;
 mod source;
 pub(crate) mod untyped;
 
+use std::fmt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::Limits;
 use crate::codec::Buffer;
-use crate::storage::{SaveOptions, Storage};
+use crate::storage::{SaveOptions, SlotStore, Storage};
+use crate::{Limits, storage};
 
 pub use background::{BackgroundSave, Progress};
-pub use content::{Content, Loadable};
 pub use info::SlotInfo;
+pub use objects::content::{Content, Loadable};
 pub use output::SaveOutcome;
 pub use reconcile::{Comparison, Keep};
 pub use report::{LoadCounts, LoadReport, ReportRow};
@@ -106,8 +105,7 @@ pub use crate::types::{Remap, UnmappedHandle};
 #[doc(hidden)]
 pub use {
     calls::{from_slice, load, save, to_vec},
-    loaded::Loaded,
-    manager::SaveManager,
+    objects::{loaded::Loaded, manager::SaveManager},
     saves::Saves,
 };
 
@@ -147,6 +145,85 @@ pub(crate) struct Output {
     device: Option<String>,
     /// How long a save may take before it is reported as slow.
     slow_after: Duration,
+}
+
+/// The folder or store of slots.
+#[derive(Clone)]
+enum Home {
+    Folder(PathBuf),
+    Store(Arc<dyn SlotStore>),
+}
+
+impl Home {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Folder(folder), Self::Folder(other)) => folder == other,
+            (Self::Store(store), Self::Store(other)) => Arc::ptr_eq(store, other),
+            _ => false,
+        }
+    }
+
+    /// Returns the location of the slot with a name.
+    fn location(&self, name: &str) -> SaveLocation {
+        match self {
+            Self::Folder(folder) => SaveLocation::File(storage::slots::path(folder, name)),
+            Self::Store(store) => SaveLocation::Store(Arc::clone(store), name.to_owned()),
+        }
+    }
+}
+
+impl fmt::Debug for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(folder) => folder.fmt(f),
+            Self::Store(_) => f.write_str("a store"),
+        }
+    }
+}
+
+/// The location of one save.
+#[derive(Clone)]
+enum SaveLocation {
+    File(PathBuf),
+    Store(Arc<dyn SlotStore>, String),
+}
+
+impl SaveLocation {
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::File(path), Self::File(other)) => path == other,
+            (Self::Store(store, slot), Self::Store(of, other)) => {
+                Arc::ptr_eq(store, of) && slot == other
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns the path if the location is a file.
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Store(..) => None,
+        }
+    }
+}
+
+/// The destination of a save: one location, or a rotation whose slot is chosen later.
+#[derive(Clone)]
+enum Destination {
+    One(SaveLocation),
+    /// The next of the slots `auto1`, `auto2` and so on.
+    Rotation(Home, u32),
+}
+
+impl Destination {
+    /// Returns the path if it is known before the save.
+    fn file(&self) -> Option<&Path> {
+        match self {
+            Self::One(location) => location.file(),
+            Self::Rotation(..) => None,
+        }
+    }
 }
 
 /// How a damaged save was recovered.

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use super::Output;
+use super::{Destination, Home, Output, SaveLocation};
 use crate::format::Header;
 use crate::platform::{Timer, held};
 use crate::storage::{
@@ -93,30 +93,7 @@ impl ContinuedSave {
 /// Writes a save with the header that its destination needs. It may be called twice.
 type WriteHeaded<'w> = &'w mut dyn FnMut(&mut dyn Write, Header) -> Result<()>;
 
-/// The folder or store of slots.
-#[derive(Clone)]
-pub(super) enum Home {
-    Folder(PathBuf),
-    Store(Arc<dyn SlotStore>),
-}
-
 impl Home {
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Folder(folder), Self::Folder(other)) => folder == other,
-            (Self::Store(store), Self::Store(other)) => Arc::ptr_eq(store, other),
-            _ => false,
-        }
-    }
-
-    /// Returns the location of the slot with a name.
-    pub(super) fn location(&self, name: &str) -> SaveLocation {
-        match self {
-            Self::Folder(folder) => SaveLocation::File(slots::path(folder, name)),
-            Self::Store(store) => SaveLocation::Store(Arc::clone(store), name.to_owned()),
-        }
-    }
-
     /// Returns the slots of a rotation, by number, with their ages.
     ///
     /// # Errors
@@ -126,60 +103,6 @@ impl Home {
         match self {
             Self::Folder(folder) => auto_slots(storage, folder),
             Self::Store(store) => stored_autos(&**store),
-        }
-    }
-}
-
-impl fmt::Debug for Home {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Folder(folder) => folder.fmt(f),
-            Self::Store(_) => f.write_str("a store"),
-        }
-    }
-}
-
-/// The location of one save.
-#[derive(Clone)]
-pub(super) enum SaveLocation {
-    File(PathBuf),
-    Store(Arc<dyn SlotStore>, String),
-}
-
-impl SaveLocation {
-    pub(super) fn is_same(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::File(path), Self::File(other)) => path == other,
-            (Self::Store(store, slot), Self::Store(of, other)) => {
-                Arc::ptr_eq(store, of) && slot == other
-            }
-            _ => false,
-        }
-    }
-
-    /// Returns the path if the location is a file.
-    pub(super) fn file(&self) -> Option<&Path> {
-        match self {
-            Self::File(path) => Some(path),
-            Self::Store(..) => None,
-        }
-    }
-}
-
-/// The destination of a save: one location, or a rotation whose slot is chosen later.
-#[derive(Clone)]
-pub(super) enum Destination {
-    One(SaveLocation),
-    /// The next of the slots `auto1`, `auto2` and so on.
-    Rotation(Home, u32),
-}
-
-impl Destination {
-    /// Returns the path if it is known before the save.
-    pub(super) fn file(&self) -> Option<&Path> {
-        match self {
-            Self::One(location) => location.file(),
-            Self::Rotation(..) => None,
         }
     }
 }

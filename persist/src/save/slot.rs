@@ -4,11 +4,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::background::BackgroundSave;
-use super::content::{Content, Loadable, Sink, WriteContent};
 use super::info::SlotInfo;
-use super::output::{Destination, Home, SaveLocation};
+use super::objects::content::{Content, Loadable, Sink, WriteContent};
 use super::source::SaveSource;
-use super::{Loaded, Output, SaveOutcome, Saves, Snapshot};
+use super::{Destination, Home, Loaded, Output, SaveLocation, SaveOutcome, Saves, Snapshot};
 use crate::codec::Buffer;
 use crate::format::{Compression, Header, Sealer};
 use crate::sorting::sort_by;

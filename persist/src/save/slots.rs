@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::info::SlotInfo;
-use super::output::Home;
 use super::slot::Slot;
-use super::{Output, Saves};
+use super::{Home, Output, Saves};
 use crate::format::{Ends, Header};
 use crate::sorting::sort_by;
 use crate::storage::{

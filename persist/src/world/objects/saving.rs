@@ -8,7 +8,7 @@ use crate::env::SharedContext;
 use crate::fields::Sendable;
 use crate::format::{Checksums, write_again};
 use crate::graph::Registry;
-use crate::save::content::{ReadContent, Sink, WriteContent, decode};
+use crate::save::objects::content::{ReadContent, Sink, WriteContent, decode};
 use crate::save::objects::free_loaded;
 use crate::save::{LoadReport, Loaded, Prepared, Saves};
 use crate::types::Remap;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::objects::{SavedObjects, free_loaded};
-use super::output::Continued;
-use super::{LoadReport, Loaded, Prepared, SaveManager, Saves};
+use super::{SavedObjects, free_loaded};
 use crate::codec::{Buffer, Persist, Phase, Prototypes, Visitor};
 use crate::env::{Env, SharedContext, Trial, shared};
 use crate::format::{Compression, Header, Sealer, unpacked};
 use crate::graph::{LoadOutcome, LoadedObjects, Loader, Registry};
+use crate::save::output::Continued;
+use crate::save::{LoadReport, Loaded, Prepared, SaveManager, Saves};
 use crate::types::save_as::SaveAs;
 use crate::types::{Remap, Renumber};
 use crate::{Error, ErrorKind, Result};
@@ -358,7 +358,7 @@ pub(crate) fn decode<T: Persist>(
 }
 
 /// Passes the registered classes to a value that looks up classes after its load.
-pub(super) fn connect<T: Persist>(
+pub(in crate::save) fn connect<T: Persist>(
     value: &mut T,
     registry: &Registry,
     context: Option<SharedContext>,

@@ -4,14 +4,15 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use super::info::SlotInfo;
-use super::objects::{SavedObjects, free_loaded, free_objects};
-use super::output::{Continued, ContinuedSave, SaveLocation};
-use super::{LoadReport, Rescue};
+use super::{SavedObjects, free_loaded, free_objects};
 use crate::codec::{Unknown, UnknownTarget};
 use crate::env::{SharedContext, shared};
 use crate::graph::{Implementors, LoadedObjects};
 use crate::platform::held;
+use crate::save::SaveLocation;
+use crate::save::info::SlotInfo;
+use crate::save::output::{Continued, ContinuedSave};
+use crate::save::{LoadReport, Rescue};
 use crate::storage::{Recovery, SlotVersion};
 use crate::{ObjectId, Result};
 
@@ -51,10 +52,10 @@ use crate::{ObjectId, Result};
 pub struct Loaded<T> {
     /// The value is boxed so that moving the `Loaded` does not copy a large value.
     value: Box<T>,
-    pub(super) unknown: UnknownContent,
+    pub(in crate::save) unknown: UnknownContent,
     report: LoadReport,
     /// For slots of a store: the slot and the version that the next save continues.
-    pub(super) version: Continued,
+    pub(in crate::save) version: Continued,
 }
 
 impl<T> Loaded<T> {
@@ -68,7 +69,7 @@ impl<T> Loaded<T> {
     }
 
     /// Adds to the report how a damaged save was recovered.
-    pub(super) fn rescued(mut self, rescue: Rescue) -> Self {
+    pub(in crate::save) fn rescued(mut self, rescue: Rescue) -> Self {
         self.report.rescue = rescue;
         self
     }
@@ -97,7 +98,7 @@ impl<T> Loaded<T> {
     }
 
     /// Remembers the version of a save in a store, for the next save to continue.
-    pub(super) fn remember(&self, location: SaveLocation, version: SlotVersion) {
+    pub(in crate::save) fn remember(&self, location: SaveLocation, version: SlotVersion) {
         ContinuedSave::note(&mut held(&self.version), location, version);
     }
 }

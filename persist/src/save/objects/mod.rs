@@ -1,4 +1,11 @@
 //! The objects of a manager, and their ids.
+//!
+//! Those who hold such a list are below it: `manager` and `loaded` (the unknown content of a value), and `content`, which
+//! saves and loads it.
+
+pub(crate) mod content;
+pub(super) mod loaded;
+pub(super) mod manager;
 
 use std::collections::HashMap;
 use std::mem::take;
@@ -14,7 +21,7 @@ use crate::{ErrorKind, ObjectId, Result};
 
 /// The objects that a manager saves, and the unknown content of the objects that it loaded.
 #[derive(Default)]
-pub(super) struct SavedObjects {
+struct SavedObjects {
     /// The result of a load, until the list is first saved or changed. It holds every object of the save. Afterwards
     /// the list holds only added objects, like a list without a load.
     loaded: Option<LoadedObjects>,
@@ -64,23 +71,23 @@ fn id_of((id, _): &(ObjectId, SavedObject)) -> ObjectId {
 
 impl SavedObjects {
     /// Creates the list of a load.
-    pub(super) fn of_loaded(loaded: LoadedObjects) -> Self {
+    fn of_loaded(loaded: LoadedObjects) -> Self {
         Self { loaded: Some(loaded), ..Self::default() }
     }
 
     /// Creates an empty list for a value with this unknown content.
-    pub(super) fn from_root_unknown(root_unknown: Unknown) -> Self {
+    fn from_root_unknown(root_unknown: Unknown) -> Self {
         Self { root_unknown, ..Self::default() }
     }
 
     /// Adds an object that a value leads to, with its unknown content. Calls must come in the order of the ids.
-    pub(super) fn insert_reached(&mut self, shared: &Shared, id: ObjectId, unknown: Unknown) {
+    fn insert_reached(&mut self, shared: &Shared, id: ObjectId, unknown: Unknown) {
         self.ids.insert(shared.address(), id);
         self.objects.push((id, SavedObject::Reached(shared.downgrade())));
         self.unknown.insert(id, unknown);
     }
 
-    pub(super) fn add(&mut self, shared: Shared) -> Result<ObjectId> {
+    fn add(&mut self, shared: Shared) -> Result<ObjectId> {
         self.adopt();
         let id = match self.ids.get(&shared.address()) {
             Some(id) => *id,
@@ -105,7 +112,7 @@ impl SavedObjects {
         self.objects.binary_search_by_key(&id, id_of)
     }
 
-    pub(super) fn remove(&mut self, id: ObjectId) -> bool {
+    fn remove(&mut self, id: ObjectId) -> bool {
         self.adopt();
         let Ok(place) = self.place(id) else { return false };
         let (_, object) = &mut self.objects[place];
@@ -115,7 +122,7 @@ impl SavedObjects {
     }
 
     /// Returns the ids of all objects that are alive; added objects come first.
-    pub(super) fn ids(&self) -> Vec<ObjectId> {
+    fn ids(&self) -> Vec<ObjectId> {
         match &self.loaded {
             Some(loaded) => (0..loaded.len()).map(|place| loaded.id(place)).collect(),
             None => self.known().map(|(id, _)| id).collect(),
@@ -131,10 +138,7 @@ impl SavedObjects {
     }
 
     /// Calls a function with each object that is alive until it returns `Some`; added objects come first.
-    pub(super) fn find<R>(
-        &self,
-        mut test: impl FnMut(ObjectId, &Shared) -> Option<R>,
-    ) -> Option<R> {
+    fn find<R>(&self, mut test: impl FnMut(ObjectId, &Shared) -> Option<R>) -> Option<R> {
         match &self.loaded {
             Some(loaded) => {
                 loaded.iter().find_map(|(place, shared)| test(loaded.id(place), shared))
@@ -144,7 +148,7 @@ impl SavedObjects {
     }
 
     /// Returns the object with an id; `None` if there is none, or it was freed.
-    pub(super) fn get(&self, id: ObjectId) -> Option<Shared> {
+    fn get(&self, id: ObjectId) -> Option<Shared> {
         match &self.loaded {
             Some(loaded) => loaded.get(loaded.find(id)?).cloned(),
             None => self.objects[self.place(id).ok()?].1.get(),
@@ -152,7 +156,7 @@ impl SavedObjects {
     }
 
     /// Returns true if no objects were added.
-    pub(super) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         match &self.loaded {
             Some(loaded) => (0..loaded.len()).all(|place| !loaded.is_added(place)),
             None => !self.objects.iter().any(|(_, object)| object.is_added()),
@@ -179,7 +183,7 @@ impl SavedObjects {
     }
 
     /// Creates the saver of the objects, with their ids and unknown content.
-    pub(super) fn saver<'s>(&'s mut self, registry: &'s Registry, env: &'s Env<'s>) -> Saver<'s> {
+    fn saver<'s>(&'s mut self, registry: &'s Registry, env: &'s Env<'s>) -> Saver<'s> {
         self.adopt();
         self.forget_freed(env.context, registry.implementors());
         let first = self.last_id.saturating_add(1);
@@ -195,11 +199,7 @@ impl SavedObjects {
     }
 
     /// Creates the saver of a single value, with its unknown content.
-    pub(super) fn saver_of_value<'s>(
-        &'s mut self,
-        registry: &'s Registry,
-        env: &'s Env<'s>,
-    ) -> Saver<'s> {
+    fn saver_of_value<'s>(&'s mut self, registry: &'s Registry, env: &'s Env<'s>) -> Saver<'s> {
         let mut saver = Saver::new(registry, env, 1, &mut self.tables);
         saver.keep(&self.unknown, &self.ids);
         if !self.root_unknown.is_empty() {
@@ -209,11 +209,7 @@ impl SavedObjects {
     }
 
     /// Drops unknown content: unknown fields, and the objects of unknown classes.
-    pub(super) fn drop_unknown(
-        &mut self,
-        context: Option<&dyn AnyContext>,
-        implementors: &Implementors,
-    ) {
+    fn drop_unknown(&mut self, context: Option<&dyn AnyContext>, implementors: &Implementors) {
         self.adopt();
         let all = self.alive();
         self.unknown.clear();
@@ -229,7 +225,7 @@ impl SavedObjects {
     }
 
     /// Removes and returns all objects that are alive.
-    pub(super) fn take_objects(&mut self) -> Vec<Shared> {
+    fn take_objects(&mut self) -> Vec<Shared> {
         let objects = match self.loaded.take() {
             Some(loaded) => loaded.into_objects(),
             None => self.alive(),
@@ -269,7 +265,7 @@ impl SavedObjects {
 }
 
 /// Empties the cells of an object.
-pub(super) fn empty(object: &dyn AnyObject, mut prototypes: Prototypes<'_>) {
+fn empty(object: &dyn AnyObject, mut prototypes: Prototypes<'_>) {
     // An error means that the object is borrowed; it keeps its value.
     let _ =
         object.visit_object(&mut Visitor::new(Phase::Dismantle, &Env::FREEING, &mut prototypes));
@@ -283,7 +279,7 @@ pub(crate) fn free_loaded(loaded: LoadedObjects) {
 
 /// Releases objects. Objects that nothing else holds are freed one by one, including long chains and cycles of unknown
 /// content. Objects that the program holds are not changed.
-pub(super) fn free_objects(
+fn free_objects(
     objects: Vec<Shared>,
     context: Option<&dyn AnyContext>,
     implementors: &Implementors,

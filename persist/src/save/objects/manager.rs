@@ -6,11 +6,11 @@ use std::fmt;
 use std::path::Path;
 use std::rc::Rc;
 
-use super::objects::{SavedObjects, empty, free_objects};
-use super::{LoadReport, Loaded, SaveOutcome, Saves};
+use super::{SavedObjects, empty, free_objects};
 use crate::codec::{Implements, Persist, Pointee, Prototypes, Shared};
 use crate::env::shared;
 use crate::graph::{Edges, LoadedObjects, SharedPointer, Targets};
+use crate::save::{LoadReport, Loaded, SaveOutcome, Saves};
 use crate::schema::LoadEvent;
 use crate::sorting::sort;
 use crate::{Error, ErrorKind, ObjectId, Result};
@@ -88,13 +88,17 @@ impl SaveManager {
         Self::default()
     }
 
-    pub(super) fn with(saves: Saves) -> Self {
+    pub(in crate::save) fn with(saves: Saves) -> Self {
         let objects = ObjectsInRcs::default();
         Self { saves, objects, allows_empty: false, unmade: Vec::new() }
     }
 
     /// Creates the list that a load returns.
-    pub(super) fn of_loaded(saves: Saves, objects: LoadedObjects, report: &LoadReport) -> Self {
+    pub(super) fn of_loaded(
+        saves: Saves,
+        objects: LoadedObjects,
+        report: &LoadReport,
+    ) -> Self {
         let unmade = report.rows().iter().filter(|row| {
             matches!(row.event, LoadEvent::Unknown | LoadEvent::Kept) && row.field.is_none()
         });
