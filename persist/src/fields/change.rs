@@ -5,9 +5,9 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use super::bytes::{AsBytes, Bytes};
-use super::links::FieldLinks;
 #[cfg(feature = "history")]
-use super::part::follow;
+use super::follow;
+use super::links::FieldLinks;
 use super::path::{FieldPath, located};
 use super::paths::AsText;
 use super::{FieldPart, Root};

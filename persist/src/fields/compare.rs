@@ -5,9 +5,7 @@ use std::any::Any;
 use super::bytes::Bytes;
 use super::change::{FieldChange, FieldEdit, check_end};
 use super::path::FieldPath;
-#[cfg(feature = "history")]
-use super::paths::Trail;
-use super::{FieldPart, PartBuffers, Root, SchemaKey};
+use super::{FieldPart, PartBuffers, Root, SchemaKey, Trail};
 use crate::Result;
 use crate::codec::{FieldAccess, ListAccess, Portable};
 use crate::graph::Registry;

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+#[cfg(feature = "history")]
+use super::Trail;
 use super::path::FieldPath;
 #[cfg(feature = "history")]
 use super::path::PathStep;
@@ -35,32 +37,8 @@ thread_local! {
 const MAX_TEXTS: usize = 4096;
 const LONGEST_TEXT: usize = 256;
 
-/// The steps from a class to a field or an element, while a comparison walks a value.
 #[cfg(feature = "history")]
-pub(super) struct Trail<'c> {
-    class: &'c str,
-    steps: Vec<PathStep>,
-}
-
-#[cfg(feature = "history")]
-impl<'c> Trail<'c> {
-    /// Starts at these steps.
-    pub(super) fn new(class: &'c str, steps: &[PathStep]) -> Self {
-        Self { class, steps: steps.to_vec() }
-    }
-
-    pub(super) fn enter(&mut self, name: &'static str) {
-        self.steps.push(PathStep::Field(name.into()));
-    }
-
-    pub(super) fn enter_element(&mut self, index: u64) {
-        self.steps.push(PathStep::Index(index));
-    }
-
-    pub(super) fn leave(&mut self) {
-        self.steps.pop();
-    }
-
+impl Trail<'_> {
     /// Returns the path of the current field.
     pub(super) fn path(&self) -> FieldPath {
         let Trail { class, steps } = self;

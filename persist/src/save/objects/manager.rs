@@ -94,11 +94,7 @@ impl SaveManager {
     }
 
     /// Creates the list that a load returns.
-    pub(super) fn of_loaded(
-        saves: Saves,
-        objects: LoadedObjects,
-        report: &LoadReport,
-    ) -> Self {
+    pub(super) fn of_loaded(saves: Saves, objects: LoadedObjects, report: &LoadReport) -> Self {
         let unmade = report.rows().iter().filter(|row| {
             matches!(row.event, LoadEvent::Unknown | LoadEvent::Kept) && row.field.is_none()
         });
