@@ -5,7 +5,6 @@
 //!   on.
 //! - [`Saved`] stores a type that derives `Persist` as a field of a document of serde, such as JSON.
 
-mod any;
 mod read;
 mod saved;
 mod write;
@@ -19,9 +18,70 @@ use crate::codec::with::Adapter;
 use crate::codec::{Decoder, Encoder, Fail, Persist, Stop, TypeSet};
 use crate::reflect::Kind;
 use crate::{Error, ErrorKind};
-use any::Any;
 
 pub use saved::Saved;
+
+/// A value of serde's data model, as a save holds it.
+///
+/// It has no kinds for the widths of numbers. So a `u8` may become a `u32` in a later version of a type, as in JSON.
+///
+/// [`write`] and [`read`] convert between values and its bytes directly. As a value in
+/// memory it would own the name of every field.
+#[derive(crate::Persist, Clone, Debug, Default)]
+#[persist(crate = crate, class = "persist.Any")]
+enum Any {
+    #[default]
+    Unit,
+    Bool(bool),
+    /// An integer of 0 or more.
+    Unsigned(#[persist(compact)] u64),
+    /// An integer below 0.
+    Negative(#[persist(compact)] i64),
+    /// An integer that no other variant holds.
+    Wide(i128),
+    Huge(u128),
+    F32(f32),
+    F64(f64),
+    Char(char),
+    Text(String),
+    Bytes(Vec<u8>),
+    None,
+    Some(Box<Any>),
+    /// A list, a tuple or a tuple struct.
+    List(Vec<Any>),
+    /// A map, in the order in which the type gave its entries.
+    Map(Vec<(Any, Any)>),
+    /// A struct: names and values of its fields.
+    Struct(Vec<(String, Any)>),
+    /// A variant of an enum without content.
+    Variant(String),
+    /// A variant with content: its value, a list of several or a struct.
+    Content(String, Box<Any>),
+}
+
+/// The first byte of each variant of [`Any`].
+struct Tag;
+
+impl Tag {
+    const UNIT: u8 = 0;
+    const BOOL: u8 = 1;
+    const UNSIGNED: u8 = 2;
+    const NEGATIVE: u8 = 3;
+    const WIDE: u8 = 4;
+    const HUGE: u8 = 5;
+    const F32: u8 = 6;
+    const F64: u8 = 7;
+    const CHAR: u8 = 8;
+    const TEXT: u8 = 9;
+    const BYTES: u8 = 10;
+    const NONE: u8 = 11;
+    const SOME: u8 = 12;
+    const LIST: u8 = 13;
+    const MAP: u8 = 14;
+    const STRUCT: u8 = 15;
+    const VARIANT: u8 = 16;
+    const CONTENT: u8 = 17;
+}
 
 /// Stores a type that implements serde's traits.
 #[doc(hidden)]

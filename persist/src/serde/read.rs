@@ -10,8 +10,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::SerdeError;
-use super::any::{Any, tag};
+use super::{Any, SerdeError, Tag};
 use crate::codec::text::is_equal;
 use crate::codec::{Decoder, Fail, compact, count};
 
@@ -267,31 +266,31 @@ impl<'s, 'r, 'a> AnyReader<'s, 'r, 'a> {
         reading.begun += 1;
         let [tag] = reading.take()?;
         match tag {
-            tag::UNIT => visitor.visit_unit(),
-            tag::BOOL => match reading.take()? {
+            Tag::UNIT => visitor.visit_unit(),
+            Tag::BOOL => match reading.take()? {
                 [0] => visitor.visit_bool(false),
                 [1] => visitor.visit_bool(true),
                 _ => Err(reading.failed(Fail::Value)),
             },
-            tag::UNSIGNED => visitor.visit_u64(reading.count()?),
-            tag::NEGATIVE => visitor.visit_i64(compact::unzigzag(reading.count()?)),
-            tag::WIDE => visitor.visit_i128(i128::from_le_bytes(reading.take()?)),
-            tag::HUGE => visitor.visit_u128(u128::from_le_bytes(reading.take()?)),
-            tag::F32 => visitor.visit_f32(f32::from_le_bytes(reading.take()?)),
-            tag::F64 => visitor.visit_f64(f64::from_le_bytes(reading.take()?)),
-            tag::CHAR => match char::from_u32(u32::from_le_bytes(reading.take()?)) {
+            Tag::UNSIGNED => visitor.visit_u64(reading.count()?),
+            Tag::NEGATIVE => visitor.visit_i64(compact::unzigzag(reading.count()?)),
+            Tag::WIDE => visitor.visit_i128(i128::from_le_bytes(reading.take()?)),
+            Tag::HUGE => visitor.visit_u128(u128::from_le_bytes(reading.take()?)),
+            Tag::F32 => visitor.visit_f32(f32::from_le_bytes(reading.take()?)),
+            Tag::F64 => visitor.visit_f64(f64::from_le_bytes(reading.take()?)),
+            Tag::CHAR => match char::from_u32(u32::from_le_bytes(reading.take()?)) {
                 Some(value) => visitor.visit_char(value),
                 None => Err(reading.failed(Fail::Value)),
             },
-            tag::TEXT => visitor.visit_borrowed_str(reading.text()?),
-            tag::BYTES => visitor.visit_borrowed_bytes(reading.bytes()?),
-            tag::NONE => visitor.visit_none(),
-            tag::SOME => AnyReader { reading }.passed(|reader| visitor.visit_some(reader)),
-            tag::LIST => items(reading, visitor),
-            tag::MAP | tag::STRUCT => entries(reading, tag == tag::STRUCT, visitor),
-            tag::VARIANT | tag::CONTENT => {
+            Tag::TEXT => visitor.visit_borrowed_str(reading.text()?),
+            Tag::BYTES => visitor.visit_borrowed_bytes(reading.bytes()?),
+            Tag::NONE => visitor.visit_none(),
+            Tag::SOME => AnyReader { reading }.passed(|reader| visitor.visit_some(reader)),
+            Tag::LIST => items(reading, visitor),
+            Tag::MAP | Tag::STRUCT => entries(reading, tag == Tag::STRUCT, visitor),
+            Tag::VARIANT | Tag::CONTENT => {
                 let variant = reading.name()?;
-                enumerated(reading, variant, tag == tag::CONTENT, visitor)
+                enumerated(reading, variant, tag == Tag::CONTENT, visitor)
             }
             _ => Err(reading.failed(Fail::Value)),
         }
@@ -365,32 +364,32 @@ impl<'a> Deserializer<'a> for AnyReader<'_, '_, 'a> {
     }
 
     mostly! {
-        deserialize_u8(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
-        deserialize_u16(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
-        deserialize_u32(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
-        deserialize_u64(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
-        deserialize_i8(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
-        deserialize_i16(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
-        deserialize_i32(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
-        deserialize_i64(): tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
-        deserialize_f32(): tag::F32 => |reading, visitor| visitor.visit_f32(f32::from_le_bytes(reading.take()?));
-        deserialize_f64(): tag::F64 => |reading, visitor| visitor.visit_f64(f64::from_le_bytes(reading.take()?));
-        deserialize_str(): tag::TEXT => |reading, visitor| visitor.visit_borrowed_str(reading.text()?);
-        deserialize_string(): tag::TEXT => |reading, visitor| visitor.visit_borrowed_str(reading.text()?);
-        deserialize_seq(): tag::LIST => |reading, visitor| items(reading, visitor);
-        deserialize_tuple(usize): tag::LIST => |reading, visitor| items(reading, visitor);
-        deserialize_tuple_struct(&'static str, usize): tag::LIST => |reading, visitor| items(reading, visitor);
-        deserialize_map(): tag::MAP => |reading, visitor| entries(reading, false, visitor);
+        deserialize_u8(): Tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_u16(): Tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_u32(): Tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_u64(): Tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_i8(): Tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_i16(): Tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_i32(): Tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_i64(): Tag::UNSIGNED => |reading, visitor| visitor.visit_u64(reading.count()?);
+        deserialize_f32(): Tag::F32 => |reading, visitor| visitor.visit_f32(f32::from_le_bytes(reading.take()?));
+        deserialize_f64(): Tag::F64 => |reading, visitor| visitor.visit_f64(f64::from_le_bytes(reading.take()?));
+        deserialize_str(): Tag::TEXT => |reading, visitor| visitor.visit_borrowed_str(reading.text()?);
+        deserialize_string(): Tag::TEXT => |reading, visitor| visitor.visit_borrowed_str(reading.text()?);
+        deserialize_seq(): Tag::LIST => |reading, visitor| items(reading, visitor);
+        deserialize_tuple(usize): Tag::LIST => |reading, visitor| items(reading, visitor);
+        deserialize_tuple_struct(&'static str, usize): Tag::LIST => |reading, visitor| items(reading, visitor);
+        deserialize_map(): Tag::MAP => |reading, visitor| entries(reading, false, visitor);
         deserialize_struct(&'static str, &'static [&'static str]):
-            tag::STRUCT => |reading, visitor| entries(reading, true, visitor);
+            Tag::STRUCT => |reading, visitor| entries(reading, true, visitor);
     }
 
     #[inline]
     fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, SerdeError> {
         let reading = self.reading;
-        if reading.begins(tag::NONE) {
+        if reading.begins(Tag::NONE) {
             AnyReader { reading }.given(|_| visitor.visit_none())
-        } else if reading.begins(tag::SOME) {
+        } else if reading.begins(Tag::SOME) {
             AnyReader { reading }
                 .given(|reading| AnyReader { reading }.passed(|reader| visitor.visit_some(reader)))
         } else {
@@ -418,11 +417,11 @@ impl<'a> Deserializer<'a> for AnyReader<'_, '_, 'a> {
         let reading = self.reading;
         match reading.rest.first() {
             // A text comes from a type that names its variants by itself.
-            Some(&tag @ (tag::TEXT | tag::VARIANT | tag::CONTENT)) => {
+            Some(&tag @ (Tag::TEXT | Tag::VARIANT | Tag::CONTENT)) => {
                 reading.begins(tag);
                 AnyReader { reading }.given(|reading| {
                     let variant = reading.name()?;
-                    enumerated(reading, variant, tag == tag::CONTENT, visitor)
+                    enumerated(reading, variant, tag == Tag::CONTENT, visitor)
                 })
             }
             None => Err(reading.failed(Fail::End)),

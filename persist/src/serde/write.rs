@@ -1,4 +1,4 @@
-//! Serializes a value to the bytes of an [`Any`](super::any::Any), without one in memory.
+//! Serializes a value to the bytes of an [`Any`](super::Any), without one in memory.
 
 use serde::Serialize;
 use serde::ser::{
@@ -6,8 +6,7 @@ use serde::ser::{
     SerializeTuple, SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
 
-use super::SerdeError;
-use super::any::tag;
+use super::{SerdeError, Tag};
 use crate::codec::text::copy;
 use crate::codec::{compact, count};
 
@@ -142,13 +141,13 @@ impl<'o, 'b> AnyWriter<'o, 'b> {
         match (u64::try_from(number), i64::try_from(number)) {
             (Ok(number), _) => self.serialize_u64(number),
             (_, Ok(number)) => self.serialize_i64(number),
-            _ => self.number(tag::WIDE, number.to_le_bytes()),
+            _ => self.number(Tag::WIDE, number.to_le_bytes()),
         }
     }
 
     #[inline]
     fn variant(&mut self, variant: &str) {
-        self.tag(tag::CONTENT);
+        self.tag(Tag::CONTENT);
         self.out.text(variant);
     }
 
@@ -185,15 +184,15 @@ impl<'o, 'b> Serializer for AnyWriter<'o, 'b> {
 
     #[inline]
     fn serialize_u64(self, number: u64) -> Written {
-        self.out.tagged(tag::UNSIGNED, number);
+        self.out.tagged(Tag::UNSIGNED, number);
         Ok(())
     }
 
     #[inline]
     fn serialize_i64(self, number: i64) -> Written {
         match u64::try_from(number) {
-            Ok(number) => self.out.tagged(tag::UNSIGNED, number),
-            Err(_) => self.out.tagged(tag::NEGATIVE, compact::zigzag(number)),
+            Ok(number) => self.out.tagged(Tag::UNSIGNED, number),
+            Err(_) => self.out.tagged(Tag::NEGATIVE, compact::zigzag(number)),
         }
         Ok(())
     }
@@ -235,58 +234,58 @@ impl<'o, 'b> Serializer for AnyWriter<'o, 'b> {
     fn serialize_u128(self, number: u128) -> Written {
         match i128::try_from(number) {
             Ok(number) => self.integer(number),
-            Err(_) => self.number(tag::HUGE, number.to_le_bytes()),
+            Err(_) => self.number(Tag::HUGE, number.to_le_bytes()),
         }
     }
 
     #[inline]
     fn serialize_bool(self, value: bool) -> Written {
-        self.number(tag::BOOL, [value.into()])
+        self.number(Tag::BOOL, [value.into()])
     }
 
     #[inline]
     fn serialize_f32(self, number: f32) -> Written {
-        self.number(tag::F32, number.to_le_bytes())
+        self.number(Tag::F32, number.to_le_bytes())
     }
 
     #[inline]
     fn serialize_f64(self, number: f64) -> Written {
-        self.number(tag::F64, number.to_le_bytes())
+        self.number(Tag::F64, number.to_le_bytes())
     }
 
     #[inline]
     fn serialize_char(self, value: char) -> Written {
-        self.number(tag::CHAR, u32::from(value).to_le_bytes())
+        self.number(Tag::CHAR, u32::from(value).to_le_bytes())
     }
 
     #[inline]
     fn serialize_str(mut self, text: &str) -> Written {
-        self.tag(tag::TEXT);
+        self.tag(Tag::TEXT);
         self.out.text(text);
         Ok(())
     }
 
     fn serialize_bytes(mut self, bytes: &[u8]) -> Written {
-        self.tag(tag::BYTES);
+        self.tag(Tag::BYTES);
         self.out.run(bytes);
         Ok(())
     }
 
     #[inline]
     fn serialize_none(mut self) -> Written {
-        self.tag(tag::NONE);
+        self.tag(Tag::NONE);
         Ok(())
     }
 
     #[inline]
     fn serialize_some<T: ?Sized + Serialize>(mut self, value: &T) -> Written {
-        self.tag(tag::SOME);
+        self.tag(Tag::SOME);
         value.serialize(self.inner()?)
     }
 
     #[inline]
     fn serialize_unit(mut self) -> Written {
-        self.tag(tag::UNIT);
+        self.tag(Tag::UNIT);
         Ok(())
     }
 
@@ -296,7 +295,7 @@ impl<'o, 'b> Serializer for AnyWriter<'o, 'b> {
 
     #[inline]
     fn serialize_unit_variant(mut self, _: &'static str, _: u32, variant: &'static str) -> Written {
-        self.tag(tag::VARIANT);
+        self.tag(Tag::VARIANT);
         self.out.text(variant);
         Ok(())
     }
@@ -324,12 +323,12 @@ impl<'o, 'b> Serializer for AnyWriter<'o, 'b> {
 
     #[inline]
     fn serialize_seq(self, len: Option<usize>) -> Result<ManyWriter<'o, 'b>, SerdeError> {
-        self.many(tag::LIST, len, len.is_some())
+        self.many(Tag::LIST, len, len.is_some())
     }
 
     #[inline]
     fn serialize_tuple(self, len: usize) -> Result<ManyWriter<'o, 'b>, SerdeError> {
-        self.many(tag::LIST, Some(len), false)
+        self.many(Tag::LIST, Some(len), false)
     }
 
     #[inline]
@@ -338,7 +337,7 @@ impl<'o, 'b> Serializer for AnyWriter<'o, 'b> {
         _: &'static str,
         len: usize,
     ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
-        self.many(tag::LIST, Some(len), false)
+        self.many(Tag::LIST, Some(len), false)
     }
 
     #[inline]
@@ -350,12 +349,12 @@ impl<'o, 'b> Serializer for AnyWriter<'o, 'b> {
         len: usize,
     ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
         self.variant(variant);
-        self.many(tag::LIST, Some(len), false)
+        self.many(Tag::LIST, Some(len), false)
     }
 
     #[inline]
     fn serialize_map(self, len: Option<usize>) -> Result<MapWriter<'o, 'b>, SerdeError> {
-        Ok(MapWriter { entries: self.many(tag::MAP, len, len.is_some())?, has_key: false })
+        Ok(MapWriter { entries: self.many(Tag::MAP, len, len.is_some())?, has_key: false })
     }
 
     #[inline]
@@ -364,7 +363,7 @@ impl<'o, 'b> Serializer for AnyWriter<'o, 'b> {
         _: &'static str,
         len: usize,
     ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
-        self.many(tag::STRUCT, Some(len), false)
+        self.many(Tag::STRUCT, Some(len), false)
     }
 
     #[inline]
@@ -376,7 +375,7 @@ impl<'o, 'b> Serializer for AnyWriter<'o, 'b> {
         len: usize,
     ) -> Result<ManyWriter<'o, 'b>, SerdeError> {
         self.variant(variant);
-        self.many(tag::STRUCT, Some(len), false)
+        self.many(Tag::STRUCT, Some(len), false)
     }
 
     fn is_human_readable(&self) -> bool {
