@@ -110,8 +110,6 @@ pub(crate) mod decoder;
 pub(crate) mod encoder;
 mod fail;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
-mod field;
-#[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod field_access;
 pub(crate) mod index;
 pub(crate) mod layout;

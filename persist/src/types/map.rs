@@ -1,5 +1,5 @@
 //! Maps: a count, then key and value of each entry. A hashed map is written in the order of its encoded keys, which
-//! `sorted_entries` sorts.
+//! [`SortedEntries`] sorts.
 
 use std::any::Any;
 use std::borrow::Borrow;
@@ -9,9 +9,9 @@ use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 use std::ops::Range;
 
+use super::SortedEntries;
 use super::sequence::{decode_parts, visit_each, visit_each_shared};
 use super::set::{decode_key, pending};
-use super::sorted_entries::SortedEntries;
 use super::{compact_items, counted_items};
 use crate::Result;
 use crate::codec::compact::Compact;

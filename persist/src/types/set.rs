@@ -3,8 +3,8 @@
 use std::collections::{BTreeSet, HashSet};
 use std::hash::{BuildHasher, Hash};
 
+use super::SortedEntries;
 use super::sequence::{decode_parts, encode_elements};
-use super::sorted_entries::SortedEntries;
 use super::{compact_items, counted_items, skipping_items};
 use crate::codec::compact::Compact;
 use crate::codec::skip::Skipping;

@@ -39,3 +39,11 @@ pub(crate) fn too_deep(limits: &Limits) -> Error {
         ),
     )
 }
+
+fn starts_word(c: char) -> bool {
+    c == '_' || c.is_alphabetic()
+}
+
+fn continues_word(c: char) -> bool {
+    c == '_' || c.is_alphanumeric()
+}

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::str::FromStr;
 
-use super::text::{continues_word, starts_word};
 use super::{HandleValue, Record, Value, levels};
+use super::{continues_word, starts_word};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// Parses the text that [`Display`](std::fmt::Display) writes, on one line or on several.

@@ -3,6 +3,7 @@
 use std::fmt::{self, Formatter, Write};
 
 use super::{HandleValue, PartIter, Record, Value};
+use super::{continues_word, starts_word};
 
 /// Largest number of columns of a value on one line, where the text has several lines.
 const COLUMNS: usize = 96;
@@ -306,12 +307,4 @@ fn is_plain(name: &str, of: NameOf) -> bool {
         && (number || name.starts_with(starts_word))
         && name.chars().all(continues_word)
         && !(of == NameOf::Class && WORDS.contains(&name))
-}
-
-pub(super) fn starts_word(c: char) -> bool {
-    c == '_' || c.is_alphabetic()
-}
-
-pub(super) fn continues_word(c: char) -> bool {
-    c == '_' || c.is_alphanumeric()
 }

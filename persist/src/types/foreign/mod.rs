@@ -1,4 +1,5 @@
-//! Implements `Persist` for types of other crates: one file for each crate, each with its own feature.
+//! Implements `Persist` for types of other crates: one file for each crate, each with its own feature. Crates
+//! that share a stored form lie below it: `calendar` and `list`.
 //!
 //! This library defines their bytes: those of a plain type such as `[f32; 3]`, and never the crate's memory or its
 //! serde form. So a new version of the crate cannot change a save. The kind is that of the plain type too, so one crate
@@ -25,13 +26,9 @@ mod text;
 
 #[cfg(feature = "arcstr")]
 mod arcstr;
-#[cfg(feature = "arrayvec-0_7")]
-mod arrayvec;
 mod bitflags;
 #[cfg(feature = "bytes")]
 mod bytes;
-#[cfg(feature = "chrono-0_4")]
-mod chrono;
 #[cfg(any(feature = "compact_str-0_8", feature = "compact_str-0_9"))]
 mod compact_str;
 #[cfg(feature = "enum-map")]
@@ -66,8 +63,6 @@ mod indexmap;
     feature = "rand_xoshiro-0_8",
 ))]
 mod integers;
-#[cfg(feature = "jiff-0_2")]
-mod jiff;
 #[cfg(feature = "mint-0_5")]
 mod mint;
 #[cfg(any(feature = "nalgebra-0_33", feature = "nalgebra-0_34", feature = "nalgebra-0_35"))]
@@ -88,18 +83,10 @@ mod rand_xoshiro;
 mod rgb;
 #[cfg(feature = "slotmap")]
 mod slotmap;
-#[cfg(feature = "smallvec")]
-mod smallvec;
 #[cfg(any(feature = "smol_str-0_2", feature = "smol_str-0_3"))]
 mod smol_str;
-#[cfg(feature = "thin-vec-0_2")]
-mod thin_vec;
 #[cfg(feature = "thunderdome-0_6")]
 mod thunderdome;
-#[cfg(feature = "time-0_3")]
-mod time;
-#[cfg(feature = "tinyvec")]
-mod tinyvec;
 #[cfg(feature = "uuid")]
 mod uuid;
 

@@ -1,4 +1,13 @@
 //! Lists of other crates: a count, then the elements, like a `Vec`.
+#[cfg(feature = "arrayvec-0_7")]
+mod arrayvec;
+#[cfg(feature = "smallvec")]
+mod smallvec;
+#[cfg(feature = "thin-vec-0_2")]
+mod thin_vec;
+#[cfg(feature = "tinyvec")]
+mod tinyvec;
+
 use crate::codec::{Decoder, Fail, Generic, Persist, count, extend_fixed};
 use crate::{Error, ErrorKind};
 
@@ -100,10 +109,10 @@ macro_rules! slice_list {
         };
     };
 }
-pub(super) use slice_list;
+use slice_list;
 
 /// Reads elements, one level of nesting further in if they can hold nested values.
-pub(super) fn nested<T: Persist>(
+fn nested<T: Persist>(
     input: &mut Decoder<'_>,
     elements: impl FnOnce(&mut Decoder<'_>) -> Result<(), Fail>,
 ) -> Result<(), Fail> {
@@ -112,7 +121,7 @@ pub(super) fn nested<T: Persist>(
 
 /// The capacity of a type that does not grow, in elements or bytes.
 #[allow(dead_code, reason = "most lists grow")]
-pub(super) struct Room {
+struct Room {
     of: &'static str,
     name: &'static str,
     capacity: usize,
@@ -121,13 +130,13 @@ pub(super) struct Room {
 #[allow(dead_code, reason = "most lists grow")]
 impl Room {
     /// Creates a capacity in elements or bytes.
-    pub(super) fn new(of: &'static str, name: &'static str, capacity: usize) -> Self {
+    fn new(of: &'static str, name: &'static str, capacity: usize) -> Self {
         Self { of, name, capacity }
     }
 
     /// Checks that the count which begins with `head` fits the capacity, before an element is read.
     #[inline]
-    pub(super) fn check(&self, head: u8, input: &mut Decoder<'_>) -> Result<(), Fail> {
+    fn check(&self, head: u8, input: &mut Decoder<'_>) -> Result<(), Fail> {
         let start = input.rest();
         let count = count::decode_tail(head, input)?;
         if count > self.capacity as u64 {
@@ -149,7 +158,7 @@ impl Room {
 
 /// Reads `count` items to the end of a list of any type. The caller has checked that enough bytes are left.
 #[inline]
-pub(super) fn extend<T: Persist>(
+fn extend<T: Persist>(
     items: &mut impl Extend<T>,
     count: usize,
     input: &mut Decoder<'_>,

@@ -4,8 +4,9 @@ use time::{
     Date, Duration, Month, OffsetDateTime, PrimitiveDateTime, Time, UtcDateTime, UtcOffset, Weekday,
 };
 
-use super::calendar::{self, CivilDate, CivilDateTime, CivilTime, Instant, SignedDuration};
-use super::stored_as;
+use super::{CivilDate, CivilDateTime, CivilTime, Instant, SignedDuration};
+use crate::types::foreign::calendar;
+use crate::types::foreign::stored_as;
 
 stored_as! {
     UtcDateTime as Instant = UtcDateTime::UNIX_EPOCH, |time| instant(time.unix_timestamp_nanos())

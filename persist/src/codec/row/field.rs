@@ -1,16 +1,16 @@
 //! [`FieldCoder`]: the code that the derive calls for a field.
 
-use super::boxed::{is_bulky, unboxed};
-use super::decoder::Decoder;
-use super::encoder::{Encoder, Stop};
-use super::fail::Fail;
-use super::index::Index;
-use super::index::short::_0;
-use super::persist::{Generic, Persist, bad_part};
-use super::row::{At, FieldCoder, Row, cut, cut_mut};
-use super::type_set::FieldCodec;
-use super::visitor::Visitor;
+use super::{At, FieldCoder, Row, cut, cut_mut};
 use crate::Result;
+use crate::codec::boxed::{is_bulky, unboxed};
+use crate::codec::decoder::Decoder;
+use crate::codec::encoder::{Encoder, Stop};
+use crate::codec::fail::Fail;
+use crate::codec::index::Index;
+use crate::codec::index::short::_0;
+use crate::codec::persist::{Generic, Persist, bad_part};
+use crate::codec::type_set::FieldCodec;
+use crate::codec::visitor::Visitor;
 
 impl<T> FieldCoder<T> {
     /// Describes the field, for a layout.

@@ -2,6 +2,6 @@
 
 use smallvec::{Array, SmallVec};
 
-use super::list::slice_list;
+use super::slice_list;
 
 slice_list!({A: Array<Item: Persist> + 'static} SmallVec<A>, A::Item, SmallVec::with_capacity);

@@ -2,7 +2,7 @@
 
 use arrayvec::{ArrayString, ArrayVec};
 
-use super::list::{Room, slice_list};
+use super::{Room, slice_list};
 use crate::codec::{Decoder, Fail, Persist, Pointee, Prototypes};
 use crate::types::text::text_items;
 
@@ -22,7 +22,7 @@ impl<const CAP: usize> Persist for ArrayString<CAP> {
     #[inline]
     fn __decode(head: &[u8], input: &mut Decoder<'_>) -> Result<Self, Fail> {
         Room::new("bytes", "ArrayString", CAP).check(head[0], input)?;
-        let text = super::text::decode_str(head[0], input)?;
+        let text = crate::types::foreign::text::decode_str(head[0], input)?;
         Self::from(text).map_err(|_| Fail::Value)
     }
 }

@@ -1,5 +1,12 @@
 //! The stored forms of points in time, dates and durations of other crates.
 
+#[cfg(feature = "chrono-0_4")]
+mod chrono;
+#[cfg(feature = "jiff-0_2")]
+mod jiff;
+#[cfg(feature = "time-0_3")]
+mod time;
+
 use std::time::SystemTime;
 
 use crate::Persist;
@@ -9,7 +16,7 @@ use crate::reflect::Kind;
 use crate::types::number::fixed_items;
 use crate::types::time::nanos;
 
-pub(super) const NANOS_PER_SECOND: u32 = crate::types::time::NANOS_PER_SECOND;
+const NANOS_PER_SECOND: u32 = crate::types::time::NANOS_PER_SECOND;
 
 /// A point in time, of the class and with the bytes of `SystemTime`, but with the range of an `i64` of seconds on every
 /// system.
@@ -23,14 +30,14 @@ pub struct Instant {
 impl Instant {
     /// Converts from nanoseconds since 1970; `None` if the seconds exceed 64 bits.
     #[cfg(any(feature = "jiff-0_2", feature = "time-0_3"))]
-    pub(super) fn from_nanoseconds(all: i128) -> Option<Self> {
+    fn from_nanoseconds(all: i128) -> Option<Self> {
         let (seconds, above) =
             (all.div_euclid(NANOS_PER_SECOND.into()), all.rem_euclid(NANOS_PER_SECOND.into()));
         Some(Self { seconds: seconds.try_into().ok()?, nanoseconds: above.try_into().ok()? })
     }
 
     #[cfg(any(feature = "jiff-0_2", feature = "time-0_3"))]
-    pub(super) fn nanoseconds(self) -> i128 {
+    fn nanoseconds(self) -> i128 {
         i128::from(self.seconds) * i128::from(NANOS_PER_SECOND) + i128::from(self.nanoseconds)
     }
 }
@@ -79,10 +86,10 @@ pub struct OffsetDateTime {
 #[cfg(feature = "jiff-0_2")]
 #[derive(Persist)]
 #[persist(crate = crate)]
-pub(super) struct ZonedDateTime {
-    pub(super) instant: Instant,
+struct ZonedDateTime {
+    instant: Instant,
     /// Name in the IANA database, or an offset such as `+02:00`, or a POSIX time zone.
-    pub(super) zone: String,
+    zone: String,
 }
 
 /// A day of the Gregorian calendar, also before the calendar was introduced.
@@ -125,7 +132,7 @@ pub struct SignedDuration {
 
 impl SignedDuration {
     /// Returns the duration, if its parts have the same sign.
-    pub(super) fn checked(self) -> Result<Self, String> {
+    fn checked(self) -> Result<Self, String> {
         let Self { seconds, nanoseconds } = self;
         let one_sign = seconds.signum() * i64::from(nanoseconds.signum()) >= 0;
         if one_sign && nanoseconds.unsigned_abs() < NANOS_PER_SECOND {

@@ -5,7 +5,10 @@
 //! of the fields one after the other, as if there were no segments. The [map](super) has a drawing.
 //!
 //! A field is encoded in place only while all of its code is within [`BUDGET`]; otherwise its code is called. So the
-//! code of a type grows with its own fields, never with the fields of their types.
+//! code of a type grows with its own fields, never with the fields of their types. `field` has the code of one field.
+
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
+mod field;
 
 use std::marker::PhantomData;
 
@@ -46,11 +49,11 @@ impl<T> FieldCoder<T> {
 }
 
 /// Position of field `I` in a row.
-pub(super) struct At<R: ?Sized, V, I>(PhantomData<(V, I, R)>);
+struct At<R: ?Sized, V, I>(PhantomData<(V, I, R)>);
 
 impl<R: ?Sized + Row<V>, V, I: Index> At<R, V, I> {
     /// True if the field's head lies in the first segment.
-    pub(super) const FIRST: bool = {
+    const FIRST: bool = {
         let mut first = true;
         let mut i = 0;
         while i < I::INDEX {
@@ -62,11 +65,10 @@ impl<R: ?Sized + Row<V>, V, I: Index> At<R, V, I> {
 
     /// True if a segment begins with this field, because the field before it has a tail. A `bool` of its own, by which
     /// the compiler leaves out dead code.
-    pub(super) const BEGINS: bool =
-        I::INDEX > 0 && !R::PARTS[I::INDEX - 1].fixed && Self::SEGMENT > 0;
+    const BEGINS: bool = I::INDEX > 0 && !R::PARTS[I::INDEX - 1].fixed && Self::SEGMENT > 0;
 
     /// Number of bytes of the segment that begins with this field.
-    pub(super) const SEGMENT: usize = {
+    const SEGMENT: usize = {
         let mut bytes = R::PARTS[I::INDEX].head;
         // Up to and including the next field with a tail, whose head ends the segment.
         let mut i = I::INDEX;

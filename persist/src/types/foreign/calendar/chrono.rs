@@ -7,10 +7,10 @@ use chrono::{
     Weekday,
 };
 
-use super::calendar::{
+use super::{
     CivilDate, CivilDateTime, CivilTime, Instant, NANOS_PER_SECOND, OffsetDateTime, SignedDuration,
 };
-use super::stored_as;
+use crate::types::foreign::stored_as;
 
 stored_as! {
     DateTime<Utc> as Instant = DateTime::default(), |time| instant(time) => ?from_instant;

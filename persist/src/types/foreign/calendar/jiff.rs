@@ -6,11 +6,12 @@ use jiff::fmt::temporal::{DateTimeParser, DateTimePrinter};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Error, SignedDuration, Span, Timestamp, Zoned};
 
-use super::calendar::{self, CivilDate, CivilDateTime, CivilTime, Instant, ZonedDateTime};
-use super::{refuse, stored_as};
+use super::{CivilDate, CivilDateTime, CivilTime, Instant, ZonedDateTime};
 use crate::Persist;
 use crate::codec::{Decoder, Encoder, Fail, Generic, Layout, Pointee, Prototypes, Stop, TypeSet};
 use crate::reflect::Kind;
+use crate::types::foreign::calendar;
+use crate::types::foreign::{refuse, stored_as};
 
 stored_as! {
     Timestamp as Instant = Timestamp::UNIX_EPOCH, |time| instant(*time) => ?from_instant;

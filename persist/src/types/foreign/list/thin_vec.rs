@@ -2,6 +2,6 @@
 
 use thin_vec::ThinVec;
 
-use super::list::slice_list;
+use super::slice_list;
 
 slice_list!({T: Persist} ThinVec<T>, T, ThinVec::with_capacity);

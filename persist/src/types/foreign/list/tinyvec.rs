@@ -2,7 +2,7 @@
 
 use tinyvec::{Array, ArrayVec, TinyVec};
 
-use super::list::slice_list;
+use super::slice_list;
 
 slice_list!(
     {A: Array<Item: Persist> + 'static} ArrayVec<A>, A::Item, |_| ArrayVec::new(),
