@@ -8,8 +8,8 @@
 //! | --- | --- |
 //! | `header` | the header, and the saves that a save continues |
 //! | `definition`, `numbers` | class definitions, and the numbers of classes in a save |
-//! | `sealer` with `writer`, `compression` | a save is written: records, blocks, compressed blocks |
-//! | this file, `blocks`, `plain`, `scan`, `records` | a save is read: blocks, its ends, decompressed content, structure, places of records |
+//! | `sealer` with `writer`, `compression` | a save is written: records, blocks, how blocks are compressed |
+//! | this file, `blocks`, `plain`, `scan`, `records` | a save is read: blocks and their compression, its ends, decompressed content, structure, places of records |
 //! | `scan/stream`, `scan/salvage` | a save is read block by block; the whole blocks of a damaged one |
 
 mod blocks;
@@ -21,6 +21,8 @@ mod plain;
 mod records;
 mod scan;
 mod sealer;
+
+use std::io;
 
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -40,7 +42,7 @@ pub(crate) use scan::{DamagedSave, Definition, Scan, check, nothing_whole};
 pub(crate) use sealer::{RecordLinks, with_header, write_again};
 pub use sealer::{Sealer, Writer};
 
-use crate::{Error, ErrorKind, Result};
+use crate::{Error, ErrorKind, Limits, Result};
 
 /// The first bytes of every save. The first byte is not ASCII text, the line ends reveal a transfer that converted
 /// them, and 0x1A ends a listing on old systems.
@@ -222,4 +224,198 @@ fn newer(at: u64, what: &str, number: u64) -> Error {
         "the save uses {what} {number:#x}, which this version of the library does not know; load it with a newer version of the program"
     )
     .at(at)
+}
+
+impl Compression {
+    /// The level at which a document is written if it was read from a save, which does not record its level.
+    #[cfg(feature = "zstd")]
+    const USUAL_LEVEL: i32 = 3;
+
+    /// Returns the compression of blocks with this tag, or the name of the feature that it lacks. Returns `None` for
+    /// other tags.
+    fn from_tag(tag: u8) -> Option<Result<Self, &'static str>> {
+        match tag {
+            #[cfg(feature = "lz4")]
+            BLOCK_LZ4 => Some(Ok(Self::Lz4)),
+            #[cfg(not(feature = "lz4"))]
+            BLOCK_LZ4 => Some(Err("lz4")),
+            #[cfg(feature = "zstd")]
+            BLOCK_ZSTD => Some(Ok(Self::Zstd(Self::USUAL_LEVEL))),
+            #[cfg(not(feature = "zstd"))]
+            BLOCK_ZSTD => Some(Err("zstd")),
+            _ => None,
+        }
+    }
+}
+
+/// Returns the maximum number of bytes that one byte of a frame can stand for. A frame that claims more is refused
+/// before memory is allocated for it.
+fn max_ratio(compression: Compression) -> u64 {
+    match compression {
+        // Each further length byte adds at most 255 bytes to a match.
+        #[cfg(feature = "lz4")]
+        Compression::Lz4 => 255,
+        // A block of four bytes can stand for 128 KiB.
+        _ => 32 << 10,
+    }
+}
+
+/// Compresses and decompresses frames. The memory that Zstandard allocates for one frame is reused for the next.
+#[derive(Default)]
+struct Codec {
+    /// The number of bytes that the compressed blocks so far hold, decompressed.
+    contents: u64,
+    #[cfg(feature = "zstd")]
+    compressor: Option<zstd::bulk::Compressor<'static>>,
+    #[cfg(feature = "zstd")]
+    decompressor: Option<zstd::bulk::Decompressor<'static>>,
+}
+
+#[cfg_attr(
+    not(any(feature = "lz4", feature = "zstd")),
+    allow(
+        unused_variables,
+        clippy::unused_self,
+        clippy::ptr_arg,
+        reason = "without these features nothing is compressed"
+    )
+)]
+impl Codec {
+    /// Appends one frame with the bytes of all pieces, and returns the tag of its block, or `None` without compression.
+    fn compress(
+        &mut self,
+        compression: Compression,
+        pieces: &[&[u8]],
+        out: &mut Vec<u8>,
+    ) -> io::Result<Option<u8>> {
+        match compression {
+            Compression::None => Ok(None),
+            #[cfg(feature = "lz4")]
+            Compression::Lz4 => {
+                use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
+                let info =
+                    FrameInfo::new().block_size(BlockSize::Max64KB).block_mode(BlockMode::Linked);
+                let mut encoder = FrameEncoder::with_frame_info(info, out);
+                pieces.iter().try_for_each(|piece| io::Write::write_all(&mut encoder, piece))?;
+                encoder.finish().map_err(io::Error::from)?;
+                Ok(Some(BLOCK_LZ4))
+            }
+            #[cfg(feature = "zstd")]
+            Compression::Zstd(level) => {
+                let compressor = match &mut self.compressor {
+                    Some(compressor) => compressor,
+                    none => none.insert(zstd::bulk::Compressor::new(level.clamp(1, 22))?),
+                };
+                let (bytes, start) = (pieces.concat(), out.len());
+                out.resize(start + zstd::zstd_safe::compress_bound(bytes.len()), 0);
+                let length = compressor.compress_to_buffer(&bytes, &mut out[start..])?;
+                out.truncate(start + length);
+                Ok(Some(BLOCK_ZSTD))
+            }
+        }
+    }
+
+    /// Fills `out` from one frame. Returns an error if the frame does not hold exactly that many bytes.
+    fn decompress(
+        &mut self,
+        compression: Compression,
+        frame: &[u8],
+        out: &mut [u8],
+    ) -> io::Result<()> {
+        let is_whole = match compression {
+            Compression::None => false,
+            #[cfg(feature = "lz4")]
+            Compression::Lz4 => {
+                use io::Read;
+                let mut decoder = lz4_flex::frame::FrameDecoder::new(frame);
+                is_one_lz4_frame(frame) && {
+                    decoder.read_exact(out)?;
+                    decoder.read(&mut [0])? == 0
+                }
+            }
+            #[cfg(feature = "zstd")]
+            Compression::Zstd(_) => {
+                use zstd::zstd_safe::{find_frame_compressed_size, get_frame_content_size};
+                let decompressor = match &mut self.decompressor {
+                    Some(decompressor) => decompressor,
+                    none => none.insert(zstd::bulk::Decompressor::new()?),
+                };
+                // Without these checks, the decompressor would accept several frames, and skip some.
+                frame.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+                    && find_frame_compressed_size(frame).is_ok_and(|length| length == frame.len())
+                    && matches!(get_frame_content_size(frame), Ok(Some(size)) if size == out.len() as u64)
+                    && decompressor.decompress_to_buffer(frame, &mut out[..])? == out.len()
+            }
+        };
+        if is_whole { Ok(()) } else { Err(io::ErrorKind::InvalidData.into()) }
+    }
+}
+
+/// Returns true if an LZ4 frame ends with its end mark, and nothing follows. The decoder alone accepts a frame that is
+/// cut off between two parts, and a second frame after the first.
+#[cfg(feature = "lz4")]
+fn is_one_lz4_frame(frame: &[u8]) -> bool {
+    // The descriptor that `docs/reference/format.md` fixes: the magic number; version 1, linked parts, no checksums;
+    // parts of at most 64 KiB; its own checksum.
+    let Some(mut rest) = frame.strip_prefix(&[0x04, 0x22, 0x4d, 0x18, 0x40, 0x40, 0xc0]) else {
+        return false;
+    };
+    while let Some((size, after)) = rest.split_first_chunk() {
+        let size = u32::from_le_bytes(*size);
+        if size == 0 {
+            return after.is_empty();
+        }
+        // The highest bit marks a part that is not compressed. Such a part may be empty.
+        match after.get((size & 0x7fff_ffff) as usize..) {
+            Some(after) => rest = after,
+            None => return false,
+        }
+    }
+    false
+}
+
+/// Bytes after the last block of a save.
+const AFTER_BLOCK: usize = CRC_SIZE + TRAILER_SIZE;
+
+/// Appends the decompressed content of a block in a save of `stored` bytes. The codec counts the bytes of all blocks.
+/// After an error, the appended bytes have no meaning.
+fn decompress(
+    compression: Compression,
+    content: &[u8],
+    at: usize,
+    codec: &mut Codec,
+    stored: u64,
+    limits: &Limits,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    let bad = |what| damaged(at, what);
+    let Some((head, frame)) = content.split_first_chunk() else {
+        return Err(bad("the compressed block here has no length"));
+    };
+    let length = u32::from_le_bytes(*head);
+    if length as usize <= content.len() {
+        return Err(bad("the compressed block here is not smaller than what it holds"));
+    }
+    if u64::from(length) > max_ratio(compression).saturating_mul(frame.len() as u64) {
+        return Err(bad("the compressed block here cannot hold as much as it says"));
+    }
+    codec.contents += u64::from(length);
+    limits
+        .check_decompressed(codec.contents)
+        .and_then(|()| limits.check_ratio(stored, codec.contents))
+        .map_err(|error| error.at(at as u64))?;
+    let start = out.len();
+    // Reserve room for the checksum as well: appending it would double the memory of a large block.
+    out.reserve(length as usize + AFTER_BLOCK);
+    out.resize(start + length as usize, 0);
+    let result = codec.decompress(compression, frame, &mut out[start..]);
+    result.map_err(|_| bad("the compressed block here is malformed"))
+}
+
+#[cold]
+fn switched_off(feature: &str) -> Error {
+    error!(
+        ErrorKind::Unsupported,
+        "the save is compressed by {feature}, which this program was built without; build it with the feature `{feature}` of persist"
+    )
 }

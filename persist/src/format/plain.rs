@@ -1,10 +1,9 @@
 //! Decompresses the blocks of a save before anything else reads them.
 
 use super::blocks::Checksums;
-use super::compression::{Codec, max_ratio};
 use super::{
-    BLOCK_HEAD, BLOCK_RECORDS, Block, CRC_SIZE, Compression, Header, TRAILER_SIZE, Trailer,
-    damaged, each_block,
+    BLOCK_HEAD, BLOCK_RECORDS, Block, CRC_SIZE, Codec, Compression, Header, TRAILER_SIZE, Trailer,
+    decompress, each_block, switched_off,
 };
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -147,50 +146,4 @@ impl<'s> Unpacker<'s> {
         self.plain.extend_from_slice(&crc.to_le_bytes());
         Ok(())
     }
-}
-
-/// Bytes after the last block of a save.
-const AFTER_BLOCK: usize = CRC_SIZE + TRAILER_SIZE;
-
-/// Appends the decompressed content of a block in a save of `stored` bytes. The codec counts the bytes of all blocks.
-/// After an error, the appended bytes have no meaning.
-pub(super) fn decompress(
-    compression: Compression,
-    content: &[u8],
-    at: usize,
-    codec: &mut Codec,
-    stored: u64,
-    limits: &Limits,
-    out: &mut Vec<u8>,
-) -> Result<()> {
-    let bad = |what| damaged(at, what);
-    let Some((head, frame)) = content.split_first_chunk() else {
-        return Err(bad("the compressed block here has no length"));
-    };
-    let length = u32::from_le_bytes(*head);
-    if length as usize <= content.len() {
-        return Err(bad("the compressed block here is not smaller than what it holds"));
-    }
-    if u64::from(length) > max_ratio(compression).saturating_mul(frame.len() as u64) {
-        return Err(bad("the compressed block here cannot hold as much as it says"));
-    }
-    codec.contents += u64::from(length);
-    limits
-        .check_decompressed(codec.contents)
-        .and_then(|()| limits.check_ratio(stored, codec.contents))
-        .map_err(|error| error.at(at as u64))?;
-    let start = out.len();
-    // Reserve room for the checksum as well: appending it would double the memory of a large block.
-    out.reserve(length as usize + AFTER_BLOCK);
-    out.resize(start + length as usize, 0);
-    let result = codec.decompress(compression, frame, &mut out[start..]);
-    result.map_err(|_| bad("the compressed block here is malformed"))
-}
-
-#[cold]
-pub(super) fn switched_off(feature: &str) -> Error {
-    error!(
-        ErrorKind::Unsupported,
-        "the save is compressed by {feature}, which this program was built without; build it with the feature `{feature}` of persist"
-    )
 }

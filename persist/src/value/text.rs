@@ -2,8 +2,7 @@
 
 use std::fmt::{self, Formatter, Write};
 
-use super::{HandleValue, PartIter, Record, Value};
-use super::{continues_word, starts_word};
+use super::{HandleValue, PartIter, Record, Value, continues_word, starts_word};
 
 /// Largest number of columns of a value on one line, where the text has several lines.
 const COLUMNS: usize = 96;

@@ -116,7 +116,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ),
     ("types/foreign/integers.rs", "the generator is no struct", INVARIANT),
     (
-        "types/foreign/jiff.rs",
+        "types/foreign/calendar/jiff.rs",
         "the time zone has no name",
         "it takes a system without a name for it",
     ),

@@ -2,12 +2,11 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
-use super::super::compression::Codec;
-use super::super::plain::{decompress, switched_off};
 use super::super::records::Item;
 use super::super::{
-    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, Block, CRC_SIZE, Compression,
-    Header, MIN_RECORD, TRAILER_SIZE, Trailer, check_count, cut_short, damaged, newer,
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, Block, CRC_SIZE, Codec,
+    Compression, Header, MIN_RECORD, TRAILER_SIZE, Trailer, check_count, cut_short, damaged,
+    decompress, newer, switched_off,
 };
 use super::{Scan, too_many};
 use crate::codec::{Decoder, NoLinks};

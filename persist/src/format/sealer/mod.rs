@@ -10,10 +10,10 @@ use std::io::{self, Write};
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::blocks::Checksums;
-use super::compression::Codec;
 use super::plain::weight;
 use super::{
-    BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Compression, Header, TRAILER_SIZE, Trailer, each_block,
+    BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Codec, Compression, Header, TRAILER_SIZE, Trailer,
+    each_block,
 };
 use crate::{Error, ErrorKind, Limits, Result};
 
