@@ -114,7 +114,7 @@ use std::path::Path;
 use std::rc::Rc;
 use std::str::FromStr;
 
-use persist::__tools::{Cell, ClassSchema, KindSchema, Pointer, Texts};
+use persist::__tools::{Cell, ClassSchema, FieldSchema, KindSchema, Pointer, Texts};
 use persist::reflect::Holder;
 use persist::save::{Registry, ReportRow};
 use persist::{Error, ErrorKind, Result, Value, World};
@@ -455,6 +455,63 @@ pub struct LockReport {
     downgrades: Option<Vec<Difference>>,
 }
 
+impl LockReport {
+    /// Adds what was found out about a version.
+    fn add(
+        &mut self,
+        version: &str,
+        (differences, notes): (&[Difference], &[String]),
+        not_tested: &[NotTested],
+    ) {
+        self.versions += 1;
+        merge(&mut self.differences, differences, version);
+        for new in not_tested {
+            match self.not_tested.iter_mut().find(|known| known.class == new.class) {
+                Some(known) => known.is_excused &= new.is_excused,
+                None => self.not_tested.push(new.clone()),
+            }
+        }
+        for text in notes {
+            let known = self.notes.iter().position(|known| known.text == *text);
+            let at = known.unwrap_or_else(|| {
+                self.notes.push(Note { versions: Vec::new(), text: text.clone() });
+                self.notes.len() - 1
+            });
+            self.notes[at].versions.push(version.to_owned());
+        }
+    }
+
+    /// Puts what is worst first.
+    fn sort(&mut self) {
+        self.differences.sort_by_key(|difference| std::cmp::Reverse(difference.verdict));
+        if let Some(downgrades) = &mut self.downgrades {
+            downgrades.sort_by_key(|difference| std::cmp::Reverse(difference.verdict));
+        }
+    }
+
+    /// Adds what the program of a version does to saves of this one.
+    fn add_downgrades(&mut self, version: &str, found: &[Difference]) {
+        merge(self.downgrades.get_or_insert_default(), found, version);
+    }
+
+    /// True unless the program of a version guesses what a save of this one means.
+    fn may_downgrade(&self) -> bool {
+        !self.downgrades.iter().flatten().any(|found| found.verdict.is_bad())
+    }
+}
+
+/// Adds what was found out about a version to what is known.
+fn merge(all: &mut Vec<Difference>, found: &[Difference], version: &str) {
+    for new in found {
+        let known = all.iter().position(|known| known.is_same(new));
+        let at = known.unwrap_or_else(|| {
+            all.push(new.clone());
+            all.len() - 1
+        });
+        all[at].versions.push(version.to_owned());
+    }
+}
+
 /// A class whose samples all do not load, though nothing says that old saves do not.
 #[derive(Clone, Debug)]
 struct NotTested {
@@ -499,6 +556,34 @@ struct Samples<'s> {
     classes: HashSet<usize>,
     /// True if some variations would make the sample too large.
     is_cut: bool,
+}
+
+/// Fields by their numbers, or by their names if one of two has no number.
+struct KnownFields<'f> {
+    by_number: HashMap<u32, usize>,
+    by_name: HashMap<&'f str, usize>,
+    /// Names of the fields without a number.
+    unnumbered: HashMap<&'f str, usize>,
+}
+
+impl<'f> KnownFields<'f> {
+    fn new(fields: &'f [FieldSchema]) -> Self {
+        let all = || fields.iter().enumerate().rev();
+        let unnumbered = all().filter(|(_, field)| field.id.is_none());
+        Self {
+            by_number: all().filter_map(|(at, field)| Some((field.id?, at))).collect(),
+            by_name: all().map(|(at, field)| (&*field.name, at)).collect(),
+            unnumbered: unnumbered.map(|(at, field)| (&*field.name, at)).collect(),
+        }
+    }
+
+    /// The first that is the same field.
+    fn find(&self, field: &FieldSchema) -> Option<usize> {
+        let name = &*field.name;
+        let Some(number) = field.id else { return self.by_name.get(name).copied() };
+        let found = [self.by_number.get(&number), self.unnumbered.get(name)];
+        found.into_iter().flatten().min().copied()
+    }
 }
 
 /// The results of loading the samples of a version.

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{LockReport, NotTested};
+use super::LockReport;
 use persist::ErrorKind;
 
 /// The effect of a change on the saves of older versions, from harmless to worst.
@@ -71,7 +71,7 @@ impl Difference {
     }
 
     /// True if it is the same change, whatever the versions.
-    fn is_same(&self, other: &Self) -> bool {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         let of = |it: &Self| {
             let texts = [&it.field, &it.attribute, &it.above, &it.code].map(Clone::clone);
             (it.verdict, it.class.clone(), it.change.clone(), texts)
@@ -90,62 +90,7 @@ pub struct Note {
     pub text: String,
 }
 
-/// Adds what was found out about a version to what is known.
-fn merge(all: &mut Vec<Difference>, found: &[Difference], version: &str) {
-    for new in found {
-        let known = all.iter().position(|known| known.is_same(new));
-        let at = known.unwrap_or_else(|| {
-            all.push(new.clone());
-            all.len() - 1
-        });
-        all[at].versions.push(version.to_owned());
-    }
-}
-
 impl LockReport {
-    /// Adds what was found out about a version.
-    pub(super) fn add(
-        &mut self,
-        version: &str,
-        (differences, notes): (&[Difference], &[String]),
-        not_tested: &[NotTested],
-    ) {
-        self.versions += 1;
-        merge(&mut self.differences, differences, version);
-        for new in not_tested {
-            match self.not_tested.iter_mut().find(|known| known.class == new.class) {
-                Some(known) => known.is_excused &= new.is_excused,
-                None => self.not_tested.push(new.clone()),
-            }
-        }
-        for text in notes {
-            let known = self.notes.iter().position(|known| known.text == *text);
-            let at = known.unwrap_or_else(|| {
-                self.notes.push(Note { versions: Vec::new(), text: text.clone() });
-                self.notes.len() - 1
-            });
-            self.notes[at].versions.push(version.to_owned());
-        }
-    }
-
-    /// Puts what is worst first.
-    pub(super) fn sort(&mut self) {
-        self.differences.sort_by_key(|difference| std::cmp::Reverse(difference.verdict));
-        if let Some(downgrades) = &mut self.downgrades {
-            downgrades.sort_by_key(|difference| std::cmp::Reverse(difference.verdict));
-        }
-    }
-
-    /// Adds what the program of a version does to saves of this one.
-    pub(super) fn add_downgrades(&mut self, version: &str, found: &[Difference]) {
-        merge(self.downgrades.get_or_insert_default(), found, version);
-    }
-
-    /// True unless the program of a version guesses what a save of this one means.
-    pub(super) fn may_downgrade(&self) -> bool {
-        !self.downgrades.iter().flatten().any(|found| found.verdict.is_bad())
-    }
-
     /// Returns the changes, worst first.
     #[must_use]
     pub fn differences(&self) -> &[Difference] {

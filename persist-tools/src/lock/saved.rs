@@ -8,7 +8,7 @@ use persist::__tools::{ClassSchema, FieldSchema, Form, VariantSchema, is_same_cl
 use persist::reflect::ClassId;
 
 use super::report::{Difference, Verdict};
-use super::{Fit, Lock, Section, fit};
+use super::{Fit, KnownFields, Lock, Section, fit};
 use crate::Document;
 
 /// The locked versions that may have written a save, as [`Lock::check_save`] finds them.
@@ -206,33 +206,5 @@ fn fields(
     }
     for field in new.iter().filter(|field| known_old.find(field).is_none()) {
         add(&field.name, format!("the save does not have it; {version} loads it by a default"));
-    }
-}
-
-/// Fields by their numbers, or by their names if one of two has no number.
-pub(super) struct KnownFields<'f> {
-    by_number: HashMap<u32, usize>,
-    by_name: HashMap<&'f str, usize>,
-    /// Names of the fields without a number.
-    unnumbered: HashMap<&'f str, usize>,
-}
-
-impl<'f> KnownFields<'f> {
-    pub(super) fn new(fields: &'f [FieldSchema]) -> Self {
-        let all = || fields.iter().enumerate().rev();
-        let unnumbered = all().filter(|(_, field)| field.id.is_none());
-        Self {
-            by_number: all().filter_map(|(at, field)| Some((field.id?, at))).collect(),
-            by_name: all().map(|(at, field)| (&*field.name, at)).collect(),
-            unnumbered: unnumbered.map(|(at, field)| (&*field.name, at)).collect(),
-        }
-    }
-
-    /// The first that is the same field.
-    pub(super) fn find(&self, field: &FieldSchema) -> Option<usize> {
-        let name = &*field.name;
-        let Some(number) = field.id else { return self.by_name.get(name).copied() };
-        let found = [self.by_number.get(&number), self.unnumbered.get(name)];
-        found.into_iter().flatten().min().copied()
     }
 }

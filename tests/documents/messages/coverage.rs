@@ -62,11 +62,15 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("history/journal/evolution/mod.rs", "a change of a class that its program", HARM),
     ("history/journal/frame.rs", "an edit of {} bytes", HUGE),
     (
-        "history/journal/writer/open.rs",
+        "history/journal/writer/recorder/open.rs",
         "the save {} was replaced meanwhile",
         "it takes another program in the middle of a call",
     ),
-    ("history/journal/writer/recorder.rs", "as it cannot hold the history", "journal/ looks at it"),
+    (
+        "history/journal/writer/recorder/mod.rs",
+        "as it cannot hold the history",
+        "journal/ looks at it",
+    ),
     ("history/journal/recovered.rs", "the rest could not be recovered", "journal/ looks at it"),
     ("history/journal/recovered.rs", "the whole of a journal", "journal/ looks at it"),
     (
@@ -74,7 +78,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
         "a command panicked",
         "histories.rs has the twin of an undo",
     ),
-    ("history/journal/writer/session.rs", "the session has no journal", INVARIANT),
+    ("history/journal/writer/recorder/session.rs", "the session has no journal", INVARIANT),
     ("journal/untyped/change/mod.rs", "no program loads the world", IN_COMMAND),
     ("journal/untyped/change/mod.rs", "objects that are", HARM),
     ("journal/untyped/change/mod.rs", "only its program", IN_COMMAND),

@@ -6,8 +6,7 @@ use super::head;
 use crate::lock::code::{kind_text, path};
 use crate::lock::newtypes::modules;
 use crate::lock::report::{Difference, Verdict};
-use crate::lock::saved::KnownFields;
-use crate::lock::{ClassCode, ConvertCode, FieldCode, Newtypes, Section};
+use crate::lock::{ClassCode, ConvertCode, FieldCode, KnownFields, Newtypes, Section};
 
 /// A class of a version and of the program, to which saves of the program go back.
 struct Downgrade<'d> {

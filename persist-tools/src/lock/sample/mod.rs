@@ -9,24 +9,21 @@
 //! choices on the way to it. So every choice in every class that objects hold by value occurs several times. It occurs
 //! once where the program reads it, once where it does not, and once in each field where the class is converted.
 
-mod given;
 mod load;
 mod maker;
-mod scalars;
-mod smallest;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use persist::__tools::{Env, Sealer, Stored, Strict, Writer};
+use persist::__tools::{
+    Env, FieldSchema, Form, KindSchema, Program, Sealer, Stored, Strict, Writer,
+};
 use persist::codec::Buffer;
 use persist::save::{Compression, Header};
-use persist::{Limits, Result};
+use persist::{Limits, Result, Value};
 
 use self::maker::make;
 use super::{PART, ProgramReads, Samples, Section};
 use crate::classes::cell_of;
-
-pub(super) use self::given::given;
 
 /// The values in a sample; see [`Lock::sample`](super::Lock::sample).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -226,6 +223,10 @@ enum Basic {
     Second,
 }
 
+impl Basic {
+    const ALL: [Self; 3] = [Self::Small, Self::First, Self::Second];
+}
+
 /// The chosen option at each site, by its node. The site of an enum's variant is the node of its class.
 type Choices = HashMap<usize, usize>;
 
@@ -272,4 +273,101 @@ struct SmallestValues {
     objects: Vec<Option<u32>>,
     /// The variant of the smallest value of each enum.
     variants: Vec<usize>,
+}
+
+impl SmallestValues {
+    /// Without objects of the types in `skipped`, and what needs them.
+    fn new(section: &Section, skipped: &HashSet<usize>) -> Self {
+        let classes = section.classes.len();
+        let mut ends = Self {
+            classes: vec![None; classes],
+            objects: vec![None; section.objects.len()],
+            variants: vec![0; classes],
+        };
+        let mut found = true;
+        while std::mem::take(&mut found) {
+            for (class, schema) in section.classes.iter().enumerate() {
+                if ends.classes[class].is_some() {
+                    continue;
+                }
+                let depth = match &schema.form {
+                    Form::Struct(fields) => ends.fields(section, fields),
+                    Form::Value(kind) => ends.kind(section, kind),
+                    Form::Enum(variants) => {
+                        let depths = variants.iter().enumerate().filter_map(|(variant, schema)| {
+                            Some((ends.fields(section, &schema.fields)?, variant))
+                        });
+                        let min = depths.min();
+                        ends.variants[class] = min.map_or(0, |(_, variant)| variant);
+                        min.map(|(depth, _)| depth)
+                    }
+                };
+                ends.classes[class] = depth.map(|depth| depth + 1);
+                found |= depth.is_some();
+            }
+            for (object, (class, _)) in section.objects.iter().enumerate() {
+                if ends.objects[object].is_none() && !skipped.contains(&object) {
+                    ends.objects[object] = ends.classes[*class].map(|depth| depth + 1);
+                    found |= ends.objects[object].is_some();
+                }
+            }
+        }
+        ends
+    }
+
+    fn fields(&self, section: &Section, fields: &[FieldSchema]) -> Option<u32> {
+        fields.iter().try_fold(0, |most, field| Some(self.kind(section, &field.kind)?.max(most)))
+    }
+
+    /// How deep the smallest value is, if there is one.
+    fn kind(&self, section: &Section, kind: &KindSchema) -> Option<u32> {
+        match kind {
+            KindSchema::Array(part, len) if *len > 0 => self.kind(section, part),
+            KindSchema::Tuple(parts) => {
+                parts.iter().try_fold(0, |most, part| Some(self.kind(section, part)?.max(most)))
+            }
+            KindSchema::Class(class) => self.classes[*class],
+            KindSchema::Reference { weak: false, class, holder } => {
+                let object = section.objects.binary_search(&(*class, *holder)).ok()?;
+                self.objects[object]
+            }
+            KindSchema::TraitReference { weak: false, name, holder } => {
+                let depths = section.objects_of(name, *holder).filter_map(|i| self.objects[i]);
+                depths.min()
+            }
+            KindSchema::Dynamic(name) => {
+                section.classes_of(name).iter().filter_map(|class| self.classes[*class]).min()
+            }
+            _ => Some(0),
+        }
+    }
+}
+
+/// The samples of the fields of a version that have the kind that they have today, by their nodes; `resolved` has the
+/// program's class for each of the version's. Of types that check their content, the library makes up none.
+pub(super) fn given(
+    section: &Section,
+    program: &Program,
+    resolved: impl Fn(usize) -> Option<usize>,
+) -> HashMap<usize, Value> {
+    let stored = Stored::new(section.classes.clone());
+    let mut found = HashMap::new();
+    for (class, schema) in section.classes.iter().enumerate() {
+        let Some(target) = resolved(class) else { continue };
+        for (variant, sides) in program.sides(schema, target).into_iter().enumerate() {
+            let (sources, first) = (sides.sources(), stored.first(class, variant));
+            let Some(new) = sides.new else { continue };
+            for (field, source) in sources.into_iter().enumerate() {
+                let Some(source) = source else { continue };
+                // A value of classes or with references would not fit what else is in a sample.
+                let kind = &sides.old[source].kind;
+                let is_plain = |kind: &KindSchema| kind.classes().is_empty() && !kind.refers();
+                if *kind == new.fields[field].kind && is_plain(kind) {
+                    let value = program.sample((new.class, new.variant, field));
+                    found.extend(value.map(|value| (first + source, value)));
+                }
+            }
+        }
+    }
+    found
 }

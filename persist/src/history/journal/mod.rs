@@ -19,9 +19,9 @@
 //!   `stored` has the values in the frames.
 //! - The records that several of these files use are defined here, with private fields. So are the commands of the
 //!   program as bytes, and the check that nobody else replaced the save.
-//! - `writer` appends frames, repairs the file after a failed write, and exchanges the journal at a save. Below it are
-//!   those who write. `recorder` turns an event into frames. `session` is what a program holds. `open` opens it: finds
-//!   the journal that follows the save, and locks it.
+//! - `writer` appends frames, repairs the file after a failed write, and exchanges the journal at a save. Below it
+//!   is `recorder`, which turns an event into frames. Below that, `session` is what a program holds. `open` opens it:
+//!   finds the journal that follows the save, and locks it.
 //! - `evolution` migrates the steps of an older program. `replay`, below it, applies the frames of a journal.
 //!   `recovered` has the report.
 //! - `spill` moves entries out of memory into files of their own. They are not part of the journal.
@@ -89,8 +89,8 @@ use crate::{Error, ErrorKind, Limits, Loaded, Persist, Result, Saves};
 pub(super) use frame::FrameKind;
 pub use recovered::{JournalInfo, Recovered, ReplayStop, TornWrite};
 pub(super) use stored::{StoredStep, payload};
-pub use writer::open::SessionOptions;
 pub(super) use writer::recorder::Journal;
+pub use writer::recorder::open::SessionOptions;
 
 /// When journal entries are flushed to disk.
 ///

@@ -12,9 +12,7 @@
 //! written bytes and report success for the next flush. So the file is not flushed again; its good part is copied to a
 //! fresh file.
 
-pub(super) mod open;
 pub(super) mod recorder;
-mod session;
 
 use std::io::{self, Read, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -8,8 +8,7 @@ use std::sync::Mutex;
 
 use hashbrown::HashSet;
 
-use super::recorder::{Journal, program, push_contents, stored};
-use super::{Frames, JournalWriter, NextSave};
+use super::{Frames, Journal, JournalWriter, NextSave, program, push_contents, stored};
 use crate::codec::Reflect;
 use crate::fields::{ChangeState, IntoFieldPath};
 use crate::format::Digest;

@@ -12,9 +12,8 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use super::recorder::{Journal, program};
 use super::session::begin;
-use super::{JournalWriter, cannot_write, in_use, keep};
+use super::{Journal, JournalWriter, program};
 use crate::fields::EditedWorld as _;
 use crate::format::Digest;
 use crate::history::editable::check_recordable;
@@ -22,6 +21,7 @@ use crate::history::journal::evolution::Programs;
 use crate::history::journal::evolution::replay::{self, reset};
 use crate::history::journal::frame::{FrameKind as Frame, FrameReader, header, scan};
 use crate::history::journal::recovered::{JournalInfo, Recovered, ReplayStop};
+use crate::history::journal::writer::{cannot_write, in_use, keep};
 use crate::history::journal::{
     Chosen, CommandClass, Flush, FollowedSave, Locks, ReplayOutcome, Session, Spill, encode,
 };

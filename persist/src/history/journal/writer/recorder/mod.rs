@@ -4,6 +4,11 @@
 //! field. So the content of a component is recorded with its first edit, and again after anything that changes
 //! components other than by steps of fields. From then on, a replay knows the whole component at each step: see
 //! `evolution`.
+//!
+//! A `session` records its saves, and `open` opens it.
+
+pub(in crate::history::journal) mod open;
+mod session;
 
 use hashbrown::HashSet;
 
@@ -24,7 +29,7 @@ use crate::{ErrorKind, Result};
 
 /// Records the events of a history, so that another run can replay them.
 pub(in crate::history) struct Journal {
-    pub(super) writer: JournalWriter,
+    writer: JournalWriter,
     known: RecorderState,
     /// The components and resources whose contents follow from the journal so far.
     recorded: HashSet<ComponentKey>,
@@ -35,7 +40,7 @@ pub(in crate::history) struct Journal {
 
 impl NextSave {
     /// A save of the current target, whose journal begins with the contents of these components.
-    pub(super) fn new<T: 'static>(
+    fn new<T: 'static>(
         digest: Digest,
         journal: Result<NextJournal>,
         (target, support): (&T, &Support<T>),
@@ -62,7 +67,7 @@ impl RecorderState {
 
 impl Journal {
     /// Creates the recorder of a journal that has the current classes.
-    pub(super) fn new<T: 'static>(
+    fn new<T: 'static>(
         writer: JournalWriter,
         support: &Support<T>,
         target: &T,
@@ -175,7 +180,7 @@ impl Journal {
     /// Continues in the journal of a save if the save is in place, and otherwise in the current journal.
     ///
     /// `is_in_place` is `None` if the system did not say. `is_sure` is true if the save is known to be durable.
-    pub(super) fn finish_save(&mut self, save: NextSave, is_in_place: Option<bool>, is_sure: bool) {
+    fn finish_save(&mut self, save: NextSave, is_in_place: Option<bool>, is_sure: bool) {
         let followed = self.writer.followed();
         let Some(is_in_place) = is_in_place else {
             held(&followed).set_undecided(Some(save.digest));
@@ -203,7 +208,7 @@ impl Journal {
     /// Finds out whether the last save is in place, if that is unknown.
     ///
     /// Without this, an edit might be acknowledged in a journal that follows no save.
-    pub(super) fn decide(&mut self) -> Result<()> {
+    fn decide(&mut self) -> Result<()> {
         let Some(save) = self.undecided.take() else { return Ok(()) };
         let identity = held(&self.writer.followed()).check();
         let is_in_place = match identity {
@@ -237,7 +242,7 @@ pub(in crate::history::journal) fn stored<T: 'static>(
 
 /// Encodes the contents of components and resources in the world or detached with their object, or of another target.
 /// Returns the keys of those that it found.
-pub(super) fn push_contents<T: 'static>(
+fn push_contents<T: 'static>(
     target: &T,
     support: &Support<T>,
     keys: HashSet<ComponentKey>,
@@ -278,7 +283,7 @@ pub(super) fn push_contents<T: 'static>(
 }
 
 /// Encodes the classes of the frames that follow.
-pub(super) fn program<T: 'static>(support: &Support<T>, target: &T) -> Result<Vec<u8>> {
+fn program<T: 'static>(support: &Support<T>, target: &T) -> Result<Vec<u8>> {
     let commands = definitions(&support.registry)?;
     let world = world(target).map(|world| definitions(world.class_registry())).transpose()?;
     payload(&StoredProgram { commands, world: world.unwrap_or_default() })
