@@ -11,8 +11,9 @@ use super::event::{EntryName, Subscription};
 use super::journal::{CommandClasses, FrameKind};
 use super::merging::Merging;
 use super::{
-    Capacity, Clock, History, Label, Listeners, MergeKey, MergeTarget, MergeWindow, Proof,
-    ReportedState, Ring, Step, Steps, Summary, Support, UndoEntry, world,
+    ByteUsage, Capacity, Clock, History, Label, Listeners, MergeKey, MergeState, MergeTarget,
+    MergeWindow, Proof, ReportedState, Ring, StateNumbers, Step, Steps, Summary, Support,
+    UndoEntry, world,
 };
 use crate::fields::{Direction, EditedWorld as _, Print, print_value};
 use crate::graph::Registry;
@@ -30,17 +31,14 @@ impl<T: 'static> History<T> {
         let proof = if cfg!(debug_assertions) { Proof::Touched } else { Proof::Off };
         Self {
             ring: Ring::new(entries),
-            base: 0,
-            last_state: 0,
-            saved: Some(0),
-            last: None,
-            merge_window: None,
-            drag: None,
-            clock: if IS_WHOLE { Clock::System(Timer::start()) } else { Clock::None },
-            max_bytes: bytes,
-            has_grown: false,
-            bytes: 0,
-            held: 0,
+            states: StateNumbers { base: 0, last: 0, saved: Some(0) },
+            merges: MergeState {
+                last: None,
+                window: None,
+                drag: None,
+                clock: if IS_WHOLE { Clock::System(Timer::start()) } else { Clock::None },
+            },
+            usage: ByteUsage { max: bytes, has_grown: false, bytes: 0, held: 0 },
             open: Vec::new(),
             poison: None,
             released: Vec::new(),
@@ -79,7 +77,7 @@ impl<T: 'static> History<T> {
 
     pub(super) fn state_at(&self, position: usize) -> u64 {
         let previous = position.checked_sub(1).and_then(|index| self.ring.get(index));
-        previous.map_or(self.base, |entry| entry.state)
+        previous.map_or(self.states.base, |entry| entry.state)
     }
 
     /// Returns true if [`undo`](Self::undo) has an entry to revert.
@@ -167,13 +165,13 @@ impl<T: 'static> History<T> {
     /// [merge](super::Command::merge).
     pub fn set_merge_window(&mut self, window: impl Into<MergeWindow>) {
         let MergeWindow { time, clock } = window.into();
-        if clock.is_some() || self.merge_window.is_none() {
+        if clock.is_some() || self.merges.window.is_none() {
             // The time of the last edit was measured by another clock.
             self.end_merging();
         }
-        self.merge_window = time;
+        self.merges.window = time;
         if let Some(clock) = clock {
-            self.clock = Clock::Given(clock);
+            self.merges.clock = Clock::Given(clock);
         }
     }
 
@@ -231,10 +229,10 @@ impl<T: 'static> History<T> {
         // Evictions are recorded first, since a later session may have more room. If that fails, it is tried again at
         // the next edit.
         let _ = self.journal.as_mut().map(|journal| journal.flush_evicted());
-        let is_counted = bytes.is_some() || self.max_bytes.is_some();
+        let is_counted = bytes.is_some() || self.usage.max.is_some();
         self.ring.capacity = entries;
-        self.has_grown |= self.max_bytes != bytes;
-        self.max_bytes = bytes;
+        self.usage.has_grown |= self.usage.max != bytes;
+        self.usage.max = bytes;
         // Dropped objects are released in their own world. If this is another world, they wait for the next edit.
         if self.check_world(target).is_ok() {
             if is_counted {
@@ -285,8 +283,8 @@ impl<T: 'static> History<T> {
 
     /// Notes the state that the target was saved in, once the journal has recorded it.
     pub(super) fn note_saved(&mut self, state: Option<u64>) {
-        self.saved = state;
-        self.last = self.last.filter(|_| state.is_none());
+        self.states.saved = state;
+        self.merges.last = self.merges.last.filter(|_| state.is_none());
         self.notify();
     }
 
@@ -298,15 +296,17 @@ impl<T: 'static> History<T> {
 
     fn is_modified_in(&self, state: u64) -> bool {
         let mut edits = self.open.iter().flat_map(|open| &open.edits);
-        self.poison.is_some() || self.saved != Some(state) || edits.any(|edit| edit.is_significant)
+        self.poison.is_some()
+            || self.states.saved != Some(state)
+            || edits.any(|edit| edit.is_significant)
     }
 
     /// Returns the position at which the target is as saved. `None` if no undo or redo leads there.
     #[must_use]
     pub fn saved_position(&self) -> Option<usize> {
-        let saved = self.saved?;
+        let saved = self.states.saved?;
         // The numbers of states grow from entry to entry, so that a binary search finds them.
-        let is_base = self.base >= saved;
+        let is_base = self.states.base >= saved;
         let first = if is_base { 0 } else { self.ring.partition(|entry| entry.state < saved) + 1 };
         let last = self.ring.partition(|entry| entry.state <= saved).min(self.len());
         if first > last || self.state_at(first) != saved {
@@ -379,14 +379,14 @@ impl<T: 'static> History<T> {
         let Some(entry) = self.ring.get_mut(index) else { return };
         let old_size = entry.size;
         entry.measure();
-        self.bytes = self.bytes - old_size + entry.size;
+        self.usage.bytes = self.usage.bytes - old_size + entry.size;
     }
 
     /// Counts the bytes that an entry keeps outside the target, if there is a limit of bytes.
     fn count_held(&mut self, index: usize, target: &T) {
         let is_applied = index < self.position();
         let Some(entry) = self.ring.get_mut(index) else { return };
-        let held = match self.max_bytes {
+        let held = match self.usage.max {
             None => 0,
             // An entry in a file keeps nothing outside the target that could have changed.
             Some(_) if entry.away().is_some() => return,
@@ -395,8 +395,8 @@ impl<T: 'static> History<T> {
         let old = entry.held();
         if held != old {
             entry.hold(held);
-            self.held = self.held - old + held;
-            self.bytes = self.bytes - old + held;
+            self.usage.held = self.usage.held - old + held;
+            self.usage.bytes = self.usage.bytes - old + held;
         }
     }
 
@@ -408,8 +408,8 @@ impl<T: 'static> History<T> {
             spill.forget_index(index, len);
             spill.away -= entry.away_size();
         }
-        self.bytes -= entry.size;
-        self.held -= entry.held();
+        self.usage.bytes -= entry.size;
+        self.usage.held -= entry.held();
         self.failed = None;
         if let Some(poison) = &mut self.poison {
             let other = poison.entry.filter(|entry| *entry != index);
@@ -447,18 +447,18 @@ impl<T: 'static> History<T> {
     /// Gives new numbers to all states after the entry at `from`, after that entry has changed.
     fn renew_states(&mut self, from: usize) {
         for index in from..self.ring.len() {
-            let (previous, new) = (self.state_at(index), self.last_state + 1);
+            let (previous, new) = (self.state_at(index), self.states.last + 1);
             if let Some(entry) = self.ring.get_mut(index) {
                 entry.state = if entry.is_significant { new } else { previous };
-                self.last_state = entry.state.max(self.last_state);
+                self.states.last = entry.state.max(self.states.last);
             }
         }
     }
 
     /// Gives new numbers to all states, after the target was changed in a way that the history does not know.
     fn forget_states(&mut self) {
-        self.last_state += 1;
-        self.base = self.last_state;
+        self.states.last += 1;
+        self.states.base = self.states.last;
         self.renew_states(0);
     }
 
@@ -472,14 +472,14 @@ impl<T: 'static> History<T> {
         let previous = self.state();
         let entry = self.ring.push();
         entry.fill(label, steps, summary);
-        entry.state = if entry.is_significant { self.last_state + 1 } else { previous };
-        self.last_state = self.last_state.max(entry.state);
-        self.bytes += entry.size;
+        entry.state = if entry.is_significant { self.states.last + 1 } else { previous };
+        self.states.last = self.states.last.max(entry.state);
+        self.usage.bytes += entry.size;
     }
 
     /// Drops all entries. Does not notify listeners.
     pub(super) fn drop_all(&mut self) {
-        self.base = self.state();
+        self.states.base = self.state();
         while self.ring.len() > 0 {
             self.remove_entry(self.ring.len() - 1);
         }
@@ -487,7 +487,7 @@ impl<T: 'static> History<T> {
             // The current state is unknown, so it is not the saved one.
             self.forget_states();
         }
-        self.last = None;
+        self.merges.last = None;
     }
 
     /// Steps over an entry whose undo or redo failed. Returns false if there is none.
@@ -497,7 +497,7 @@ impl<T: 'static> History<T> {
         let is_present = self.ring.toward(direction).is_some();
         self.ring.step(direction);
         self.failed = None;
-        self.last = None;
+        self.merges.last = None;
         self.forget_states();
         is_present
     }
@@ -509,7 +509,7 @@ impl<T: 'static> History<T> {
             self.remove_entry(index);
         }
         self.poison = None;
-        self.last = None;
+        self.merges.last = None;
         self.forget_states();
         is_present
     }
@@ -528,7 +528,7 @@ impl<T: 'static> History<T> {
             if self.is_over() {
                 self.make_room();
             }
-            self.has_grown = false;
+            self.usage.has_grown = false;
         }
     }
 
@@ -560,7 +560,7 @@ impl<T: 'static> History<T> {
                 self.remove_entry(self.ring.len() - 1);
             }
             FinalState::Applied | FinalState::Merged if self.ring.position() > 0 => {
-                self.base = self.state_at(1);
+                self.states.base = self.state_at(1);
                 self.remove_entry(0);
             }
             _ => return false,
@@ -569,8 +569,8 @@ impl<T: 'static> History<T> {
     }
 
     fn is_over(&self) -> bool {
-        let is_large = self.max_bytes.is_some_and(|max| self.bytes > max);
-        self.ring.is_over() || (self.has_grown && is_large && self.ring.len() > 1)
+        let is_large = self.usage.max.is_some_and(|max| self.usage.bytes > max);
+        self.ring.is_over() || (self.usage.has_grown && is_large && self.ring.len() > 1)
     }
 }
 
@@ -578,19 +578,19 @@ impl<T: 'static> History<T> {
 impl<T: 'static> History<T> {
     /// Makes the next edit an entry of its own.
     fn end_merging(&mut self) {
-        self.last = None;
+        self.merges.last = None;
         if let Some(open) = self.open.last_mut() {
             open.last = None;
         }
     }
 
     fn is_dragged(&self) -> bool {
-        self.drag.as_ref().is_some_and(|drag| drag.open.strong_count() > 0)
+        self.merges.drag.as_ref().is_some_and(|drag| drag.open.strong_count() > 0)
     }
 
     /// The label and the key of an edit. In an open drag, those of the drag.
     fn dragged(&self, label: Label, key: Option<MergeKey>) -> (Label, Option<MergeKey>) {
-        match &self.drag {
+        match &self.merges.drag {
             Some(drag) if self.is_dragged() => {
                 let label = if drag.label.is_none() { label } else { drag.label.clone() };
                 (label, Some(MergeKey::Drag(drag.number)))
@@ -607,16 +607,17 @@ impl<T: 'static> History<T> {
                 let entry = self.ring.current().and_then(|index| self.ring.get(index));
                 // A merge would make the saved state unreachable. That is not so for an entry that is not significant:
                 // the saved state is the one before it.
-                let is_saved = entry
-                    .is_some_and(|entry| entry.is_significant && self.saved == Some(entry.state));
-                self.last.filter(|_| !is_saved)
+                let is_saved = entry.is_some_and(|entry| {
+                    entry.is_significant && self.states.saved == Some(entry.state)
+                });
+                self.merges.last.filter(|_| !is_saved)
             }
         };
         let Some(last) = last.filter(|last| last.key == new.key) else { return Merging::No };
-        match (last.key, self.merge_window) {
+        match (last.key, self.merges.window) {
             (Some(_), _) => Merging::Join,
             (None, Some(window))
-                if !matches!(self.clock, Clock::None)
+                if !matches!(self.merges.clock, Clock::None)
                     && u128::from(new.time.saturating_sub(last.time)) < window.as_nanos() =>
             {
                 Merging::Alike
@@ -628,8 +629,8 @@ impl<T: 'static> History<T> {
     /// The time of the clock, in nanoseconds. It is only read if there is a merge window, since it takes about as long
     /// as the rest of an undo.
     fn now(&self) -> u64 {
-        let time = match &self.clock {
-            _ if self.merge_window.is_none() => return 0,
+        let time = match &self.merges.clock {
+            _ if self.merges.window.is_none() => return 0,
             Clock::None => return 0,
             Clock::System(start) => start.elapsed(),
             Clock::Given(clock) => clock(),

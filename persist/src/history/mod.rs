@@ -234,27 +234,9 @@ pub use journal::Session;
 #[doc(hidden)]
 pub struct History<T: 'static = World> {
     ring: Ring<UndoEntry<T>>,
-    /// The state before the first entry.
-    base: u64,
-    /// The last number that was given to a state.
-    last_state: u64,
-    saved: Option<u64>,
-    /// Present if the next edit may be merged into the current entry.
-    last: Option<MergeTarget>,
-    merge_window: Option<Duration>,
-    /// The drag that was begun last. It may have ended.
-    drag: Option<OpenDrag>,
-    /// The clock of the merge window.
-    clock: Clock,
-    max_bytes: Option<usize>,
-    /// Whether an entry was added, or the capacity changed, since entries were last evicted.
-    ///
-    /// Only then are entries evicted for their bytes, so that an undo that holds more than the limit evicts nothing.
-    has_grown: bool,
-    /// Bytes of all entries.
-    bytes: usize,
-    /// Bytes of what the entries keep outside the target. They are part of `bytes`.
-    held: usize,
+    states: StateNumbers,
+    merges: MergeState,
+    usage: ByteUsage,
     /// The open transactions, from the outermost to the innermost.
     open: Vec<Transaction<T>>,
     poison: Option<Poison>,
@@ -287,6 +269,39 @@ fn world<T: 'static>(target: &T) -> Option<&World> {
 fn world_mut<T: 'static>(target: &mut T) -> Option<&mut World> {
     let target: &mut dyn Any = target;
     target.downcast_mut()
+}
+
+/// The numbers of a history's states.
+struct StateNumbers {
+    /// The state before the first entry.
+    base: u64,
+    /// The last number that was given to a state.
+    last: u64,
+    saved: Option<u64>,
+}
+
+/// Whether the next edit may be merged into the current entry.
+struct MergeState {
+    /// Present if it may be.
+    last: Option<MergeTarget>,
+    window: Option<Duration>,
+    /// The drag that was begun last. It may have ended.
+    drag: Option<OpenDrag>,
+    /// The clock of the merge window.
+    clock: Clock,
+}
+
+/// The bytes of a history's entries, and their limit.
+struct ByteUsage {
+    max: Option<usize>,
+    /// Whether an entry was added, or the capacity changed, since entries were last evicted.
+    ///
+    /// Only then are entries evicted for their bytes, so that an undo that holds more than the limit evicts nothing.
+    has_grown: bool,
+    /// Bytes of all entries.
+    bytes: usize,
+    /// Bytes of what the entries keep outside the target. They are part of `bytes`.
+    held: usize,
 }
 
 /// A step of an edit, which may be a command.
@@ -526,7 +541,7 @@ struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
     is_direct: bool,
     /// Its own state and the last id before it was applied, until the journal has recorded them.
     previous: Option<Box<PreviousState>>,
-    /// Hashes of what it changed directly, if its undo is to be [proved](super::Proof).
+    /// Hashes of what it changed directly, if its undo is to be [proved](Proof).
     proved: Option<Box<CommandPrints>>,
     command: C,
 }

@@ -43,7 +43,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("serde/read.rs", "the bytes are damaged", "the fault of the bytes takes its place"),
     ("serde/write.rs", "the bytes were refused", "the reason of the encoder takes its place"),
     (
-        "format/plain.rs",
+        "format/mod.rs",
         "the save is compressed by",
         "it takes a build without the feature; compression_off.rs looks at it",
     ),

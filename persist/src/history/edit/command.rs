@@ -103,7 +103,7 @@ pub trait Command<T: 'static = World>: Any + Sendable {
     /// Returns the text for lists and menus.
     ///
     /// With [`Label::None`], the default, the label describes what the command did through its edit, as for an
-    /// [edit](super::History::edit) without a label. If it changed its target directly, the label is the name of its
+    /// [edit](crate::History::edit) without a label. If it changed its target directly, the label is the name of its
     /// type, as in `Undo Rename`.
     fn label(&self) -> Label {
         Label::None
@@ -126,17 +126,17 @@ pub trait Command<T: 'static = World>: Any + Sendable {
     ///
     /// It is called once for a command that was applied, and not for one that failed or had no effect. It is not called
     /// for commands that are left when the history is dropped, since there is no target to pass then. If they need the
-    /// call, [`clear`](super::History::clear) the history first.
+    /// call, [`clear`](crate::History::clear) the history first.
     fn finalize(&mut self, target: &mut T, end: FinalState) {
         let _ = (target, end);
     }
 
-    /// Returns the objects of a world that it changes directly, for [proofs](super::Proof).
+    /// Returns the objects of a world that it changes directly, for [proofs](crate::history::Proof).
     fn objects(&self) -> Vec<ObjectId> {
         Vec::new()
     }
 
-    /// Returns the bytes of memory that it holds besides its own size, for [limits](super::Capacity::bytes).
+    /// Returns the bytes of memory that it holds besides its own size, for [limits](crate::history::Capacity::bytes).
     fn held_bytes(&self) -> usize {
         0
     }
@@ -487,7 +487,7 @@ impl<T: 'static> fmt::Debug for CommandEdit<'_, T> {
 /// history are not the command's fault, so nothing is compared after them. Counters of ids are never compared.
 ///
 /// An undo that fails in this way is reverted by a redo, and a redo by an undo, so that the entry stays in place. If
-/// that does not restore the state either, the history is [poisoned](crate::history::History::poison).
+/// that does not restore the state either, the history is [poisoned](crate::History::poison).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Proof {
     /// Nothing is hashed or compared.

@@ -185,9 +185,9 @@ impl<T: 'static> History<T> {
     /// ```
     pub fn begin_drag(&mut self, label: impl Into<Label>) -> Drag {
         let open = Arc::new(());
-        let number = self.drag.as_ref().map_or(0, |drag| drag.number + 1);
+        let number = self.merges.drag.as_ref().map_or(0, |drag| drag.number + 1);
         let label = label.into();
-        self.drag = Some(OpenDrag { number, label, open: Arc::downgrade(&open) });
+        self.merges.drag = Some(OpenDrag { number, label, open: Arc::downgrade(&open) });
         self.end_merging();
         Drag { open }
     }
@@ -195,7 +195,7 @@ impl<T: 'static> History<T> {
     /// Ends a drag. Does nothing if the drag has already ended.
     #[expect(clippy::needless_pass_by_value, reason = "it has ended")]
     pub fn end_drag(&mut self, drag: Drag) {
-        if let Some(open) = &mut self.drag
+        if let Some(open) = &mut self.merges.drag
             && Weak::ptr_eq(&open.open, &Arc::downgrade(&drag.open))
         {
             open.open = Weak::new();
@@ -265,7 +265,7 @@ impl<T: 'static> History<T> {
         // Edits after the transaction are not merged into it.
         match self.open.last_mut() {
             Some(outer) => outer.last = None,
-            None => self.last = None,
+            None => self.merges.last = None,
         }
         self.trim();
         self.end(target);
@@ -428,7 +428,7 @@ impl<T: 'static> History<T> {
             match self.merge(index, &mut entry, (merging, last.time)) {
                 Ok(false) => {}
                 Ok(true) => {
-                    self.has_grown = true;
+                    self.usage.has_grown = true;
                     self.trim();
                     return;
                 }
@@ -452,7 +452,7 @@ impl<T: 'static> History<T> {
         self.journal.is_none()
             && self.open.is_empty()
             && !self.is_dragged()
-            && self.merge_window.is_none()
+            && self.merges.window.is_none()
             && self.ring.next().is_none()
     }
 
@@ -492,8 +492,8 @@ impl<T: 'static> History<T> {
     #[expect(clippy::inline_always, reason = "as that of `append`")]
     #[inline(always)]
     fn has_appended(&mut self, target: &T, last: MergeTarget) {
-        (self.last, self.has_grown) = (Some(last), true);
-        if self.max_bytes.is_some() {
+        (self.merges.last, self.usage.has_grown) = (Some(last), true);
+        if self.usage.max.is_some() {
             self.count_held(self.ring.len() - 1, target);
         }
         self.trim();
@@ -506,8 +506,8 @@ impl<T: 'static> History<T> {
         next: &mut UndoEntry<T>,
         (merging, time): (Merging, u64),
     ) -> Result<bool, Failure> {
-        let (state, previous_state) = (self.last_state + 1, self.state_at(index));
-        let has_cut = self.last.is_some_and(|last| last.has_cut);
+        let (state, previous_state) = (self.states.last + 1, self.state_at(index));
+        let has_cut = self.merges.last.is_some_and(|last| last.has_cut);
         let name = has_cut.then(|| self.label_of(index));
         let Some(entry) = self.ring.get_mut(index) else { return Ok(false) };
         let old_size = entry.size;
@@ -517,20 +517,20 @@ impl<T: 'static> History<T> {
             // would undo the edit before it.
             entry.annul(name, previous_state);
         }
-        self.bytes = self.bytes - old_size + entry.size;
+        self.usage.bytes = self.usage.bytes - old_size + entry.size;
         match merge? {
             Merge::No => return Ok(false),
             Merge::Annul => {
                 if !has_cut {
                     self.take_out(index);
                 }
-                self.last = None;
+                self.merges.last = None;
             }
             Merge::Yes => {
-                self.last.iter_mut().for_each(|last| last.time = time);
+                self.merges.last.iter_mut().for_each(|last| last.time = time);
                 if next.is_significant {
                     entry.state = state;
-                    self.last_state = state;
+                    self.states.last = state;
                 }
             }
         }

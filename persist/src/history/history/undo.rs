@@ -109,7 +109,7 @@ impl<T: 'static> History<T> {
             self.failed = Some(direction);
             return Err(error);
         }
-        self.last = None;
+        self.merges.last = None;
         if self.run_plain(target, index, direction) {
             return Ok(true);
         }
@@ -148,7 +148,7 @@ impl<T: 'static> History<T> {
     /// Fast path: undoes or redoes an entry that only changes a number, if no journal, callback or limit of bytes is
     /// involved. Returns false for any other entry.
     fn run_plain(&mut self, target: &mut T, index: usize, direction: Direction) -> bool {
-        if self.journal.is_some() || self.after_change.is_some() || self.max_bytes.is_some() {
+        if self.journal.is_some() || self.after_change.is_some() || self.usage.max.is_some() {
             return false;
         }
         let entry = self.ring.get_mut(index).map(|entry| &mut entry.steps);
@@ -383,7 +383,7 @@ impl<T: 'static> History<T> {
     /// Notes the current values, and returns the events for those that changed.
     fn news(&mut self) -> Events {
         let current = self.ring.current().and_then(|index| self.ring.get(index));
-        let state = current.map_or(self.base, |entry| entry.state);
+        let state = current.map_or(self.states.base, |entry| entry.state);
         let values = (self.position(), state, self.is_modified_in(state));
         let (undo, redo) = match self.is_ready() {
             true => (current, self.ring.get(self.position())),

@@ -32,7 +32,7 @@ const FILE: usize = 64 << 10;
 pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T) {
     let of_entries = history.ring.len() * size_of::<UndoEntry<T>>();
     let Some(spill) = &mut history.spill else { return };
-    let held = history.bytes.saturating_sub(of_entries + history.held + spill.away);
+    let held = history.usage.bytes.saturating_sub(of_entries + history.usage.held + spill.away);
     if held <= spill.budget || held < spill.retry {
         return;
     }

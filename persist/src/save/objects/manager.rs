@@ -316,7 +316,7 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Slot::save`](super::Slot::save), such as [`ErrorKind::NoContent`] for a list
+    /// Returns the same errors as [`Slot::save`](crate::save::Slot::save), such as [`ErrorKind::NoContent`] for a list
     /// without objects.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
         self.saves.file(path).save(self)
@@ -329,7 +329,8 @@ impl SaveManager {
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`Slot::load`](super::Slot::load). All objects that were created are then freed.
+    /// Returns the same errors as [`Slot::load`](crate::save::Slot::load). All objects that were created are then
+    /// freed.
     pub fn load(&self, path: impl AsRef<Path>) -> Result<Loaded<Self>> {
         self.saves.file(path).load()
     }

@@ -16,7 +16,9 @@ use crate::history::journal::stored::{StoredDone, StoredEvicted, StoredStep, pla
 use crate::history::journal::{
     ReplayOutcome, StoredContent, StoredEntry, StoredStacks, restored, spill,
 };
-use crate::history::{Failure, History, Label, MergeTarget, Step, UndoEntry, world, world_mut};
+use crate::history::{
+    Failure, History, Label, MergeTarget, StateNumbers, Step, UndoEntry, world, world_mut,
+};
 use crate::{ErrorKind, Result};
 
 /// More states than any history can reach. It keeps sums with a state from overflowing.
@@ -101,9 +103,10 @@ pub(in crate::history::journal) fn reset<T: 'static>(history: &mut History<T>, t
         history.end(target);
     }));
     history.open.clear();
-    (history.base, history.last_state, history.saved) = (0, 0, Some(0));
-    (history.bytes, history.held) = (0, 0);
-    (history.last, history.has_grown, history.poison, history.world) = (None, false, None, None);
+    history.states = StateNumbers { base: 0, last: 0, saved: Some(0) };
+    (history.usage.bytes, history.usage.held) = (0, 0);
+    (history.merges.last, history.usage.has_grown, history.poison, history.world) =
+        (None, false, None, None);
 }
 
 impl<T: 'static> Replay<'_, '_, T> {
@@ -114,7 +117,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
         if !frame.kind.is_beginning() {
             // Evictions are frames of their own, ahead of the next event. So the replay evicts nothing by itself.
-            self.history.has_grown = false;
+            self.history.usage.has_grown = false;
         }
         match frame.kind {
             FrameKind::Program => {
@@ -152,10 +155,10 @@ impl<T: 'static> Replay<'_, '_, T> {
             }
             FrameKind::Saved => {
                 let saved: Option<u64> = read(payload)?;
-                if saved.is_some_and(|state| state > self.history.last_state) {
+                if saved.is_some_and(|state| state > self.history.states.last) {
                     return Err(wrong("a saved state that was never reached").into());
                 }
-                self.history.saved = saved;
+                self.history.states.saved = saved;
             }
             FrameKind::Cleared => self.history.drop_all(),
             FrameKind::Skipped => {
@@ -342,7 +345,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         let mut entry = UndoEntry::new(label, steps.into());
         entry.weigh();
         entry.state = state;
-        self.history.bytes += entry.size;
+        self.history.usage.bytes += entry.size;
         self.history.ring.put(entry);
         Ok(())
     }
@@ -370,6 +373,6 @@ fn install<T: 'static>(history: &mut History<T>, stacks: &StoredStacks) -> Resul
     if poisoned.is_some_and(|at| at as u64 >= *entries) {
         return Err(wrong("the number of an entry that is not there"));
     }
-    (history.base, history.last_state, history.saved) = (*base, *last_state, *saved);
+    history.states = StateNumbers { base: *base, last: *last_state, saved: *saved };
     Ok(())
 }

@@ -354,13 +354,13 @@ fn replay<T: Persist>(
     let classes = world(&*target).map(|world| world.class_registry().clone());
     let mut programs = Programs::new(&commands, classes.as_ref(), saves.loading());
     let listeners = std::mem::take(&mut history.listeners);
-    let (capacity, max_bytes) = (history.ring.capacity.take(), history.max_bytes.take());
+    let (capacity, max_bytes) = (history.ring.capacity.take(), history.usage.max.take());
     history.support.is_replayed = true;
     let outcome = replay::replay(history, target, &mut reader, &mut programs, until);
     history.support.is_replayed = false;
-    (history.ring.capacity, history.max_bytes) = (capacity, max_bytes);
+    (history.ring.capacity, history.usage.max) = (capacity, max_bytes);
     history.listeners = listeners;
-    history.last = None;
+    history.merges.last = None;
     outcome.map_err(|error| Error::io("read", path, error))
 }
 

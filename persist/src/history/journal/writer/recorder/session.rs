@@ -60,8 +60,8 @@ impl<T: 'static> Session<T> {
         &self.saves
     }
 
-    /// Flushes the journal to disk now, whatever the [`Flush`](super::Flush) policy. Retries a journal that could not
-    /// be written.
+    /// Flushes the journal to disk now, whatever the [`Flush`](crate::history::Flush) policy. Retries a journal that
+    /// could not be written.
     ///
     /// # Errors
     ///
@@ -70,7 +70,7 @@ impl<T: 'static> Session<T> {
         self.writer()?.flush()
     }
 
-    /// Flushes the journal if [`Flush::Every`](super::Flush::Every) says that it is time.
+    /// Flushes the journal if [`Flush::Every`](crate::history::Flush::Every) says that it is time.
     ///
     /// Call it regularly, for example in each frame. It also retries a journal that could not be written.
     ///
@@ -135,12 +135,12 @@ pub(super) fn begin<T: 'static>(
     is_saved: bool,
 ) -> Result<(Frames, HashSet<ComponentKey>)> {
     let mut frames = vec![(FrameKind::Program, program(&history.support, target)?)];
-    let saved = if is_saved { Some(history.state()) } else { history.saved };
+    let saved = if is_saved { Some(history.state()) } else { history.states.saved };
     let stacks = StoredStacks {
         entries: history.ring.len() as u64,
         position: history.position() as u64,
-        base: history.base,
-        last_state: history.last_state,
+        base: history.states.base,
+        last_state: history.states.last,
         saved,
         poison: history.poison.clone(),
     };
@@ -196,7 +196,7 @@ impl<T: Persist> Session<T> {
     /// - **Overwrite** it: [`overwrite`](Self::overwrite) replaces it, and keeps it as a backup.
     /// - **Keep both**: take the session apart by [`into_parts`](Self::into_parts), and save the target elsewhere.
     /// - **Reload**: drop the session and open it again. It loads the new save, and keeps a copy of the journal as
-    ///   [`Recovered::kept`](super::Recovered::kept) describes.
+    ///   [`Recovered::kept`](crate::history::Recovered::kept) describes.
     ///
     /// If the system does not let the save be read at the moment, returns the error of the system. Nothing is replaced.
     pub fn save(&mut self) -> Result<SaveOutcome> {
@@ -270,7 +270,7 @@ impl<T: Persist> Session<T> {
         let _ = journal.decide();
         if is_in_place != Some(false) {
             // The last edit is only known to the old journal, so nothing may be merged into it.
-            history.last = None;
+            history.merges.last = None;
         }
         let is_journaled = journal.writer.broken().is_none();
         if replaced.is_ok() {
@@ -304,7 +304,7 @@ macro_rules! of_history {
 impl<T: 'static> Session<T> {
     of_history! {
         "\n# Errors\n\nReturns the same errors as the method of the history, and an error if the journal cannot be written."
-        /// The class of the command must be [registered](super::SessionOptions::register_command).
+        /// The class of the command must be [registered](crate::history::SessionOptions::register_command).
         apply[target](command: impl Command<T>) -> Result<()>;
         undo[target]() -> Result<bool>;
         redo[target]() -> Result<bool>;
