@@ -87,10 +87,11 @@
 //
 // - `history` has the state numbers, the saved point, the limits and the eviction (`trim`, `make_room`, `drop_one`).
 //   `Ring` is a list that knows no target.
-// - `edit` has the `Edit` that a closure receives, and `edit::command` commands, with the check of their undos; `world` has the edits of worlds, `editable` those of
-//   other types. All of them produce steps.
+// - `edit` has the `Edit` that a closure receives, and `edit::command` commands, with the check of their undos. `world`
+//   has the edits of worlds, `editable` those of other types. All of them produce steps.
 // - `change` has changes of fields, and converts them to the types of a later program. It takes the changes of objects
 //   from the room `world`. Without the feature `world`, `no_world` has types without values in its place.
+// - `change::step` has changes and commands as steps, and `change::step::entry` the entries that are made of them.
 // - `history::engine` enters steps into the list, `entry` and `merging` merge them, `history::undo` runs them back and
 //   ends each call.
 // - The records that several files use are defined below, after this map, and so are failures.
@@ -624,8 +625,8 @@ struct ReportedState {
 /// What the program panicked with.
 type Panic = Box<dyn Any + Send>;
 
-/// An error or a panic of an edit, an undo or a redo. If a rollback fails as well, it has a [`Broken`], which becomes the
-/// [`Poison`] of the history.
+/// An error or a panic of an edit, an undo or a redo. If a rollback fails as well, it has a [`Broken`], which becomes
+/// the [`Poison`] of the history.
 struct Failure {
     error: Error,
     /// The index of the step that failed.

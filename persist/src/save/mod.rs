@@ -48,8 +48,9 @@
 //
 // - A call goes from `saves`, `calls`, `slot` or `objects::manager` to `objects::content` (what is saved or loaded) and
 //   `output` or `source` (where to, where from). `storage::save_files` writes the file, or chooses a backup.
-// - `objects` has the objects of a manager, `objects::loaded` and `report` the result of a load, `salvage` the objects of
-//   a damaged save. `followed` has the saves under a journal, `background` the worker, `reconcile` copies of two devices.
+// - `objects` has the objects of a manager, `objects::loaded` and `report` the result of a load, `salvage` the objects
+//   of a damaged save. `followed` has the saves under a journal, `background` the worker, `reconcile` copies of two
+//   devices.
 // - `info` and `slots` read headers alone. `untyped` has the values of a save without types, which a salvage mends.
 // - This file has what they share: the classes and the buffers of a save, and its destination.
 
