@@ -1,7 +1,7 @@
-//! Writes a save with 100,000 objects, to try the tools on.
+//! Writes a save with 100,000 objects, or that many times `<times>`, to try the tools on: a graph, or a world.
 //!
 //! ```text
-//! cargo run -p persist-cli --example large <path>
+//! cargo run -p persist-cli --example large <path> [<times> [world]]
 //! ```
 
 #![allow(missing_docs)]
@@ -11,7 +11,7 @@ use std::cell::RefCell;
 use std::process::ExitCode;
 use std::rc::{Rc, Weak};
 
-use persist::{Persist, SaveManager};
+use persist::{ObjectId, Persist, SaveManager, World};
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -100,13 +100,14 @@ fn shared<T>(value: T) -> Shared<T> {
     Rc::new(RefCell::new(value))
 }
 
-fn realm() -> Shared<Realm> {
+fn realm(times: usize) -> Shared<Realm> {
+    let (town_count, person_count) = (TOWNS * times, PEOPLE * times);
     let mut dice = Dice(42);
     let regions: Vec<_> = (0..REGIONS)
         .map(|number| shared(Region { name: format!("Region {number}"), towns: Vec::new() }))
         .collect();
     let mut towns = Vec::new();
-    for number in 0..TOWNS {
+    for number in 0..town_count {
         let (x, y) = (dice.below(9000), dice.below(9000));
         let (x, y) = (x as f32 / 10.0, y as f32 / 10.0);
         let town = shared(Town { name: format!("Town {number}"), x, y, people: Vec::new() });
@@ -114,8 +115,8 @@ fn realm() -> Shared<Realm> {
         towns.push(town);
     }
     let mut people: Vec<Shared<Person>> = Vec::new();
-    for number in 0..PEOPLE {
-        let home = &towns[dice.below(TOWNS)];
+    for number in 0..person_count {
+        let home = &towns[dice.below(town_count)];
         let trade = match dice.below(5) {
             0 => Trade::Smith { skill: (number % 100) as u8 },
             1 => Trade::Merchant {
@@ -144,25 +145,78 @@ fn realm() -> Shared<Realm> {
         home.borrow_mut().people.push(person.clone());
         people.push(person);
     }
-    for number in 0..ITEMS {
+    for number in 0..ITEMS * times {
         let name = format!("{} {}", dice.of(&THINGS), number % 100);
         // Names are text, whatever they look like.
         let name = if number == 0 { HOSTILE.to_owned() } else { name };
         let item =
             Item { name, weight: dice.below(90) as f32 / 8.0, made: dice.below(1400) as u32 };
-        people[dice.below(PEOPLE)].borrow_mut().items.push(shared(item));
+        people[dice.below(person_count)].borrow_mut().items.push(shared(item));
     }
     shared(Realm { name: "Realm".into(), year: 1402, regions })
 }
 
+#[derive(Persist)]
+#[persist(component, class = "level.Transform")]
+struct Transform {
+    x: f32,
+    y: f32,
+    turn: f32,
+}
+
+#[derive(Persist)]
+#[persist(component, class = "level.Health")]
+struct Health(u32);
+
+#[derive(Persist)]
+#[persist(component, class = "level.Target")]
+struct Target {
+    object: ObjectId,
+    patience: u16,
+}
+
+/// A world of houses with their people, of whom every second one has a target.
+fn level(times: usize) -> persist::Result<World> {
+    const IN_HOUSE: usize = 9;
+    let mut dice = Dice(42);
+    let mut world = World::new();
+    let mut people = Vec::new();
+    for number in 0..10_000 * times {
+        let house = world.spawn(&format!("House {number}"));
+        let (x, y) = (dice.below(9000) as f32 / 10.0, dice.below(9000) as f32 / 10.0);
+        world.attach(house, Transform { x, y, turn: 0.0 })?;
+        for _ in 0..IN_HOUSE {
+            let person = world.spawn_in(house, "")?;
+            world.attach(person, Transform { x, y, turn: dice.below(360) as f32 })?;
+            world.attach(person, Health(dice.below(100) as u32))?;
+            if number % 2 == 0
+                && let Some(object) = people.get(dice.below(people.len().max(1)))
+            {
+                world
+                    .attach(person, Target { object: *object, patience: dice.below(50) as u16 })?;
+            }
+            people.push(person);
+        }
+    }
+    Ok(world)
+}
+
 fn main() -> ExitCode {
-    let Some(path) = std::env::args_os().nth(1) else {
-        eprintln!("usage: large <path>");
+    let mut args = std::env::args().skip(1);
+    let (path, times) = (args.next(), args.next().map_or(Ok(1), |times| times.parse::<usize>()));
+    let (Some(path), Ok(times)) = (path, times) else {
+        eprintln!("usage: large <path> [<times> [world]]");
         return ExitCode::from(2);
     };
-    let realm = realm();
-    let mut manager = SaveManager::new();
-    match manager.add(&realm).and_then(|_| manager.save(path)) {
+    let saved = if args.next().is_some_and(|what| what == "world") {
+        level(times).and_then(|world| persist::save(path, &world))
+    } else {
+        let realm = realm(times);
+        let mut manager = SaveManager::new();
+        let added = manager.add(&realm).map(drop);
+        added.and_then(|()| manager.save(path))
+    };
+    match saved {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("large: {error}");
