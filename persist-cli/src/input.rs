@@ -4,17 +4,16 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use persist::Limits;
+use persist_tools::__private::RecordReader;
 use persist_tools::Document;
 use serde_json::Value as Json;
 
 use crate::exit::{Failure, Outcome, Result};
 use crate::output::note;
-
-/// Reading a file of more bytes shows its progress.
-const LONG: u64 = 50 << 20;
 
 /// How a command reads a damaged save.
 #[derive(clap::Args)]
@@ -137,12 +136,13 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     let size = metadata.len();
-    let bar = progress(size);
+    let bar = Bar::new();
+    bar.expect(size);
     // The user who names a file wants all of it. A device may be endless.
     let limit =
         if metadata.is_file() { size.max(Limits::DEFAULT.bytes) } else { Limits::DEFAULT.bytes };
-    let bytes = read(bar.wrap_read(file), Some(size), limit);
-    bar.finish_and_clear();
+    let bytes = read(Counted { file, bar: bar.clone() }, Some(size), limit);
+    bar.clear();
     bytes
 }
 
@@ -161,69 +161,191 @@ fn read(from: impl Read, size: Option<u64>, limit: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// A progress bar on standard error, hidden for few bytes and where standard error is no terminal.
-pub(crate) fn progress(bytes: u64) -> ProgressBar {
-    let is_shown = bytes > LONG && io::stderr().is_terminal();
-    let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-    let bar = ProgressBar::with_draw_target(Some(bytes), target);
-    match ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
-}
-
 /// A save that is read part by part.
 pub(crate) trait Stream: Read + io::Seek {}
 
 impl<T: Read + io::Seek> Stream for T {}
 
-/// Opens a save that a command reads part by part, with progress, and gives it to that; standard input is read whole.
-///
-/// A file is read within the limits that its size is: it takes memory for its largest block and its objects alone.
-pub(crate) fn stream<T>(
-    path: &Path,
-    bar: &ProgressBar,
-    read: impl FnOnce(&mut dyn Stream, &Limits) -> T,
-) -> Result<T> {
-    if path == Path::new("-") {
-        return Ok(read(&mut io::Cursor::new(Input::read(path)?.bytes), &Limits::DEFAULT));
+/// A save that a command reads record by record.
+pub(crate) type Save<'s> = RecordReader<&'s mut dyn Stream>;
+
+/// A file, or standard input, that is read part by part and as often as the command needs it.
+pub(crate) struct Source {
+    /// As it was given, for messages; `-` for standard input.
+    pub(crate) name: String,
+    /// `None` for standard input.
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) size: u64,
+    stream: Box<dyn Stream>,
+    /// The user who names a file wants all of it. It takes memory for its largest block and its objects alone.
+    limits: Limits,
+    bar: Bar,
+}
+
+impl Source {
+    /// Opens a file. Standard input, and what is no file, such as a pipe, is read whole.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        Self::with(path, &Bar::new())
     }
-    let failed = |error: io::Error| unreadable(path, &error);
-    let mut file = File::open(path).map_err(failed)?;
-    let size = file.metadata().map_err(failed)?.len();
-    let limits = Limits::new()
-        .bytes(Limits::DEFAULT.bytes.max(size))
-        .objects(Limits::DEFAULT.objects.max(size))
-        .decompressed(u64::MAX);
-    let mut start = Vec::new();
-    Read::by_ref(&mut file).take(8).read_to_end(&mut start).map_err(failed)?;
-    refuse_journal(&path.display().to_string(), &start)?;
-    file.rewind().map_err(failed)?;
-    Ok(read(&mut Counted { file, bar }, &limits))
+
+    /// Opens a file like [`open`](Self::open), whose bytes count in a bar.
+    pub(crate) fn with(path: &Path, bar: &Bar) -> Result<Self> {
+        let failed = |error: io::Error| unreadable(path, &error);
+        let name = path.display().to_string();
+        let is_stdin = path == Path::new("-");
+        if is_stdin || !path.metadata().map_err(failed)?.is_file() {
+            let Input { name, path, bytes } = Input::read(path)?;
+            let (size, limits) = (bytes.len() as u64, Limits::DEFAULT);
+            let stream = Box::new(io::Cursor::new(bytes));
+            return Ok(Self { name, path, size, stream, limits, bar: bar.clone() });
+        }
+        let mut file = File::open(path).map_err(failed)?;
+        let size = file.metadata().map_err(failed)?.len();
+        let mut start = Vec::new();
+        Read::by_ref(&mut file).take(8).read_to_end(&mut start).map_err(failed)?;
+        refuse_journal(&name, &start)?;
+        file.rewind().map_err(failed)?;
+        bar.expect(size);
+        let limits = Limits::new()
+            .bytes(Limits::DEFAULT.bytes.max(size.saturating_mul(2)))
+            .objects(Limits::DEFAULT.objects.max(size))
+            .decompressed(u64::MAX);
+        let stream = Box::new(Counted { file, bar: bar.clone() });
+        Ok(Self { name, path: Some(path.to_owned()), size, stream, limits, bar: bar.clone() })
+    }
+
+    /// Checks the save in it, and reads it record by record. With `--salvage` the whole objects of a damaged save are
+    /// read: then the outcome is [`Outcome::Found`].
+    pub(crate) fn save(&mut self, damage: &Damage) -> Result<(Save<'_>, Outcome)> {
+        let mut outcome = Outcome::Done;
+        if damage.salvage {
+            // A damaged save is searched in memory.
+            let bytes = self.bytes()?;
+            if let (document, Some(salvage)) =
+                Document::salvage(&bytes).map_err(|error| self.failure(error))?
+            {
+                note(format_args!("{}: {salvage}", self.name));
+                self.stream = Box::new(io::Cursor::new(document.to_vec()?));
+                outcome = Outcome::Found;
+            }
+        }
+        Ok((self.whole()?, outcome))
+    }
+
+    /// Checks the save in it, and reads it record by record.
+    pub(crate) fn whole(&mut self) -> Result<Save<'_>> {
+        let name = self.name.clone();
+        self.checked().map_err(|error| Failure::from(error).in_file(&name))
+    }
+
+    /// Checks the save in it like [`whole`](Self::whole), with the library's error.
+    pub(crate) fn checked(&mut self) -> std::result::Result<Save<'_>, persist::Error> {
+        let save = RecordReader::open(&mut *self.stream as &mut dyn Stream, &self.limits);
+        self.bar.clear();
+        save
+    }
+
+    /// Reads all bytes.
+    pub(crate) fn bytes(&mut self) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let read = self.stream.rewind().and_then(|()| self.stream.read_to_end(&mut bytes));
+        let rewound = read.and_then(|_| self.stream.rewind());
+        rewound.map_err(|error| Failure::new(format!("cannot read {}: {error}", self.name)))?;
+        Ok(bytes)
+    }
+
+    /// An error of the library about it.
+    pub(crate) fn failure(&self, error: persist::Error) -> Failure {
+        Failure::from(error).in_file(&self.name)
+    }
+
+    /// Gives the bytes to a function that reads them part by part.
+    ///
+    /// The bar stays, since it may be that of several files.
+    pub(crate) fn read<T>(&mut self, read: impl FnOnce(&mut dyn Stream, &Limits) -> T) -> T {
+        read(&mut *self.stream, &self.limits)
+    }
+
+    /// Returns the bar that counts its bytes.
+    pub(crate) fn bar(&self) -> &Bar {
+        &self.bar
+    }
+}
+
+/// A progress bar on standard error, hidden in the first second and where standard error is no terminal.
+#[derive(Clone)]
+pub(crate) struct Bar {
+    bar: ProgressBar,
+    begun: Instant,
+}
+
+impl Bar {
+    /// How long a command may take before it shows how far it is.
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    pub(crate) fn new() -> Self {
+        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
+        let style =
+            ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
+        let bar = style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style));
+        Self { bar, begun: Instant::now() }
+    }
+
+    /// Adds bytes to those that are to be read.
+    fn expect(&self, bytes: u64) {
+        self.bar.inc_length(bytes);
+    }
+
+    /// Counts bytes that were read. A file that is read again fills the bar again.
+    fn count(&self, bytes: usize) {
+        if self.bar.is_finished() {
+            return;
+        }
+        if self.bar.is_hidden()
+            && self.begun.elapsed() > Self::PATIENCE
+            && io::stderr().is_terminal()
+        {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+        let (position, length) = (self.bar.position(), self.bar.length().unwrap_or(0));
+        if position >= length {
+            self.bar.set_position(0);
+        }
+        self.bar.inc(bytes as u64);
+    }
+
+    /// Takes the bar from the terminal, where output follows.
+    pub(crate) fn clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Shows the bar again, for a pass that prints nothing.
+    pub(crate) fn resume(&self) {
+        self.bar.reset();
+    }
+
+    /// Prints without the bar.
+    pub(crate) fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.bar.suspend(print)
+    }
 }
 
 /// A file whose bytes are counted as they are read.
-struct Counted<'b> {
+struct Counted {
     file: File,
-    bar: &'b ProgressBar,
+    bar: Bar,
 }
 
-impl Read for Counted<'_> {
+impl Read for Counted {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(bytes)?;
-        self.bar.inc(read as u64);
+        self.bar.count(read);
         Ok(read)
     }
 }
 
-/// A seek does not change the bar: bytes that are read again count again, since a bar covers several files.
-impl Seek for Counted<'_> {
+impl Seek for Counted {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }
-}
-
-/// The bytes of the files that can be read.
-pub(crate) fn size_of<'p>(files: impl IntoIterator<Item = &'p PathBuf>) -> u64 {
-    files.into_iter().filter_map(|file| Some(file.metadata().ok()?.len())).sum()
 }

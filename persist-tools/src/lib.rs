@@ -39,6 +39,7 @@ mod classes;
 mod document;
 mod journal;
 pub mod lock;
+mod records;
 mod usage;
 mod verify;
 
@@ -54,5 +55,8 @@ pub use persist::__tools::{ClassSchema, Entry, FieldSchema, Form, KindSchema, Va
 /// Exports the items that `assert_lock!` and the command use; not for programs.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::records::{Position, RecordReader, SavedRecord};
+    pub use crate::verify::ClassCount;
+
     pub use crate::lock::check::{Mode, check, check_downgrades, check_file};
 }

@@ -2,9 +2,11 @@
 
 use std::io::{Read, Seek};
 
-use persist::__tools::{BlockReader, Definitions, Long, Stored, UsageTree};
+use persist::__tools::{BlockReader, Long, Stored, UsageTree};
 use persist::save::{Compression, Header};
 use persist::{Limits, Result};
+
+use crate::records::definitions::Definitions;
 
 /// The sizes of a save by class, field and block; [`usage`] returns it.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,11 +3,13 @@
 use std::io::{Read, Seek};
 
 use persist::__tools::{
-    BlockReader, Checker, Definitions, LocalValue, RecordLocation, Stored, StreamBlock,
+    BlockReader, Checker, ClassSchema, LocalValue, RecordLocation, Stored, StreamBlock,
 };
-use persist::reflect::Holder;
 use persist::save::{Compression, Header};
 use persist::{Error, ErrorKind, Limits, ObjectId, Result};
+
+use crate::records::definitions::Definitions;
+use crate::records::ids::SavedIds;
 
 /// The counts of an intact save; [`verify`] returns it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -70,56 +72,97 @@ pub struct Verified {
 /// # Ok::<(), persist::Error>(())
 /// ```
 pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
-    let (header, mut blocks) = BlockReader::open(file, limits)?;
-    let bytes = blocks.length();
-    let mut pass = FirstPass {
-        limits: *limits,
-        ids: SavedIds::new(blocks.records_hint()?),
-        unknown: Vec::new(),
-        checker: None,
-        defined: 0,
-        work: 0,
-        is_sure: true,
-        found: Verified { header, bytes, ..Verified::default() },
-    };
-    let mut definitions = Definitions::default();
-    let trailer = loop {
-        let block = match blocks.next_block()? {
-            Ok(block) => block,
-            Err(trailer) => break trailer,
+    CheckedSave::read(file, limits).map(|save| save.found)
+}
+
+/// A save that was checked whole, and what a reader of its records knows from that.
+pub(crate) struct CheckedSave<R> {
+    pub(crate) blocks: BlockReader<R>,
+    /// The offset of each block.
+    pub(crate) places: Vec<u64>,
+    pub(crate) classes: Vec<ClassSchema>,
+    /// The number of records before the definition of each class.
+    pub(crate) defined: Vec<usize>,
+    /// The compression of the first compressed block.
+    pub(crate) compression: Compression,
+    pub(crate) counts: Vec<ClassCount>,
+    pub(crate) ids: SavedIds,
+    pub(crate) found: Verified,
+}
+
+/// The records of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ClassCount {
+    /// The number of records, of objects and of unknown content.
+    pub records: u64,
+    /// The bytes of their values, before compression.
+    pub bytes: u64,
+}
+
+impl<R: Read + Seek> CheckedSave<R> {
+    /// Checks a whole save, as [`verify`] describes.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`verify`].
+    pub(crate) fn read(file: R, limits: &Limits) -> Result<Self> {
+        let (header, mut blocks) = BlockReader::open(file, limits)?;
+        let bytes = blocks.length();
+        let mut pass = FirstPass {
+            limits: *limits,
+            ids: SavedIds::new(blocks.records_hint()?),
+            unknown: Vec::new(),
+            checker: None,
+            defined: 0,
+            work: 0,
+            is_sure: true,
+            compression: Compression::None,
+            counts: Vec::new(),
+            places: Vec::new(),
+            found: Verified { header, bytes, ..Verified::default() },
         };
-        pass.count(&block);
-        definitions.items(&block, limits, |definitions, record| {
-            pass.record(&record, &block, definitions)
-        })?;
-    };
-    definitions.check(trailer, blocks.at())?;
-    let classes = definitions.classes(limits)?;
-    pass.found.classes = classes.len() as u64;
-    if let Err(id) = pass.ids.sort() {
-        return Err(duplicate(id));
+        let mut definitions = Definitions::default();
+        let trailer = loop {
+            let block = match blocks.next_block()? {
+                Ok(block) => block,
+                Err(trailer) => break trailer,
+            };
+            pass.count(&block);
+            definitions.items(&block, limits, |definitions, record| {
+                pass.record(&record, &block, definitions)
+            })?;
+        };
+        definitions.check(trailer, blocks.at())?;
+        let classes = definitions.classes(limits)?;
+        pass.found.classes = classes.len() as u64;
+        if let Err(id) = pass.ids.sort() {
+            return Err(duplicate(id));
+        }
+        for (id, class, place) in &pass.unknown {
+            let is_present = pass.ids.get(*id).is_some();
+            classes[*class as usize]
+                .check_unknown(*id, is_present)
+                .map_err(|error| error.at(*place))?;
+        }
+        let is_sure = pass.is_sure && pass.ids.are_sure();
+        let FirstPass { ids, mut found, compression, mut counts, places, .. } = pass;
+        counts.resize(classes.len(), ClassCount::default());
+        let defined = definitions.preceding();
+        if is_sure {
+            return Ok(Self { blocks, places, classes, defined, compression, counts, ids, found });
+        }
+        found.references = 0;
+        let mut checker = Checker::new(Stored::new(classes.clone()), limits);
+        blocks.rewind()?;
+        let mut definitions = Definitions::default();
+        while let Ok(block) = blocks.next_block()? {
+            definitions.items(&block, limits, |_, record| {
+                found.references += check(&record, &block, &ids, &mut checker)?;
+                Ok(())
+            })?;
+        }
+        Ok(Self { blocks, places, classes, defined, compression, counts, ids, found })
     }
-    for (id, class, place) in &pass.unknown {
-        let is_present = pass.ids.get(*id).is_some();
-        classes[*class as usize]
-            .check_unknown(*id, is_present)
-            .map_err(|error| error.at(*place))?;
-    }
-    if pass.is_sure && pass.ids.are_sure() {
-        return Ok(pass.found);
-    }
-    let FirstPass { ids, mut found, .. } = pass;
-    found.references = 0;
-    let mut checker = Checker::new(Stored::new(classes), limits);
-    blocks.rewind()?;
-    let mut definitions = Definitions::default();
-    while let Ok(block) = blocks.next_block()? {
-        definitions.items(&block, limits, |_, record| {
-            found.references += check(&record, &block, &ids, &mut checker)?;
-            Ok(())
-        })?;
-    }
-    Ok(found)
 }
 
 /// The first pass over a save. It may remain unsure about a record, which a second pass then decides.
@@ -136,6 +179,10 @@ struct FirstPass {
     work: u64,
     /// True if all records so far have been checked and are right.
     is_sure: bool,
+    compression: Compression,
+    /// The records of each class so far; classes without records may be missing at the end.
+    counts: Vec<ClassCount>,
+    places: Vec<u64>,
     found: Verified,
 }
 
@@ -147,7 +194,12 @@ const WORK_PER_BYTE: u64 = 4;
 
 impl FirstPass {
     fn count(&mut self, block: &StreamBlock<'_>) {
-        let is_compressed = !matches!(block.compression, None | Some(Compression::None));
+        let compression = block.compression.filter(|it| *it != Compression::None);
+        if let (Compression::None, Some(compression)) = (self.compression, compression) {
+            self.compression = compression;
+        }
+        let is_compressed = compression.is_some();
+        self.places.push(block.at);
         self.found.blocks += 1;
         self.found.compressed += u64::from(is_compressed);
         self.found.content += block.content.len() as u64;
@@ -161,6 +213,12 @@ impl FirstPass {
     ) -> Result<()> {
         let payload = record.payload(block.content);
         self.found.largest = self.found.largest.max(payload.len() as u64);
+        let class = record.class as usize;
+        if class >= self.counts.len() {
+            self.counts.resize(class + 1, ClassCount::default());
+        }
+        self.counts[class].records += 1;
+        self.counts[class].bytes += payload.len() as u64;
         if record.is_kept() {
             self.found.kept += 1;
             self.unknown.push((record.id, record.class, block.place(record.start as u64)));
@@ -184,7 +242,6 @@ impl FirstPass {
             true
         };
         // A record that seems wrong now may be right once all classes are known.
-        let class = record.class as usize;
         let found = self.checker.as_mut().map(|checker| checker.check(class, payload, &mut visit));
         match found {
             Some(Ok(references)) => self.found.references += references,
@@ -251,245 +308,4 @@ fn check(
 #[cold]
 fn duplicate(id: u64) -> Error {
     error!(ErrorKind::DuplicateId, "two records have this id; restore a backup").in_object(id)
-}
-
-/// The classes and holders of the objects of a save, by id.
-///
-/// It takes 4 bytes for each id from 1 to the number of objects, and 12 bytes for each object with a greater id.
-struct SavedIds {
-    /// The bits of a [`KnownObject`] for each id from 1 on. They are plain numbers, so that `vec![0; n]` gets zeroed
-    /// pages from the system and unused ids take no memory.
-    near: Vec<u32>,
-    /// Objects with greater ids, each id in two halves.
-    far: Vec<([u32; 2], KnownObject)>,
-    /// True if the far ids are in ascending order, which is the order that a world is written in.
-    is_sorted: bool,
-    /// True if some reference is wrong, or may be.
-    has_doubt: bool,
-    /// References that are not checked yet. They are checked in batches: in a large save each check is a cache miss,
-    /// and the processor can wait for several misses at once. Single checks took 70 % of the time.
-    waiting: Vec<(u64, KnownObject)>,
-    /// Combines the words that a batch loads ahead, so that the compiler does not remove the loads.
-    touched: u32,
-}
-
-/// The number of references that are checked in a batch.
-const TOGETHER: usize = 64;
-
-/// The class and the holder of an object. For an object that has not been read yet, they are taken from the references
-/// to it. All bits are 0 if nothing is known.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct KnownObject(u32);
-
-impl KnownObject {
-    const KNOWN: u32 = 1 << 31;
-    /// A strong reference leads to the object, so it must exist.
-    const REQUIRED: u32 = 1 << 30;
-    const HOLDER: u32 = 26;
-    /// The class number for any class, greater than the number of classes.
-    const ANY: u32 = (1 << Self::HOLDER) - 1;
-
-    fn new(flag: u32, class: u32, holder: Holder) -> Self {
-        // The pointer is 0 to 2 and the cell 0 to 6, packed into 4 bits. The result is never 0, which means unknown.
-        let (pointer, cell) = (u32::from(holder.code() >> 4), u32::from(holder.code() & 7));
-        let holder = if pointer == 0 { 15 } else { (pointer - 1) * 7 + cell + 1 };
-        Self(flag | holder << Self::HOLDER | class)
-    }
-
-    fn is_known(self) -> bool {
-        self.0 & Self::KNOWN != 0
-    }
-
-    fn class(self) -> u32 {
-        self.0 & Self::ANY
-    }
-
-    fn holder(self) -> Holder {
-        let code = (self.0 >> Self::HOLDER & 15).saturating_sub(1);
-        let code = if code == 14 { 0 } else { ((code / 7 + 1) << 4) | (code % 7) };
-        u8::try_from(code).ok().and_then(Holder::from_code).unwrap_or(Holder::VALUE)
-    }
-
-    /// Returns true if both agree on the holder and, where both know it, the class.
-    fn agrees(self, other: Self) -> bool {
-        let (class, other_class) = (self.class(), other.class());
-        self.holder() == other.holder()
-            && (class == other_class || class == Self::ANY || other_class == Self::ANY)
-    }
-}
-
-impl SavedIds {
-    /// Creates a table for about this many objects.
-    fn new(objects: u64) -> Self {
-        let near = usize::try_from(objects).unwrap_or(0);
-        Self {
-            near: vec![0; near],
-            far: Vec::new(),
-            is_sorted: true,
-            has_doubt: false,
-            waiting: Vec::with_capacity(TOGETHER),
-            touched: 0,
-        }
-    }
-
-    /// Adds an object. Returns false if another object is known to have its id; [`sort`](Self::sort) finds the others.
-    fn insert(&mut self, id: u64, class: u32, holder: Holder) -> bool {
-        let object = KnownObject::new(KnownObject::KNOWN, class, holder);
-        match self.near_mut(id) {
-            Some(place) => {
-                let previous = KnownObject(std::mem::replace(place, object.0));
-                self.has_doubt |= previous.0 != 0 && !previous.agrees(object);
-                !previous.is_known()
-            }
-            None => {
-                let id = halves(id);
-                self.is_sorted &= self.far.last().is_none_or(|(last, _)| *last < id);
-                let is_duplicate = self.far.last().is_some_and(|(last, _)| *last == id);
-                self.far.push((id, object));
-                !is_duplicate
-            }
-        }
-    }
-
-    /// Adds a reference. It is checked against its object, or the object against it once that is added.
-    #[inline]
-    fn refer(&mut self, id: u64, weak: bool, class: Option<usize>, holder: Holder) {
-        let class = class.map_or(Some(KnownObject::ANY), |class| u32::try_from(class).ok());
-        // A class number above the maximum has no records.
-        let class = class.filter(|class| *class <= KnownObject::ANY).unwrap_or(KnownObject::ANY);
-        self.waiting.push((
-            id,
-            KnownObject::new(if weak { 0 } else { KnownObject::REQUIRED }, class, holder),
-        ));
-        if self.waiting.len() == TOGETHER {
-            self.check();
-        }
-    }
-
-    /// Checks the waiting references. The first loop loads all their words, so that the cache misses overlap.
-    fn check(&mut self) {
-        let mut waiting = std::mem::take(&mut self.waiting);
-        for (id, _) in &waiting {
-            self.touched ^= self.near_mut(*id).map_or(0, |place| *place);
-        }
-        waiting.drain(..).for_each(|(id, said)| self.check_one(id, said));
-        self.waiting = waiting;
-    }
-
-    fn check_one(&mut self, id: u64, said: KnownObject) {
-        let Some(place) = self.near_mut(id) else {
-            let is_right = match self.get(id) {
-                Some((class, holder)) => KnownObject::new(0, class, holder).agrees(said),
-                // A null weak reference is right. A reference to another id may lead to an object that comes later.
-                None => id == 0 && said.0 & KnownObject::REQUIRED == 0,
-            };
-            self.has_doubt |= !is_right;
-            return;
-        };
-        let known = KnownObject(*place);
-        if known.0 == 0 {
-            *place = said.0;
-        } else if !known.agrees(said) {
-            self.has_doubt = true;
-        } else if !known.is_known() {
-            let class = known.class().min(said.class());
-            let required = (known.0 | said.0) & KnownObject::REQUIRED;
-            *place = KnownObject::new(required, class, said.holder()).0;
-        }
-    }
-
-    #[inline]
-    fn near_mut(&mut self, id: u64) -> Option<&mut u32> {
-        self.near.get_mut(usize::try_from(id.wrapping_sub(1)).unwrap_or(usize::MAX))
-    }
-
-    /// Returns the class and the holder of an object.
-    fn get(&self, id: u64) -> Option<(u32, Holder)> {
-        let place = usize::try_from(id.wrapping_sub(1)).unwrap_or(usize::MAX);
-        let object = match self.near.get(place) {
-            Some(object) => Some(KnownObject(*object)),
-            None if self.is_sorted => {
-                let place = self.far.binary_search_by_key(&halves(id), |(id, _)| *id).ok();
-                place.map(|place| self.far[place].1)
-            }
-            None => None,
-        };
-        object.filter(|object| object.is_known()).map(|object| (object.class(), object.holder()))
-    }
-
-    /// Sorts the far objects once all are known. The error is an id that two objects have.
-    fn sort(&mut self) -> Result<(), u64> {
-        self.check();
-        if !self.is_sorted {
-            self.far.sort_unstable_by_key(|(id, _)| *id);
-            self.is_sorted = true;
-            if let Some(pair) = self.far.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-                let [high, low] = pair[0].0;
-                return Err(u64::from(high) << 32 | u64::from(low));
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns true if every reference leads to an object of its class and holder. Call it once all objects are known.
-    fn are_sure(&mut self) -> bool {
-        self.check();
-        let is_missing = |object: &u32| {
-            object & (KnownObject::KNOWN | KnownObject::REQUIRED) == KnownObject::REQUIRED
-        };
-        !self.has_doubt && !self.near.iter().any(is_missing)
-    }
-}
-
-/// Splits an id into two halves, so that a far entry has an alignment of 4 and takes 12 bytes instead of 16.
-#[expect(clippy::cast_possible_truncation, reason = "the halves of a number")]
-fn halves(id: u64) -> [u32; 2] {
-    [(id >> 32) as u32, id as u32]
-}
-
-const _: () = assert!(size_of::<([u32; 2], KnownObject)>() == 12);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use persist::__tools::{Cell, Pointer};
-
-    const RC: Holder = Holder::new(Pointer::Rc, Cell::RefCell);
-    const ARC: Holder = Holder::new(Pointer::Arc, Cell::OnceLock);
-
-    #[test]
-    fn holders_and_classes_come_back() {
-        for pointer in [Pointer::Rc, Pointer::Arc] {
-            for cell in [Cell::None, Cell::RefCell, Cell::RwLock, Cell::OnceLock] {
-                let object = KnownObject::new(KnownObject::KNOWN, 7, Holder::new(pointer, cell));
-                assert_eq!((object.class(), object.holder()), (7, Holder::new(pointer, cell)));
-            }
-        }
-        assert_eq!(KnownObject::new(KnownObject::KNOWN, 0, Holder::VALUE).holder(), Holder::VALUE);
-    }
-
-    #[test]
-    fn references_to_later_objects_are_checked_when_those_come() {
-        let mut ids = SavedIds::new(3);
-        ids.refer(2, false, Some(1), RC);
-        ids.refer(2, false, None, RC);
-        ids.refer(0, true, Some(1), RC);
-        assert!(!ids.are_sure());
-        assert!(ids.insert(2, 1, RC) && ids.are_sure());
-        ids.refer(3, true, Some(1), RC);
-        assert!(ids.are_sure(), "a weak reference may lead nowhere");
-        assert!(ids.insert(3, 1, ARC) && !ids.are_sure());
-    }
-
-    #[test]
-    fn ids_beyond_the_count_are_found_too() {
-        let mut ids = SavedIds::new(1);
-        assert!(ids.insert(1 << 40, 4, ARC) && ids.insert(9, 5, RC));
-        assert_eq!(ids.get(9), None);
-        assert_eq!(ids.sort(), Ok(()));
-        assert_eq!(ids.get(9), Some((5, RC)));
-        assert_eq!(ids.get(1 << 40), Some((4, ARC)));
-        assert!(ids.insert(9, 5, RC));
-        assert_eq!(ids.sort(), Err(9));
-    }
 }

@@ -123,7 +123,7 @@ impl<'a> Env<'a> {
     }
 
     /// Creates an environment without a context, for the library's own data.
-    pub(crate) fn bare(limits: &Limits) -> Self {
+    pub fn bare(limits: &Limits) -> Self {
         Self::new(limits, None)
     }
 

@@ -346,8 +346,8 @@ pub mod __tools {
     #[cfg(feature = "history")]
     pub use crate::format::Digest;
     pub use crate::format::{
-        BlockReader, Definitions, KIND_DEPTH, RecordLocation, Records, SCALARS, Sealer,
-        StreamBlock, Writer, scan, unpacked,
+        BlockReader, Item, KIND_DEPTH, RecordLocation, Records, SCALARS, Sealer, StreamBlock,
+        Trailer, Writer, check_count, damaged, read_definitions, scan, too_many, unpacked,
     };
     #[cfg(feature = "history")]
     pub use crate::history::change::{Change, ChangeKind};
@@ -369,7 +369,7 @@ pub mod __tools {
     pub use crate::reflect::integer::Integer;
     pub use crate::save::objects::content::read_on_trial;
     pub use crate::save::salvage::{is_damaged, salvaged};
-    pub use crate::save::untyped::{Entry, UntypedSave};
+    pub use crate::save::untyped::{Entry, UntypedSave, write_file};
     pub use crate::schema::{
         Checker, ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LocalValue, Long, Pairing,
         Plans, Program, ProgramFields, Reader, Stored, Strict, Texts, UsageTree, VariantSchema,

@@ -1,18 +1,18 @@
 //! `persist info`.
 
 use std::borrow::Cow;
-use std::io::{Cursor, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use persist::history::JournalInfo;
 use persist::save::{Compression, Header, Salvage};
-use persist::{History, Limits, Saves, Session, World};
+use persist::{History, Saves, Session, World};
 use persist_tools::Document;
 use serde::Serialize;
 
 use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::{Input, failure_json};
+use crate::input::{Save, Source, failure_json};
 use crate::output::{
     BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes, is_same_file, note, write_file,
 };
@@ -31,8 +31,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut shown = Vec::new();
     let mut is_first = true;
     for file in &args.files {
-        let input = match Input::read(file) {
-            Ok(input) => input,
+        let mut source = match Source::open(file) {
+            Ok(source) => source,
             Err(failure) => {
                 is_unread = true;
                 out.failed(&failure)?;
@@ -40,9 +40,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
                 continue;
             }
         };
-        let document = Document::from_slice(&input.bytes);
-        is_bad |= document.is_err();
-        let info = Info::of(&input, &document);
+        let info = Info::of(&mut source)?;
+        is_bad |= info.damage.is_some();
         if out.is_json() {
             shown.push(serde_json::to_value(&info)?);
             continue;
@@ -58,9 +57,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     Ok(if is_unread { Outcome::Unread } else { Outcome::found(is_bad) })
 }
 
-#[derive(Serialize)]
-struct Info<'i> {
-    file: &'i str,
+#[derive(Default, Serialize)]
+struct Info {
+    file: String,
     bytes: u64,
     damage: Option<String>,
     /// The objects of a damaged save that could be repaired.
@@ -118,47 +117,68 @@ struct Journal {
     problem: Option<String>,
 }
 
-impl<'i> Info<'i> {
-    fn of(input: &'i Input, document: &'i Result<Document, persist::Error>) -> Self {
-        let header = match document {
-            Ok(document) => Some(document.header().clone()),
-            Err(_) => Header::read(&input.bytes).ok(),
+impl Info {
+    fn of(source: &mut Source) -> Result<Self> {
+        let (name, size) = (source.name.clone(), source.size);
+        let of_save = match source.checked().map(|save| Self::of_save(&save)) {
+            Ok(of_save) => of_save,
+            Err(error) => {
+                let bytes = source.bytes()?;
+                Self {
+                    damage: Some(error.to_string()),
+                    salvage: salvage(&bytes),
+                    ..Self::of_header(Header::read(&bytes).ok().as_ref())
+                }
+            }
         };
-        let document_of = document.as_ref().ok();
-        let header = header.as_ref();
-        let devices = header.into_iter().flat_map(Header::devices);
-        let entries = || document_of.into_iter().flat_map(Document::entries);
-        let classes = document_of.map(|_| classes(&input.bytes)).unwrap_or_default();
-        let count = |is_kept| entries().filter(|it| it.is_kept() == is_kept).count() as u64;
+        let path = source.path.as_deref();
+        Ok(Self {
+            file: name,
+            bytes: size,
+            beside: path.map(beside).unwrap_or_default(),
+            journals: path.map(journals).unwrap_or_default(),
+            ..of_save
+        })
+    }
+
+    fn of_save(save: &Save<'_>) -> Self {
+        let found = save.counts();
         Self {
-            file: &input.name,
-            bytes: input.bytes.len() as u64,
-            damage: document.as_ref().err().map(ToString::to_string),
+            compression: Some(name_of(save.compression())),
+            objects: Some(found.objects),
+            kept: Some(found.kept),
+            classes: classes(save),
+            ..Self::of_header(Some(save.header()))
+        }
+    }
+
+    fn of_header(header: Option<&Header>) -> Self {
+        let devices = header.into_iter().flat_map(Header::devices);
+        Self {
             format: header.map(|header| header.format),
             application: header.and_then(|header| header.application.clone()),
             version: header.and_then(|header| header.application_version.clone()),
             generation: header.map(|header| header.generation),
-            compression: document_of.map(|document| name_of(document.compression())),
             devices: devices.map(|(name, saves)| Device { name: name.into(), saves }).collect(),
             info: header.and_then(ShownInfo::of),
-            objects: document_of.map(|_| count(false)),
-            kept: document_of.map(|_| count(true)),
-            classes,
-            beside: input.path.as_deref().map(beside).unwrap_or_default(),
-            journals: input.path.as_deref().map(journals).unwrap_or_default(),
-            salvage: document.as_ref().err().and_then(|_| salvage(&input.bytes)),
+            ..Self::default()
         }
     }
 }
 
 /// The classes with records, those with the most bytes first.
-fn classes(save: &[u8]) -> Vec<Class> {
-    // The save was read before, within the same limits.
-    let usage = persist_tools::usage(Cursor::new(save), &Limits::DEFAULT);
-    // Parts in parentheses are no classes.
-    let parts = usage.map(|usage| usage.whole.parts).unwrap_or_default().into_iter();
-    let parts = parts.filter(|part| part.count > 0 && !part.name.starts_with('('));
-    parts.map(|it| Class { name: it.name, objects: it.count, bytes: it.bytes }).collect()
+fn classes(save: &Save<'_>) -> Vec<Class> {
+    let counted = save.classes().iter().zip(save.by_class());
+    let counted = counted.filter(|(_, count)| count.records > 0);
+    let mut classes: Vec<Class> = counted
+        .map(|(class, count)| Class {
+            name: class.name.clone(),
+            objects: count.records,
+            bytes: count.bytes,
+        })
+        .collect();
+    classes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
+    classes
 }
 
 fn name_of(compression: Compression) -> &'static str {
@@ -301,11 +321,11 @@ fn of_info(path: &Path, info: &JournalInfo) -> Journal {
     }
 }
 
-fn print(info: &Info<'_>, out: &mut Out) -> Result<()> {
+fn print(info: &Info, out: &mut Out) -> Result<()> {
     let packed = info.compression.filter(|packed| *packed != "none");
     let packed = packed.map_or_else(String::new, |packed| format!(", compressed by {packed}"));
     let size = bytes(info.bytes);
-    write!(out, "{}", out.styled(NAME, info.file))?;
+    write!(out, "{}", out.styled(NAME, &info.file))?;
     writeln!(out, "{}", out.styled(DIM, format_args!("  {size}{packed}")))?;
     if let Some(damage) = &info.damage {
         writeln!(out, "  {}", out.styled(BAD, damage))?;

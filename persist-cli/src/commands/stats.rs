@@ -8,8 +8,8 @@ use persist_tools::{BlockUsage, Longest, SaveUsage, Usage, usage};
 use serde::Serialize;
 
 use crate::escape;
-use crate::exit::{Failure, Outcome, Result};
-use crate::input::{progress, size_of, stream};
+use crate::exit::{Outcome, Result};
+use crate::input::Source;
 use crate::output::{DIM, HEADING, NAME, Out, bytes};
 
 /// Show where the bytes of a save go: by class and field, the longest texts and lists, what compresses
@@ -33,12 +33,10 @@ fn share_of_100(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let bar = progress(size_of([&args.file]));
-    let found = stream(&args.file, &bar, |save, limits| usage(save, limits));
-    bar.finish_and_clear();
-    let found = found?;
-    let name = args.file.display().to_string();
-    let found = found.map_err(|error| Failure::from(error).in_file(&name))?;
+    let mut source = Source::open(&args.file)?;
+    let found = source.read(|save, limits| usage(save, limits));
+    source.bar().clear();
+    let found = found.map_err(|error| source.failure(error))?;
     if out.is_json() {
         out.json(&Shown::of(&found, args.depth))?;
     } else {

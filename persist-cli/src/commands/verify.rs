@@ -4,13 +4,12 @@ use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-use indicatif::ProgressBar;
 use persist::{Error, ErrorKind};
 use persist_tools::{Verified, verify};
 use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::{failure_json, progress, size_of, stream};
+use crate::input::{Bar, Source, failure_json};
 use crate::output::{BAD, DIM, GOOD, NAME, Out, bytes};
 
 /// Check every checksum, value and reference of saves; exit code 1 if one is damaged
@@ -32,7 +31,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         out.failed(&failure)?;
         checked.push(failure_json(&folder, &failure));
     }
-    let bar = progress(size_of(&files));
+    let bar = Bar::new();
     for file in &files {
         let found = match Found::of(file, &bar) {
             Ok(found) => found,
@@ -50,7 +49,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             bar.suspend(|| found.print(args.quiet, out))?;
         }
     }
-    bar.finish_and_clear();
+    bar.clear();
     if out.is_json() {
         out.json(&checked)?;
     } else if files.len() > 1 && !(args.quiet && damaged + unread_files == 0) {
@@ -161,9 +160,9 @@ struct Counts {
 }
 
 impl Found {
-    fn of(path: &Path, bar: &ProgressBar) -> Result<Self> {
+    fn of(path: &Path, bar: &Bar) -> Result<Self> {
         let file = path.display().to_string();
-        let result = stream(path, bar, |save, limits| verify(save, limits))?;
+        let result = Source::with(path, bar)?.read(|save, limits| verify(save, limits));
         match result {
             Ok(found) => Ok(Self { file, damage: None, counts: Some(Counts::of(&found)) }),
             Err(error) if [ErrorKind::Io, ErrorKind::Unsupported].contains(&error.kind()) => {

@@ -345,5 +345,5 @@ fn entry(
     let (Some(added), Some(value)) = (added, value) else {
         return Err(format!("object {id} has no `added`, true or false, or no `value`"));
     };
-    Ok(Entry::new((object, value), (class, &classes[class].name), (held, added)))
+    Ok(Entry::new((object, value), (class, (&*classes[class].name).into()), (held, added)))
 }

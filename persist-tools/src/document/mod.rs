@@ -8,7 +8,7 @@ use std::path::Path;
 
 use persist::__tools::{
     ClassSchema, Entry, FILES, LocalValue, NameOf, RecordLocation, Records, Stored, UntypedSave,
-    is_damaged, locate, read_save, salvaged, scan, unpacked, write_name,
+    is_damaged, locate, read_save, salvaged, scan, unpacked, write_file, write_name,
 };
 use persist::reflect::Holder;
 use persist::save::{Compression, Header, Salvage, SaveOutcome, SlotInfo};
@@ -280,7 +280,8 @@ impl Document {
     /// Returns the same errors as [`to_vec`](Self::to_vec), and [`ErrorKind::Io`] or [`ErrorKind::NoSpace`] if the file
     /// cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveOutcome> {
-        self.save.save(path.as_ref())
+        let UntypedSave { header, limits, .. } = &self.save;
+        write_file(path.as_ref(), limits, header, &mut |out, header| self.save.write(out, &header))
     }
 
     /// Writes the save into memory.

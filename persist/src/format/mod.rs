@@ -36,8 +36,8 @@ pub(crate) use header::{LONGEST_DEVICE, Latest, VersionVector};
 pub(crate) use numbers::{ClassNumbers, FirstNumbers};
 pub use plain::unpacked;
 pub(crate) use plain::{Plain, weight};
-pub use records::{RecordLocation, Records};
-pub use scan::{BlockReader, Definitions, StreamBlock, scan};
+pub use records::{Item, RecordLocation, Records};
+pub use scan::{BlockReader, StreamBlock, read_definitions, scan, too_many};
 pub(crate) use scan::{DamagedSave, Definition, Scan, check, nothing_whole};
 pub(crate) use sealer::{RecordLinks, with_header, write_again};
 pub use sealer::{Sealer, Writer};
@@ -166,7 +166,11 @@ fn each_block(
 }
 
 /// Compares a count in the trailer, which is at offset `at`, with the count that was found.
-fn check_count(at: usize, expected: u64, found: u64, what: &str) -> Result<()> {
+///
+/// # Errors
+///
+/// Returns an error if they differ.
+pub fn check_count(at: usize, expected: u64, found: u64, what: &str) -> Result<()> {
     if expected == found {
         return Ok(());
     }
@@ -176,8 +180,10 @@ fn check_count(at: usize, expected: u64, found: u64, what: &str) -> Result<()> {
 /// The trailer of a save.
 #[derive(Clone, Copy)]
 pub struct Trailer {
-    records: u64,
-    definitions: u64,
+    /// The number of records in the save.
+    pub records: u64,
+    /// The number of definitions in the save.
+    pub definitions: u64,
     /// Bytes of the whole save, including the trailer.
     length: u64,
 }
@@ -214,7 +220,7 @@ fn cut_short(length: usize) -> Error {
 }
 
 /// Returns the error for damage at an offset.
-fn damaged(at: usize, what: &str) -> Error {
+pub fn damaged(at: usize, what: &str) -> Error {
     error!(ErrorKind::Damaged, "the save is damaged: {what}; restore a backup").at(at as u64)
 }
 

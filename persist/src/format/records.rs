@@ -20,7 +20,8 @@ pub struct RecordLocation {
     pub class: u32,
     /// The pointer and the cell that hold the object.
     pub holder: Holder,
-    pub(crate) added: bool,
+    /// True if the program added the object itself.
+    pub added: bool,
 }
 
 impl RecordLocation {
@@ -146,7 +147,7 @@ impl FromIterator<RecordLocation> for Records {
 }
 
 /// An item in a block.
-pub(crate) enum Item {
+pub enum Item {
     /// A definition: the offset of its head, and the range of its body.
     Definition(usize, Range<usize>),
     /// A record, with the place of its payload.

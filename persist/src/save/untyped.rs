@@ -31,6 +31,21 @@ pub struct UntypedSave {
     pub places: HashMap<ObjectId, usize>,
 }
 
+/// Replaces a file atomically by what `write` writes, which gets the header that follows the one of the old save.
+///
+/// # Errors
+///
+/// Returns the errors of `write`, and those of a file that cannot be written.
+pub fn write_file(
+    path: &Path,
+    limits: &Limits,
+    header: &Header,
+    write: &mut dyn FnMut(&mut dyn Write, Header) -> Result<()>,
+) -> Result<SaveOutcome> {
+    let output = Output { limits: *limits, ..Output::default() };
+    output.write_file(path, 0, header, None, write)
+}
+
 impl UntypedSave {
     /// Reads the records that a scan has found. `fault` is called for a record that cannot be read: it returns `Ok` to
     /// skip the record, or the error to stop.
@@ -128,16 +143,6 @@ impl UntypedSave {
         }
     }
 
-    /// Writes the save to a file, which is replaced atomically.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`to_vec`](Self::to_vec), and those of a file that cannot be written.
-    pub fn save(&self, path: &Path) -> Result<SaveOutcome> {
-        let output = Output { limits: self.limits, ..Output::default() };
-        output.write_file(path, 0, &self.header, None, &mut |out, header| self.write(out, &header))
-    }
-
     /// Writes the save into memory.
     ///
     /// # Errors
@@ -233,10 +238,10 @@ impl Entry {
     #[must_use]
     pub fn new(
         (id, value): (ObjectId, Value),
-        (class, name): (usize, &str),
+        (class, class_name): (usize, Arc<str>),
         (holder, added): (Holder, bool),
     ) -> Self {
-        Self { id, class, class_name: name.into(), holder, added, value }
+        Self { id, class, class_name, holder, added, value }
     }
 
     /// Returns the index of the object's class.

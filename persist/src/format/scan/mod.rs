@@ -5,7 +5,7 @@
 mod salvage;
 mod stream;
 
-pub use self::stream::{BlockReader, Definitions, StreamBlock};
+pub use self::stream::{BlockReader, StreamBlock, read_definitions};
 
 pub(crate) use self::salvage::{DamagedSave, nothing_whole};
 
@@ -198,8 +198,9 @@ fn definitions_in(content: &[u8]) -> Vec<&[u8]> {
     scan.definitions.iter().map(|definition| definition.body).collect()
 }
 
+/// Returns the error for a save with more objects than the limit.
 #[cold]
-fn too_many(limit: u64) -> Error {
+pub fn too_many(limit: u64) -> Error {
     let what =
         format!("the save has more objects than the limit of {limit}; raise `Limits::objects`");
     Error::new(ErrorKind::TooLarge, what)

@@ -8,7 +8,7 @@ use super::super::{
     Compression, Header, MIN_RECORD, TRAILER_SIZE, Trailer, check_count, cut_short, damaged,
     decompress, newer, switched_off,
 };
-use super::{Scan, too_many};
+use super::Scan;
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
 use crate::schema::ClassSchema;
@@ -79,9 +79,18 @@ impl<R: Read + Seek> BlockReader<R> {
     ///
     /// Returns an error if the file cannot be read.
     pub fn rewind(&mut self) -> Result<()> {
-        self.file.seek(SeekFrom::Start(self.first)).map_err(failed)?;
-        (self.at, self.codec.contents, self.is_closed) = (self.first, 0, false);
-        let head = (self.length - self.first).min(BLOCK_HEAD as u64);
+        self.go_to(self.first)
+    }
+
+    /// Goes to the block at this offset, where one was read before.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read.
+    pub fn go_to(&mut self, at: u64) -> Result<()> {
+        self.file.seek(SeekFrom::Start(at)).map_err(failed)?;
+        (self.at, self.codec.contents, self.is_closed) = (at, 0, false);
+        let head = (self.length - at).min(BLOCK_HEAD as u64);
         self.head.clear();
         (&mut self.file).take(head).read_to_end(&mut self.head).map_err(failed)?;
         // The file may have become shorter since it was opened.
@@ -212,6 +221,32 @@ impl StreamBlock<'_> {
         }
     }
 
+    /// Passes each item to `take`, with the offset of its head in the content. `defined` is the number of classes that
+    /// are defined before the block.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if an item is malformed, and those of `take`.
+    pub fn items(
+        &self,
+        limits: &Limits,
+        mut defined: usize,
+        mut take: impl FnMut(usize, Item) -> Result<()>,
+    ) -> Result<()> {
+        let mut links = NoLinks::default();
+        let env = Env::bare(limits);
+        let mut input = Decoder::new(self.content, &env, &mut links);
+        let end = self.content.len();
+        while !input.rest().is_empty() {
+            let at = end - input.rest().len();
+            let item = Item::read(&mut input, end, Some(defined));
+            let item = item.map_err(|error| self.locate(error))?;
+            defined += usize::from(matches!(item, Item::Definition(..)));
+            take(at, item)?;
+        }
+        Ok(())
+    }
+
     /// Converts the offset of an error from the content to the save.
     fn locate(&self, error: Error) -> Error {
         match error.offset() {
@@ -221,100 +256,13 @@ impl StreamBlock<'_> {
     }
 }
 
-/// The definitions in the blocks that were read so far.
-#[derive(Default)]
-pub struct Definitions {
-    /// All definitions with their heads, as the copy before the trailer has them.
-    bytes: Vec<u8>,
-    /// The offset of each definition, here and in the save, and whether its block is compressed.
-    places: Vec<(usize, u64, bool)>,
-    /// Number of records that were read so far.
-    records: u64,
-}
-
-impl Definitions {
-    /// Returns the number of definitions.
-    pub fn count(&self) -> usize {
-        self.places.len()
-    }
-
-    /// Returns the bytes of all definitions.
-    pub fn size(&self) -> usize {
-        self.bytes.len()
-    }
-
-    /// Reads the items of a block. It collects the definitions, and passes each record with the definitions before it
-    /// to `take`. The copy of the definitions is compared with those that were collected.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a definition is damaged.
-    pub fn items(
-        &mut self,
-        block: &StreamBlock<'_>,
-        limits: &Limits,
-        mut take: impl FnMut(&Self, super::super::RecordLocation) -> Result<()>,
-    ) -> Result<()> {
-        if block.compression.is_none() {
-            if *block.content == *self.bytes {
-                return Ok(());
-            }
-            let what = "the definitions are not the same the second time";
-            return Err(damaged(0, what).moved_to(block.at));
-        }
-        let mut links = NoLinks::default();
-        let env = Env::bare(limits);
-        let mut input = Decoder::new(block.content, &env, &mut links);
-        let end = block.content.len();
-        while !input.rest().is_empty() {
-            let at = end - input.rest().len();
-            let item = Item::read(&mut input, end, Some(self.count()));
-            match item.map_err(|error| block.locate(error))? {
-                Item::Definition(at, body) => {
-                    let is_compressed = block.compression != Some(Compression::None);
-                    self.places.push((self.bytes.len(), block.place(at as u64), is_compressed));
-                    // The range includes the separator.
-                    self.bytes.extend_from_slice(&block.content[at..=body.end]);
-                }
-                Item::Record(record) => {
-                    self.records += 1;
-                    if self.records > limits.objects {
-                        return Err(too_many(limits.objects).at(block.place(at as u64)));
-                    }
-                    take(self, record)?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Checks the counts of a trailer, which is at offset `at`.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the trailer has other sums than the blocks.
-    pub fn check(&self, trailer: Trailer, at: u64) -> Result<()> {
-        check_count(0, trailer.records, self.records, "records")
-            .and_then(|()| check_count(0, trailer.definitions, self.count() as u64, "definitions"))
-            .map_err(|error| error.moved_to(at))
-    }
-
-    /// Decodes the definitions like [`Scan::classes`].
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the definitions contradict each other or exceed the limits.
-    pub fn classes(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
-        let mut scan = Scan::new(Header::default(), 0);
-        scan.items(&self.bytes, 0..self.bytes.len(), limits)?;
-        scan.classes(limits).map_err(|error| match error.offset() {
-            Some(offset) => {
-                let next = self.places.partition_point(|(here, ..)| *here as u64 <= offset);
-                let place = next.checked_sub(1).and_then(|place| self.places.get(place));
-                let (here, at, is_compressed) = place.copied().unwrap_or_default();
-                error.moved_to(if is_compressed { at } else { at + (offset - here as u64) })
-            }
-            None => error,
-        })
-    }
+/// Decodes definitions with their heads like [`Scan::classes`].
+///
+/// # Errors
+///
+/// Returns an error if the definitions contradict each other or exceed the limits.
+pub fn read_definitions(definitions: &[u8], limits: &Limits) -> Result<Vec<ClassSchema>> {
+    let mut scan = Scan::new(Header::default(), 0);
+    scan.items(definitions, 0..definitions.len(), limits)?;
+    scan.classes(limits)
 }

@@ -61,7 +61,7 @@ impl Reader {
     }
 
     /// Allows as much memory as `bytes` bytes of a save may take, from now on.
-    fn allow(&mut self, limits: &Limits, bytes: u64) {
+    pub fn allow(&mut self, limits: &Limits, bytes: u64) {
         let times = limits.expansion.saturating_mul(TIMES_EXPANSION);
         self.max = bytes.saturating_mul(times).max(FREE_MEMORY);
         self.room = self.max;

@@ -25,7 +25,7 @@ pub struct Strict<'s> {
     /// Indices of the classes by their names; `None` of a name that several have.
     by_name: OnceCell<HashMap<&'s str, Option<usize>>>,
     /// The largest number of a class whose value was written as a trait object.
-    pub(crate) highest: u64,
+    pub highest: u64,
 }
 
 impl<'s> Strict<'s> {
