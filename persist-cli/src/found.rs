@@ -1,13 +1,16 @@
 //! The values of a save that a path leads to.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+use std::rc::Rc;
 
-use persist::{ObjectId, Value};
-use persist_tools::{Document, Entry};
+use persist::Value;
+use persist::reflect::Holder;
+use persist_tools::__private::Position;
+use persist_tools::{ClassSchema, Entry, Form, KindSchema};
 
 use crate::exit::{Failure, Result};
+use crate::input::Save;
 use crate::path::{Child, Path, Start, Step, beginning, component_text, matching, push_name};
 use crate::values::{Hop, is_same_key, parts};
 use crate::world::{self, World, has_world};
@@ -18,112 +21,216 @@ const MAX_FOUND: usize = 4 << 20;
 /// The most fields that a message names.
 const MAX_NAMED: usize = 20;
 
+/// References to references that are followed in one step. No program nests them so, but a hostile save has cycles.
+const MAX_REFERENCES: usize = 64;
+
 /// A value that a path leads to.
 #[derive(Clone)]
-pub(crate) struct Found<'d> {
-    /// The place of its object among the entries of the document.
-    pub(crate) entry: usize,
+pub(crate) struct Found<'v> {
+    /// The object that it is in.
+    pub(crate) object: &'v Entry,
+    /// The position of that object in the save.
+    pub(crate) position: Position,
     pub(crate) hops: Vec<Hop>,
     /// A path that leads to it alone.
     pub(crate) label: String,
-    pub(crate) value: Cow<'d, Value>,
+    pub(crate) value: Cow<'v, Value>,
     /// The world that the value is, or is an object of, with the place of the object; `None` for the world itself.
-    within: Option<(std::rc::Rc<World<'d>>, Option<usize>)>,
+    within: Option<(Rc<World<'v>>, Option<usize>)>,
 }
+
+/// Whether to visit the next value.
+pub(crate) type Visit<'f> = dyn FnMut(Found<'_>) -> Result<bool> + 'f;
 
 impl Path {
     /// Says that nothing is at the path, and which fields are there if a field is missing.
-    pub(crate) fn missing(&self, text: &str, save: &Document) -> String {
+    pub(crate) fn missing(&self, text: &str, save: &mut Save<'_>) -> String {
         let nothing = format!("nothing is at {}", beginning(text));
         for steps in (0..self.steps.len()).rev() {
             let parent = Self { start: self.start.clone(), steps: self.steps[..steps].to_vec() };
-            let found = parent.find(save).unwrap_or_default();
-            let Some(first) = found.first() else { continue };
-            let record = first.value.as_record().filter(|record| !record.is_empty());
-            let (Step::Field(_), Some(record)) = (&self.steps[steps], record) else { break };
-            let fields = record.fields().map(|(name, _)| name).take(MAX_NAMED);
-            let fields = fields.collect::<Vec<_>>().join(", ");
-            let rest = if record.len() > MAX_NAMED { ", .." } else { "" };
-            let label = if first.label.is_empty() { "." } else { &first.label };
-            return format!("{nothing}; {label} has the fields {fields}{rest}");
+            let mut named = None;
+            // An error is that of the path itself, which was returned.
+            let _ = parent.each(save, &mut |first| {
+                let record = first.value.as_record().filter(|record| !record.is_empty());
+                let fields = record.filter(|_| matches!(self.steps[steps], Step::Field(_)));
+                named = Some(fields.map(|record| {
+                    let fields = record.fields().map(|(name, _)| name).take(MAX_NAMED);
+                    let fields = fields.collect::<Vec<_>>().join(", ");
+                    let rest = if record.len() > MAX_NAMED { ", .." } else { "" };
+                    let label = if first.label.is_empty() { "." } else { &first.label };
+                    format!("{nothing}; {label} has the fields {fields}{rest}")
+                }));
+                Ok(false)
+            });
+            match named {
+                Some(Some(named)) => return named,
+                Some(None) => break,
+                None => {}
+            }
         }
         nothing
     }
 
-    /// All that the path leads to, in the order of the save.
-    pub(crate) fn find<'d>(&self, save: &'d Document) -> Result<Vec<Found<'d>>> {
-        let mut all = Vec::new();
-        self.each(save, |found| {
-            all.push(found);
-            true
-        })?;
-        Ok(all)
-    }
-
     /// Calls `visit` with each value that the path leads to, in the order of the save, as long as it returns true.
-    pub(crate) fn each<'d>(
-        &self,
-        save: &'d Document,
-        mut visit: impl FnMut(Found<'d>) -> bool,
-    ) -> Result<()> {
-        let objects = objects(save);
-        let start: Box<dyn Iterator<Item = Found<'d>> + '_> = match &self.start {
-            Start::Root => Box::new(objects.filter(|(_, it)| is_root(it)).map(|(found, _)| found)),
-            Start::Object(id) => {
-                Box::new(objects.filter(|(_, it)| it.id() == *id).map(|(found, _)| found))
-            }
-            Start::Classes(classes, number) => {
-                let of_class = objects.filter(|(_, it)| classes.contains(it.class()));
-                let of_class = of_class.map(|(found, _)| found);
-                match number {
-                    Some(number) => Box::new(of_class.skip(*number).take(1)),
-                    None => Box::new(of_class),
-                }
-            }
-            Start::Worlds => Box::new(objects.flat_map(|(found, _)| worlds(found))),
+    pub(crate) fn each(&self, save: &mut Save<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        let start = &self.start;
+        let is_of = |name: &str| match start {
+            Start::Classes(classes, _) => classes.contains(name),
+            _ => true,
         };
-        let context = Context { save, places: OnceCell::new() };
-        // There is one iterator for each step of the current branch, and a count of the values that each step led to.
-        let (mut open, mut counts) = (vec![start], vec![0; self.steps.len() + 1]);
-        while let Some(last) = open.last_mut() {
-            let Some(found) = last.next() else {
-                open.pop();
-                continue;
+        let of_class: Vec<bool> = save.classes().iter().map(|class| is_of(&class.name)).collect();
+        let of_class = match start {
+            Start::Worlds => holders_of_worlds(save.classes()),
+            _ => of_class,
+        };
+        let mut walk =
+            PathWalk { steps: &self.steps, counts: vec![0; self.steps.len() + 1], visit };
+        let mut number = 0;
+        save.rewind();
+        while let Some(record) = save.next_record()? {
+            let (location, position) = (record.location, record.position);
+            let is_start = match start {
+                Start::Root => location.added && location.holder == Holder::VALUE,
+                Start::Object(id) => location.id == id.get(),
+                Start::Classes(..) | Start::Worlds => of_class[location.class as usize],
             };
-            let level = open.len() - 1;
-            counts[level] += 1;
-            // References in cycles can be followed as often as there are steps.
-            if level > 0 && counts[level] > MAX_FOUND {
-                return Err(Failure::new(format!(
-                    "the path leads to more than {MAX_FOUND} values; say which"
-                )));
+            if !is_start {
+                continue;
             }
-            match self.steps.get(level) {
-                Some(step) => open.push(Box::new(step.take(found, &context).into_iter())),
-                None if visit(found) => {}
-                None => break,
+            number += 1;
+            match start {
+                Start::Classes(_, Some(expected)) if number <= *expected => continue,
+                Start::Classes(_, Some(expected)) if number > *expected + 1 => break,
+                _ => {}
+            }
+            let Some(entry) = save.entry()? else { break };
+            let found = Found::whole(&entry, position);
+            let goes_on = match start {
+                Start::Worlds => walk.all(worlds(found), 0, save)?,
+                _ => walk.one(found, 0, save)?,
+            };
+            if !goes_on {
+                break;
             }
         }
         Ok(())
     }
 }
 
-/// All objects of a save.
-pub(crate) fn all(save: &Document) -> Vec<Found<'_>> {
-    objects(save).map(|(found, _)| found).collect()
+/// Calls `visit` with each object of a save, as long as it returns true.
+pub(crate) fn each_object(save: &mut Save<'_>, visit: &mut Visit<'_>) -> Result<()> {
+    save.rewind();
+    while let Some(position) = save.next_record()?.map(|record| record.position) {
+        let Some(entry) = save.entry()? else { break };
+        if !visit(Found::whole(&entry, position))? {
+            break;
+        }
+    }
+    Ok(())
 }
 
-fn objects(save: &Document) -> impl Iterator<Item = (Found<'_>, &Entry)> {
-    save.entries().enumerate().map(|(entry, it)| {
-        let label = if is_root(it) { String::new() } else { it.id().to_string() };
-        let value = Cow::Borrowed(&it.value);
-        (Found { entry, hops: Vec::new(), label, value, within: None }, it)
-    })
+/// Calls `visit` with each world in a save. Objects of classes that can hold none are skipped.
+pub(crate) fn each_world(save: &mut Save<'_>, visit: &mut Visit<'_>) -> Result<()> {
+    Path { start: Start::Worlds, steps: Vec::new() }.each(save, visit)
+}
+
+/// Says of each class whether a world may be in its values.
+fn holders_of_worlds(classes: &[ClassSchema]) -> Vec<bool> {
+    let mut holders: Vec<bool> = classes.iter().map(|class| class.name == world::CLASS).collect();
+    if !holders.contains(&true) {
+        return holders;
+    }
+    let kinds = |class: &ClassSchema, is: &mut dyn FnMut(&KindSchema) -> bool| match &class.form {
+        Form::Struct(fields) => fields.iter().any(|field| is(&field.kind)),
+        Form::Enum(variants) => {
+            variants.iter().flat_map(|variant| &variant.fields).any(|field| is(&field.kind))
+        }
+        Form::Value(kind) => is(kind),
+    };
+    // As often as classes lie in each other, which few do.
+    loop {
+        let mut has_changed = false;
+        for (place, class) in classes.iter().enumerate() {
+            if !holders[place] && kinds(class, &mut |kind| may_hold(kind, &holders)) {
+                (holders[place], has_changed) = (true, true);
+            }
+        }
+        if !has_changed {
+            return holders;
+        }
+    }
+}
+
+/// True if a value of a kind may hold one of these classes. Kinds nest 64 levels at most.
+fn may_hold(kind: &KindSchema, classes: &[bool]) -> bool {
+    match kind {
+        KindSchema::Class(class) => classes.get(*class).is_some_and(|is_holder| *is_holder),
+        KindSchema::Option(part) | KindSchema::List(part) | KindSchema::Set(part) => {
+            may_hold(part, classes)
+        }
+        KindSchema::Array(part, _) => may_hold(part, classes),
+        KindSchema::Map(parts) => parts.iter().any(|part| may_hold(part, classes)),
+        KindSchema::Tuple(parts) => parts.iter().any(|part| may_hold(part, classes)),
+        KindSchema::Dynamic(_) | KindSchema::Unknown => true,
+        _ => false,
+    }
+}
+
+/// A walk along the steps of a path.
+struct PathWalk<'p, 'f> {
+    steps: &'p [Step],
+    /// The number of values that each step led to.
+    counts: Vec<usize>,
+    visit: &'p mut Visit<'f>,
+}
+
+impl PathWalk<'_, '_> {
+    /// Goes on from values that so many steps have led to. Returns false if no more are to be visited.
+    fn all(&mut self, found: Vec<Found<'_>>, level: usize, save: &mut Save<'_>) -> Result<bool> {
+        for found in found {
+            if !self.one(found, level, save)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn one(&mut self, found: Found<'_>, level: usize, save: &mut Save<'_>) -> Result<bool> {
+        self.counts[level] += 1;
+        // References in cycles can be followed as often as there are steps.
+        if level > 0 && self.counts[level] > MAX_FOUND {
+            return Err(Failure::new(format!(
+                "the path leads to more than {MAX_FOUND} values; say which"
+            )));
+        }
+        match self.steps.get(level) {
+            Some(_) => self.step(found, level, MAX_REFERENCES, save),
+            None => (self.visit)(found),
+        }
+    }
+
+    /// Takes a step from a value, or from what it refers to.
+    fn step(
+        &mut self,
+        found: Found<'_>,
+        level: usize,
+        references: usize,
+        save: &mut Save<'_>,
+    ) -> Result<bool> {
+        let found = found.inside_options();
+        if let Value::Ref(Some(id)) = *found.value
+            && references > 0
+            && let Some((position, entry)) = save.object(id)?
+        {
+            return self.step(Found::whole(&entry, position), level, references - 1, save);
+        }
+        self.all(self.steps[level].take(found), level + 1, save)
+    }
 }
 
 /// True for the object of a save of one value.
 pub(crate) fn is_root(entry: &Entry) -> bool {
-    entry.is_added() && entry.holder() == "_"
+    entry.is_root()
 }
 
 /// The worlds in a value.
@@ -157,23 +264,14 @@ fn may_hold_world(value: &Value) -> bool {
     )
 }
 
-struct Context<'d> {
-    save: &'d Document,
-    /// The objects by their ids, built when the first reference is followed.
-    places: OnceCell<HashMap<ObjectId, (usize, &'d Entry)>>,
-}
-
-impl<'d> Context<'d> {
-    fn object(&self, id: ObjectId) -> Option<(usize, &'d Entry)> {
-        let places = self.places.get_or_init(|| {
-            let entries = self.save.entries().enumerate().filter(|(_, entry)| !entry.is_kept());
-            entries.map(|(place, entry)| (entry.id(), (place, entry))).collect()
-        });
-        places.get(&id).copied()
-    }
-}
-
 impl<'d> Found<'d> {
+    /// A whole object.
+    pub(crate) fn whole(object: &'d Entry, position: Position) -> Self {
+        let label = if is_root(object) { String::new() } else { object.id().to_string() };
+        let value = Cow::Borrowed(&object.value);
+        Self { object, position, hops: Vec::new(), label, value, within: None }
+    }
+
     /// A part of it.
     fn at(&self, hop: Hop, value: Cow<'d, Value>) -> Self {
         let mut label = self.label.clone();
@@ -189,29 +287,19 @@ impl<'d> Found<'d> {
         }
         let mut hops = self.hops.clone();
         hops.push(hop);
-        Self { entry: self.entry, hops, label, value, within: None }
+        Self { object: self.object, position: self.position, hops, label, value, within: None }
     }
 
-    /// Follows options to their values, and references to their targets.
-    fn inside(mut self, context: &Context<'d>) -> Self {
-        loop {
-            match &self.value {
-                Cow::Borrowed(Value::Option(Some(inner))) => {
-                    self = self.at(Hop::Some, Cow::Borrowed(inner));
-                }
-                Cow::Borrowed(Value::Ref(Some(id))) => {
-                    let Some((place, entry)) = context.object(*id) else { return self };
-                    let value = Cow::Borrowed(&entry.value);
-                    let label = id.to_string();
-                    return Self { entry: place, hops: Vec::new(), label, value, within: None };
-                }
-                _ => return self,
-            }
+    /// Follows options to their values.
+    fn inside_options(mut self) -> Self {
+        while let Cow::Borrowed(Value::Option(Some(inner))) = &self.value {
+            self = self.at(Hop::Some, Cow::Borrowed(inner));
         }
+        self
     }
 
     /// The object that a world has at a place.
-    fn object(&self, world: &std::rc::Rc<World<'d>>, prefix: &str, place: usize) -> Self {
+    fn object(&self, world: &Rc<World<'d>>, prefix: &str, place: usize) -> Self {
         let mut whole = self.hops.clone();
         // Removes the two hops that lead from the world to an object.
         if self.within.as_ref().is_some_and(|(_, place)| place.is_some()) {
@@ -221,7 +309,8 @@ impl<'d> Found<'d> {
         let label = format!("{prefix}{}", world.path(place));
         let within = Some((world.clone(), Some(place)));
         let value = Cow::Borrowed(world.objects[place].value);
-        Self { entry: self.entry, hops: whole, label, value, within }
+        let (object, position) = (self.object, self.position);
+        Self { object, position, hops: whole, label, value, within }
     }
 }
 
@@ -230,11 +319,12 @@ fn push_key(label: &mut String, key: &impl std::fmt::Display) {
 }
 
 impl Step {
-    fn take<'d>(&self, from: Found<'d>, context: &Context<'d>) -> Vec<Found<'d>> {
+    /// Takes the step from a value that is no option with another value in it.
+    fn take<'d>(&self, from: Found<'d>) -> Vec<Found<'d>> {
         match self {
-            Self::Below(child) => below(from, child, context),
-            Self::Component(class) => components(from, class, context),
-            _ => self.of_value(from.inside(context)),
+            Self::Below(child) => below(&from, child),
+            Self::Component(class) => components(from, class),
+            _ => self.of_value(from),
         }
     }
 
@@ -298,7 +388,7 @@ impl Found<'_> {
 }
 
 /// The world that a value is, or that an object is of, with what its path begins with.
-fn world_of<'d>(from: &Found<'d>) -> Option<(std::rc::Rc<World<'d>>, Option<usize>, String)> {
+fn world_of<'d>(from: &Found<'d>) -> Option<(Rc<World<'d>>, Option<usize>, String)> {
     match (&from.within, &from.value) {
         (Some((world, place)), _) => {
             let path = place.map_or_else(String::new, |place| world.path(place));
@@ -307,15 +397,14 @@ fn world_of<'d>(from: &Found<'d>) -> Option<(std::rc::Rc<World<'d>>, Option<usiz
         }
         (None, Cow::Borrowed(value)) => {
             let world = World::of(value)?;
-            Some((std::rc::Rc::new(world), None, from.label.clone()))
+            Some((Rc::new(world), None, from.label.clone()))
         }
         _ => None,
     }
 }
 
-fn below<'d>(from: Found<'d>, child: &Child, context: &Context<'d>) -> Vec<Found<'d>> {
-    let from = from.inside(context);
-    let Some((world, parent, prefix)) = world_of(&from) else { return Vec::new() };
+fn below<'d>(from: &Found<'d>, child: &Child) -> Vec<Found<'d>> {
+    let Some((world, parent, prefix)) = world_of(from) else { return Vec::new() };
     let places: Vec<usize> = match child {
         Child::All => world.below(parent).collect(),
         Child::Deep => world.all_below(parent),
@@ -327,8 +416,7 @@ fn below<'d>(from: Found<'d>, child: &Child, context: &Context<'d>) -> Vec<Found
     places.into_iter().map(|place| from.object(&world, &prefix, place)).collect()
 }
 
-fn components<'d>(from: Found<'d>, class: &str, context: &Context<'d>) -> Vec<Found<'d>> {
-    let from = from.inside(context);
+fn components<'d>(from: Found<'d>, class: &str) -> Vec<Found<'d>> {
     let Some((world, place, _)) = world_of(&from) else {
         // As in the path of a field of a component, the class of an object may have a colon after it.
         return Step::Field(class.to_owned()).of_value(from);

@@ -254,6 +254,12 @@ impl Source {
         Ok(bytes)
     }
 
+    /// Reads the save in it as a whole.
+    pub(crate) fn document(&mut self) -> Result<Document> {
+        let bytes = self.bytes()?;
+        Document::within(&bytes, &self.limits).map_err(|error| self.failure(error))
+    }
+
     /// An error of the library about it.
     pub(crate) fn failure(&self, error: persist::Error) -> Failure {
         Failure::from(error).in_file(&self.name)

@@ -21,7 +21,7 @@ mod report;
 mod rust;
 mod shown;
 mod slot_info;
-
+mod streamed;
 mod values;
 mod world;
 

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use persist::__private::{read_name, write_name};
 use persist::{ObjectId, Value};
-use persist_tools::{Document, Entry};
 
 use crate::exit::{Failure, Result};
+use crate::input::Save;
 
 /// The first word of a path into the worlds of a save, unless a class has that name.
 const WORLD: &str = "World";
@@ -65,8 +65,10 @@ pub(crate) enum Child {
 
 impl Path {
     /// Parses a path. The classes of the save decide where the name of a class ends.
-    pub(crate) fn parse(text: &str, save: &Document) -> Result<Self> {
-        let classes: BTreeSet<&str> = save.entries().map(Entry::class).collect();
+    pub(crate) fn parse(text: &str, save: &Save<'_>) -> Result<Self> {
+        let counted = save.classes().iter().zip(save.by_class());
+        let present = counted.filter(|(_, count)| count.records > 0);
+        let classes: BTreeSet<&str> = present.map(|(class, _)| &*class.name).collect();
         parse(text, &classes).map_err(|what| {
             let (text, what) = (beginning(text), beginning(&what));
             Failure::new(format!("`{text}` is no path: {what}; `persist dump --help` shows some"))

@@ -5,8 +5,7 @@
 use std::collections::{HashMap, HashSet};
 
 use persist::reflect::HandleValue;
-use persist::{Record, Value};
-use persist_tools::Document;
+use persist::{ObjectId, Record, Value};
 
 use crate::exit::{Failure, Result};
 use crate::path::child_text;
@@ -174,21 +173,18 @@ impl<'v> World<'v> {
     }
 }
 
-/// Returns an error if a world of the save is one that no program loads.
-pub(crate) fn check(save: &Document) -> Result<()> {
-    for entry in save.entries() {
-        let mut open = vec![&entry.value];
-        while let Some(next) = open.pop() {
-            let last_id = record_of(next).and_then(|world| world.get("last_id")?.as_u64());
-            let world = World::of(next).zip(last_id);
-            if let Some(fault) = world.and_then(|(world, last_id)| world.fault(last_id)) {
-                let id = entry.id();
-                return Err(Failure::new(format!(
-                    "no program would load the world of object {id}: {fault}"
-                )));
-            }
-            open.extend(parts(next).into_iter().map(|(_, part)| part));
+/// Returns an error if a world in a value is one that no program loads.
+pub(crate) fn check(value: &Value, object: ObjectId) -> Result<()> {
+    let mut open = vec![value];
+    while let Some(next) = open.pop() {
+        let last_id = record_of(next).and_then(|world| world.get("last_id")?.as_u64());
+        let world = World::of(next).zip(last_id);
+        if let Some(fault) = world.and_then(|(world, last_id)| world.fault(last_id)) {
+            return Err(Failure::new(format!(
+                "no program would load the world of object {object}: {fault}"
+            )));
         }
+        open.extend(parts(next).into_iter().map(|(_, part)| part));
     }
     Ok(())
 }
@@ -255,12 +251,16 @@ fn list(value: &Value) -> Option<&[Value]> {
 
 #[cfg(test)]
 mod tests {
-    use persist::{ObjectId, Persist};
+    use std::io::Cursor;
+
+    use persist::{Limits, ObjectId, Persist};
+    use persist_tools::__private::RecordReader;
+    use persist_tools::Document;
 
     use super::*;
-    use crate::found::Found;
+    use crate::input::Stream;
     use crate::path::Path;
-    use crate::values::replace;
+    use crate::values::{Hop, replace};
 
     #[derive(Persist, PartialEq, Debug)]
     #[persist(component)]
@@ -293,12 +293,29 @@ mod tests {
         "World:Health.0",
     ];
 
-    fn find<'d>(save: &'d Document, path: &str) -> Vec<Found<'d>> {
-        let read = Path::parse(path, save).and_then(|path| path.find(save));
-        read.unwrap_or_else(|error| panic!("{path}: {error:?}"))
+    /// A value that a path leads to.
+    struct Found {
+        label: String,
+        hops: Vec<Hop>,
+        value: Value,
     }
 
-    fn id(found: &Found<'_>) -> u64 {
+    fn find(save: &[u8], path: &str) -> Vec<Found> {
+        let mut file = Cursor::new(save);
+        let file: &mut dyn Stream = &mut file;
+        let mut save = RecordReader::open(file, &Limits::DEFAULT).expect("a save");
+        let mut all = Vec::new();
+        let mut visit = |found: crate::found::Found<'_>| {
+            let value = found.value.into_owned();
+            all.push(Found { label: found.label, hops: found.hops, value });
+            Ok(true)
+        };
+        let read = Path::parse(path, &save).and_then(|path| path.each(&mut save, &mut visit));
+        read.unwrap_or_else(|error| panic!("{path}: {error:?}"));
+        all
+    }
+
+    fn id(found: &Found) -> u64 {
         Object::of(&found.value).expect("an object").id
     }
 
@@ -343,17 +360,16 @@ mod tests {
                 assert!(found.is_none_or(|found| world.name(found) == world.name(*object)));
             }
             let bytes = persist::to_vec(&world).expect("it is saved");
-            let save = Document::from_slice(&bytes).expect("a save");
-            let all = find(&save, "World/**");
+            let all = find(&bytes, "World/**");
             assert_eq!(all.len(), twin.len());
             for (at, object) in all.iter().enumerate() {
-                let found = find(&save, &object.label);
+                let found = find(&bytes, &object.label);
                 let ids: Vec<u64> = found.iter().map(id).collect();
                 assert_eq!(ids, [twin[at].0.get()], "{}", object.label);
-                let field = find(&save, &format!("{}:Health.0", object.label));
+                let field = find(&bytes, &format!("{}:Health.0", object.label));
                 let [field] = &field[..] else { panic!("{}", object.label) };
                 let mut changed = Document::from_slice(&bytes).expect("a save");
-                let entry = changed.entries_mut().nth(field.entry).expect("an object");
+                let entry = changed.entries_mut().next().expect("an object");
                 assert!(replace(&mut entry.value, &field.hops, Value::U32(100)));
                 let mut expected: Vec<u32> = (0..12).collect();
                 expected[at] = 100;
@@ -385,9 +401,10 @@ mod tests {
         let count = objects.len();
         let Value::Struct(twin) = &mut objects[count - 2] else { panic!("an object") };
         twin.set("name", "a");
-        let all = find(&save, "World/**");
+        let bytes = save.to_vec().expect("it is saved");
+        let all = find(&bytes, "World/**");
         for object in &all {
-            let ids: Vec<u64> = find(&save, &object.label).iter().map(id).collect();
+            let ids: Vec<u64> = find(&bytes, &object.label).iter().map(id).collect();
             assert_eq!(ids, [id(object)], "{}", object.label);
         }
         let labels = all[count - 3..].iter().map(|object| &*object.label).collect::<Vec<_>>();

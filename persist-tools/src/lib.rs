@@ -41,12 +41,11 @@ mod journal;
 pub mod lock;
 mod records;
 mod usage;
-mod verify;
 
 pub use document::{Document, dump};
 pub use journal::{JournalListing, ListedEvent, ListedStep, Occurrence, Replayed};
+pub use records::{Verified, verify};
 pub use usage::{BlockUsage, Longest, SaveUsage, Usage, usage};
-pub use verify::{Verified, verify};
 
 // These types are defined in the library, which reads every save by them; this is their public path.
 #[doc(inline)]
@@ -55,8 +54,12 @@ pub use persist::__tools::{ClassSchema, Entry, FieldSchema, Form, KindSchema, Va
 /// Exports the items that `assert_lock!` and the command use; not for programs.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::records::{Position, RecordReader, SavedRecord};
-    pub use crate::verify::ClassCount;
+    pub use persist::__tools::write_file;
+
+    pub use crate::records::{
+        CheckedSave, ClassCount, Definitions, NewValue, Position, RecordReader, SavedIds,
+        SavedRecord,
+    };
 
     pub use crate::lock::check::{Mode, check, check_downgrades, check_file};
 }

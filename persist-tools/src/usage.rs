@@ -6,7 +6,7 @@ use persist::__tools::{BlockReader, Long, Stored, UsageTree};
 use persist::save::{Compression, Header};
 use persist::{Limits, Result};
 
-use crate::records::definitions::Definitions;
+use crate::records::Definitions;
 
 /// The sizes of a save by class, field and block; [`usage`] returns it.
 #[derive(Clone, Debug, PartialEq)]

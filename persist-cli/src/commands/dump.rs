@@ -1,21 +1,21 @@
 //! `persist dump`.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::io::Write;
 use std::path::PathBuf;
 
 use persist::save::Header;
 use persist::{ObjectId, Value};
-use persist_tools::{Document, Entry};
 use serde::Serialize;
 
 use crate::exit::{Outcome, Result};
-use crate::found::{Found, all};
-use crate::input::{Damage, Input};
+use crate::found::{Found, Visit, each_object};
+use crate::input::{Damage, Save, Source};
 use crate::mapped::Mapped;
 use crate::output::{DIM, NAME, Out, note};
 use crate::path::Path;
 use crate::shown::{How, print};
+use crate::streamed::{ElementSink, Elements, Streamed};
 use crate::values::parts;
 
 /// Show values as text that parses back
@@ -55,43 +55,108 @@ Paths:
 Names that are no words stand in backticks: `Slot<u8>`[0].";
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let (save, read) = Input::read(&args.file)?.open(&args.damage)?;
-    let mut found = match &args.path {
-        Some(text) => {
-            let path = Path::parse(text, &save)?;
-            let found = path.find(&save)?;
-            if found.is_empty() {
-                note(path.missing(text, &save));
-            }
-            found
-        }
-        None => all(&save),
+    let mut source = Source::open(&args.file)?;
+    let (mut save, read) = source.save(&args.damage)?;
+    let path = args.path.as_ref().map(|text| Path::parse(text, &save)).transpose()?;
+    let header = save.header().clone();
+    let mut shown = Shown {
+        path: path.as_ref(),
+        save: &mut save,
+        is_raw: args.raw,
+        follows: args.follow,
+        count: 0,
     };
-    let is_found = args.path.is_none() || !found.is_empty();
-    if args.follow {
-        follow(&mut found, &save);
-    }
     if out.is_json() {
-        let header = args.path.is_none().then(|| head(save.header()));
-        let entries: Vec<&Entry> = save.entries().collect();
-        let matches = found.iter().map(|found| Match::of(found, entries[found.entry], args.raw));
-        out.json(&Dump { header, matches: matches.collect() })?;
-        return Ok(Outcome::found(!is_found).and(read));
+        let header = path.is_none().then(|| head(&header));
+        let dump = Dump { header, matches: Streamed::new(shown) };
+        dump.matches.result(out.json(&dump))?;
+        shown = dump.matches.into_elements();
+    } else {
+        let how = How { is_raw: args.raw, depth: args.depth };
+        let mut is_first = true;
+        shown.each_value(&mut |found| {
+            if !std::mem::take(&mut is_first) {
+                writeln!(out)?;
+            }
+            title(&found, out)?;
+            print(found, how, out)?;
+            Ok(true)
+        })?;
     }
-    let how = How { is_raw: args.raw, depth: args.depth };
-    let entries: Vec<&Entry> = save.entries().collect();
-    for (number, found) in found.into_iter().enumerate() {
-        if number > 0 {
-            writeln!(out)?;
-        }
-        title(&found, entries[found.entry], out)?;
-        print(found, how, out)?;
+    let is_found = path.is_none() || shown.count > 0;
+    if let (false, Some(path), Some(text)) = (is_found, &path, &args.path) {
+        note(path.missing(text, &mut save));
     }
     Ok(Outcome::found(!is_found).and(read))
 }
 
+/// The values that are shown, one after another.
+struct Shown<'p, 's> {
+    /// `None` for all objects.
+    path: Option<&'p Path>,
+    save: &'p mut Save<'s>,
+    is_raw: bool,
+    /// True if the objects follow that the values refer to, directly and indirectly.
+    follows: bool,
+    count: u64,
+}
+
+impl Shown<'_, '_> {
+    fn each_value(&mut self, visit: &mut Visit<'_>) -> Result<()> {
+        let mut followed = Followed::default();
+        let mut goes_on = true;
+        let mut take = |found: Found<'_>| {
+            self.count += 1;
+            if self.follows {
+                followed.note(&found);
+            }
+            goes_on = visit(found)?;
+            Ok(goes_on)
+        };
+        match self.path {
+            Some(path) => path.each(self.save, &mut take)?,
+            None => each_object(self.save, &mut take)?,
+        }
+        while goes_on && let Some(id) = followed.open.pop_front() {
+            if followed.seen.contains(&(id, false)) {
+                continue;
+            }
+            let Some((position, entry)) = self.save.object(id)? else { continue };
+            let found = Found::whole(&entry, position);
+            followed.note(&found);
+            goes_on = visit(found)?;
+        }
+        Ok(())
+    }
+}
+
+impl Elements for Shown<'_, '_> {
+    fn each(&mut self, to: &mut impl ElementSink) -> Result<()> {
+        let is_raw = self.is_raw;
+        self.each_value(&mut |found| Ok(to.put(&Match::of(&found, is_raw))))
+    }
+}
+
+/// The objects that shown values refer to.
+#[derive(Default)]
+struct Followed {
+    /// The ids of the whole objects that were shown, and whether they were unknown content.
+    seen: HashSet<(ObjectId, bool)>,
+    open: VecDeque<ObjectId>,
+}
+
+impl Followed {
+    fn note(&mut self, found: &Found<'_>) {
+        if found.hops.is_empty() {
+            self.seen.insert((found.object.id(), found.object.is_kept()));
+        }
+        self.open.extend(references(&found.value));
+    }
+}
+
 /// Prints the path and class of the value that follows.
-fn title(found: &Found<'_>, entry: &Entry, out: &mut Out) -> Result<()> {
+fn title(found: &Found<'_>, out: &mut Out) -> Result<()> {
+    let entry = found.object;
     let label = if found.label.is_empty() { "." } else { &*found.label };
     write!(out, "{}", out.styled(NAME, label))?;
     if found.hops.is_empty() {
@@ -106,26 +171,6 @@ fn title(found: &Found<'_>, entry: &Entry, out: &mut Out) -> Result<()> {
         )?;
     }
     Ok(writeln!(out)?)
-}
-
-/// Adds the objects that the found values refer to, directly and indirectly.
-fn follow<'d>(found: &mut Vec<Found<'d>>, save: &'d Document) {
-    let mut places = std::collections::HashMap::new();
-    for (place, entry) in save.entries().enumerate().filter(|(_, entry)| !entry.is_kept()) {
-        places.insert(entry.id(), place);
-    }
-    let is_whole = |found: &&Found<'_>| found.hops.is_empty();
-    let mut seen: HashSet<usize> = found.iter().filter(is_whole).map(|it| it.entry).collect();
-    let objects = all(save);
-    let mut at = 0;
-    while at < found.len() {
-        for id in references(&found[at].value) {
-            if let Some(place) = places.get(&id).filter(|place| seen.insert(**place)) {
-                found.extend(objects.get(*place).cloned());
-            }
-        }
-        at += 1;
-    }
 }
 
 /// The references in a value, in order.
@@ -144,10 +189,10 @@ fn references(value: &Value) -> Vec<ObjectId> {
 }
 
 #[derive(Serialize)]
-struct Dump<'d> {
+struct Dump<'d, 's> {
     #[serde(flatten)]
     header: Option<Head<'d>>,
-    matches: Vec<Match<'d>>,
+    matches: Streamed<Shown<'d, 's>>,
 }
 
 /// The header of a save, in the JSON of a dump.
@@ -184,7 +229,8 @@ pub(super) struct Match<'d> {
 }
 
 impl<'d> Match<'d> {
-    pub(super) fn of(found: &'d Found<'_>, entry: &'d Entry, is_raw: bool) -> Self {
+    pub(super) fn of(found: &'d Found<'_>, is_raw: bool) -> Self {
+        let entry = found.object;
         let is_whole = found.hops.is_empty();
         Self {
             path: if found.label.is_empty() { "." } else { &found.label },

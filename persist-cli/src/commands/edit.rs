@@ -2,7 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io::{self, Write};
+use std::hash::{DefaultHasher, Hasher};
+use std::io::{self, BufRead, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -28,11 +29,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let (input, mut save) = open(&args.file)?;
     let file = &args.file;
+    let mut source = open(file)?;
+    let (name, bar, digest) = (source.name.clone(), source.bar().clone(), digest(file));
+    let mut save = source.whole()?;
     may_change(file, args.force)?;
-    let found = find(&save, &args.path, false)?;
-    let Some(part) = found.first() else { return Ok(Outcome::Done) };
+    let Some(part) = find(&mut save, &args.path, false)?.into_iter().next() else {
+        return Ok(Outcome::Done);
+    };
     let path = write_text(&part.value).map_err(failed)?;
     let given = fs::read(&path).map_err(failed)?;
     let editor = editor();
@@ -58,26 +62,40 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         Ok(new) => like(&part.value, new),
         Err(error) => return Err(keep(path, &format!("the text is no value: {error}"))),
     };
-    let changes = vec![Change::of(part, new)];
-    drop(found);
+    let changes = vec![Change { target: part, new }];
     // The game may have saved while the editor was open, or its session have written to a journal.
-    let is_same = fs::read(file).is_ok_and(|now| now == input.bytes);
+    let is_same = digest.is_some() && digest == self::digest(file);
     if !is_same {
         let text_file = path.keep().map_err(|error| failed(error.error))?;
         return Err(Failure::new(format!(
             "{} changed meanwhile and stays as it is now; the text is kept in {}",
-            input.name,
+            name,
             text_file.display()
         )));
     }
     let written = may_change(file, args.force)
-        .and_then(|()| write_changes(changes, &mut save, Some(file), out));
+        .and_then(|()| write_changes(changes, &mut save, Some(file), &bar, out));
     // If only standard output failed, the text is in the save.
     if written.as_ref().is_err_and(|failure| !matches!(failure, Failure::Io(_))) {
         let text_file = path.keep().map_err(|error| failed(error.error))?;
         crate::output::note(format_args!("the text is kept in {}", text_file.display()));
     }
     written
+}
+
+/// Returns a digest of a file, by which a change of it is noticed; `None` if it cannot be read.
+fn digest(file: &std::path::Path) -> Option<u64> {
+    let mut file = io::BufReader::with_capacity(64 << 10, fs::File::open(file).ok()?);
+    let mut digest = DefaultHasher::new();
+    loop {
+        let bytes = file.fill_buf().ok()?;
+        if bytes.is_empty() {
+            return Some(digest.finish());
+        }
+        digest.write(bytes);
+        let count = bytes.len();
+        file.consume(count);
+    }
 }
 
 /// Writes a value to a temporary file.

@@ -1,20 +1,16 @@
 //! `persist get`.
 
-use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
 use std::path::PathBuf;
 
 use persist::Value;
-use persist_tools::{Document, Entry};
-use serde::ser::{Error as _, SerializeSeq};
-use serde::{Serialize, Serializer};
 
 use super::dump::{EXAMPLES, Match};
 use crate::exit::{Outcome, Result};
-use crate::found::Found;
-use crate::input::{Damage, Input};
+use crate::input::{Damage, Save, Source};
 use crate::output::{NAME, Out, note};
 use crate::path::Path;
+use crate::streamed::{ElementSink, Elements, Streamed};
 
 /// Show one value, or one of each object
 #[derive(clap::Args)]
@@ -32,76 +28,68 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let (save, read) = Input::read(&args.file)?.open(&args.damage)?;
+    let mut source = Source::open(&args.file)?;
+    let (mut save, read) = source.save(&args.damage)?;
     let path = Path::parse(&args.path, &save)?;
-    let matches = Matches { path: &path, save: &save, is_found: Cell::new(false) };
-    if out.is_json() {
-        out.json(&matches)?;
+    let is_found = if out.is_json() {
+        let matches = Matches { path: &path, save: &mut save, is_found: false };
+        let matches = Streamed::new(matches);
+        matches.result(out.json(&matches))?;
+        matches.into_elements().is_found
     } else {
-        matches.print(args.raw, out)?;
-    }
-    let is_found = matches.is_found.get();
+        print_all(&path, &mut save, args.raw, out)?
+    };
     if !is_found {
-        note(path.missing(&args.path, &save));
+        note(path.missing(&args.path, &mut save));
     }
     Ok(Outcome::found(!is_found).and(read))
 }
 
-/// The values that a path leads to. They may be too many to hold all in memory.
-struct Matches<'d> {
-    path: &'d Path,
-    save: &'d Document,
-    /// Whether a value was found while printing.
-    is_found: Cell<bool>,
+/// Prints the values that a path leads to, as they are found: they may be too many to hold all in memory. Returns
+/// whether there is one.
+fn print_all(path: &Path, save: &mut Save<'_>, is_raw: bool, out: &mut Out) -> Result<bool> {
+    // A single value is printed without its path, and on several lines.
+    let mut first: Option<(String, Value)> = None;
+    let mut is_found = false;
+    path.each(save, &mut |found| {
+        if !is_found {
+            is_found = true;
+            first = Some((found.label, found.value.into_owned()));
+            return Ok(true);
+        }
+        if let Some((label, value)) = first.take() {
+            print(&label, &value, is_raw, false, out)?;
+        }
+        print(&found.label, &found.value, is_raw, false, out)?;
+        Ok(true)
+    })?;
+    if let Some((label, value)) = first {
+        print(&label, &value, is_raw, true, out)?;
+    }
+    Ok(is_found)
 }
 
-impl<'d> Matches<'d> {
-    /// Calls `visit` with each value until one fails.
-    fn each<E>(&self, mut visit: impl FnMut(Found<'d>) -> Result<(), E>) -> Result<Result<(), E>> {
-        let mut result = Ok(());
-        self.path.each(self.save, |found| {
-            self.is_found.set(true);
-            result = visit(found);
-            result.is_ok()
-        })?;
-        Ok(result)
-    }
-
-    fn print(&self, is_raw: bool, out: &mut Out) -> Result<()> {
-        // A single value is printed without its path, and on several lines.
-        let mut first = None;
-        let mut is_single = true;
-        self.each(|found| {
-            if is_single && first.is_none() {
-                first = Some(found);
-                return Ok(());
-            }
-            is_single = false;
-            if let Some(first) = first.take() {
-                print(&first, is_raw, false, out)?;
-            }
-            print(&found, is_raw, false, out)
-        })??;
-        first.map_or(Ok(()), |found| print(&found, is_raw, true, out))
-    }
+/// The values that a path leads to.
+struct Matches<'m, 's> {
+    path: &'m Path,
+    save: &'m mut Save<'s>,
+    is_found: bool,
 }
 
-impl Serialize for Matches<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let entries: Vec<&Entry> = self.save.entries().collect();
-        let mut list = to.serialize_seq(None)?;
-        let done = self
-            .each(|found| list.serialize_element(&Match::of(&found, entries[found.entry], false)));
-        done.map_err(S::Error::custom)??;
-        list.end()
+impl Elements for Matches<'_, '_> {
+    fn each(&mut self, to: &mut impl ElementSink) -> Result<()> {
+        self.path.each(self.save, &mut |found| {
+            self.is_found = true;
+            Ok(to.put(&Match::of(&found, false)))
+        })
     }
 }
 
-fn print(found: &Found<'_>, is_raw: bool, is_single: bool, out: &mut Out) -> Result<()> {
+fn print(label: &str, value: &Value, is_raw: bool, is_single: bool, out: &mut Out) -> Result<()> {
     if !is_single && !is_raw {
-        write!(out, "{} = ", out.styled(NAME, &found.label))?;
+        write!(out, "{} = ", out.styled(NAME, label))?;
     }
-    match &*found.value {
+    match value {
         // A program gets the text as it is. For a terminal, control characters are escaped.
         Value::Text(text) if is_raw && !io::stdout().is_terminal() => {
             out.write_all(text.as_bytes())?;

@@ -4,13 +4,13 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
 
+use persist_tools::Entry;
 use serde::Serialize;
 
 use super::set::find;
 use crate::escape;
 use crate::exit::{Outcome, Result};
-use crate::found::Found;
-use crate::input::{Damage, Input};
+use crate::input::{Damage, Source};
 use crate::objects::{Objects, Reference};
 use crate::output::{DIM, HEADING, NAME, Out, WARNING};
 
@@ -39,17 +39,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let input = Input::read(&args.file)?;
-    let (save, read) = input.open(&args.damage)?;
+    let mut source = Source::open(&args.file)?;
+    let (mut save, read) = source.save(&args.damage)?;
+    let targets = args.from.as_ref().map(|path| find(&mut save, path, false)).transpose()?;
+    let save = source.document()?;
     let objects = Objects::of(&save);
-    let start = match &args.from {
-        Some(path) => {
-            let found = find(&save, path, false)?;
-            let at = |found: &Found<'_>| objects.at(save.entries().nth(found.entry)?, &found.hops);
-            found.first().and_then(at)
-        }
-        None => None,
-    };
+    let start = targets.iter().flatten().next().and_then(|target| {
+        let is_it = |entry: &&Entry| {
+            (entry.id(), entry.is_kept(), entry.class_index())
+                == (target.id, target.is_kept, target.class)
+        };
+        objects.at(save.entries().find(is_it)?, &target.hops)
+    });
     let view = View { outgoing: objects.outgoing(), objects: &objects, start, depth: args.depth };
     if out.is_json() {
         out.json(&view.json())?;

@@ -63,7 +63,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         // A merge without conflicts may still be no save: one side may refer to an object that the other removed.
         let unfit = |error: String| Failure::new(format!("the sides do not fit together: {error}"));
         let merged = merged.map_err(|error| unfit(error.to_string()))?;
-        world::check(&merged).map_err(|error| unfit(error.to_string()))?;
+        merged
+            .entries()
+            .try_for_each(|entry| world::check(&entry.value, entry.id()))
+            .map_err(|error| unfit(error.to_string()))?;
         let save = merged.to_vec().map_err(|error| unfit(error.to_string()))?;
         if let Some(file) = &args.output {
             write_over(file, &save, args.force)?;

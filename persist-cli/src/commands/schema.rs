@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::escape;
 use crate::exit::{Outcome, Result};
-use crate::input::{Damage, Input};
+use crate::input::{Damage, Source};
 use crate::output::{DIM, HEADING, NAME, Out};
 use crate::{json_schema, rust};
 
@@ -31,11 +31,14 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let (document, read) = Input::read(&args.file)?.open(&args.damage)?;
-    let classes = document.classes();
+    let mut source = Source::open(&args.file)?;
+    let (mut save, read) = source.save(&args.damage)?;
     if args.rust {
-        write!(out, "{}", rust::types(&document))?;
-    } else if args.json_schema {
+        write!(out, "{}", rust::types(&mut save)?)?;
+        return Ok(read);
+    }
+    let classes = save.classes();
+    if args.json_schema {
         out.json(&json_schema::json_schema(classes))?;
     } else if out.is_json() {
         let shown = classes.iter().map(|class| Class::of(class, classes)).collect::<Vec<_>>();

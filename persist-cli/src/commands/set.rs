@@ -1,11 +1,11 @@
 //! `persist set`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::PathBuf;
 
-use persist::Value;
-use persist_tools::{Document, Entry};
+use persist::{ObjectId, Value};
+use persist_tools::__private::{Position, write_file};
 use serde::Serialize;
 
 use super::diff::print_change;
@@ -13,8 +13,8 @@ use super::dump::EXAMPLES;
 use super::info::keep_unsaved;
 use crate::compare;
 use crate::exit::{Failure, Outcome, Result};
-use crate::found::Found;
-use crate::input::Input;
+use crate::found::each_world;
+use crate::input::{Bar, Save, Source};
 use crate::mapped::Mapped;
 use crate::output::{NAME, Out};
 use crate::path::Path;
@@ -45,27 +45,29 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let (input, mut save) = open(&args.file)?;
+    let mut source = open(&args.file)?;
+    let bar = source.bar().clone();
+    let mut save = source.whole()?;
     if !args.dry_run {
         may_change(&args.file, args.force)?;
     }
-    let found = find(&save, &args.path, args.all)?;
-    let change = |found: &Found<'_>| -> Result<Change> {
-        Ok(Change::of(found, typed(&args.value, &found.value).map_err(Failure::new)?))
+    let targets = find(&mut save, &args.path, args.all)?;
+    let change = |target: Target| {
+        let new = typed(&args.value, &target.value).map_err(Failure::new)?;
+        Ok(Change { target, new })
     };
-    let changes = found.iter().map(change).collect::<Result<Vec<_>>>()?;
-    drop(found);
-    write_changes(changes, &mut save, input.path.filter(|_| !args.dry_run).as_deref(), out)
+    let changes = targets.into_iter().map(change).collect::<Result<Vec<_>>>()?;
+    let file = (!args.dry_run).then_some(&*args.file);
+    write_changes(changes, &mut save, file, &bar, out)
 }
 
 /// Opens a save to change it.
-pub(super) fn open(file: &std::path::Path) -> Result<(Input, Document)> {
-    let input = Input::read(file)?;
-    if input.path.is_none() {
+pub(super) fn open(file: &std::path::Path) -> Result<Source> {
+    let source = Source::open(file)?;
+    if source.path.is_none() {
         return Err(Failure::new("standard input cannot be changed; give a file"));
     }
-    let save = input.document()?;
-    Ok((input, save))
+    Ok(source)
 }
 
 /// Refuses to change a save that is write-protected, or that a journal follows with unsaved changes.
@@ -86,39 +88,58 @@ pub(super) fn refuse_protected(file: &std::path::Path, is_forced: bool) -> Resul
     Ok(())
 }
 
+/// A value that a path leads to, without the rest of the save.
+pub(super) struct Target {
+    /// The position of its object in the save, the id of that, and the index of its class.
+    position: Position,
+    pub(super) id: ObjectId,
+    pub(super) class: usize,
+    pub(super) is_kept: bool,
+    pub(super) hops: Vec<Hop>,
+    label: String,
+    pub(super) value: Value,
+}
+
 /// Finds the one value that a path leads to, or several if there may be more.
-pub(super) fn find<'d>(
-    save: &'d Document,
-    text: &str,
-    may_be_more: bool,
-) -> Result<Vec<Found<'d>>> {
+pub(super) fn find(save: &mut Save<'_>, text: &str, may_be_more: bool) -> Result<Vec<Target>> {
     let path = Path::parse(text, save)?;
-    let found = path.find(save)?;
-    match &found[..] {
+    let mut targets: Vec<Target> = Vec::new();
+    let mut count = 0_u64;
+    path.each(save, &mut |found| {
+        count += 1;
+        // Of more than one, the message names two.
+        if may_be_more || targets.len() < 2 {
+            targets.push(Target {
+                position: found.position,
+                id: found.object.id(),
+                class: found.object.class_index(),
+                is_kept: found.object.is_kept(),
+                hops: found.hops,
+                label: found.label,
+                value: found.value.into_owned(),
+            });
+        }
+        Ok(true)
+    })?;
+    match &targets[..] {
         [] => Err(Failure::new(path.missing(text, save))),
         [first, second, ..] if !may_be_more => Err(Failure::new(format!(
-            "{text} leads to {} values, the first of them {} and {}; say which",
-            found.len(),
-            first.label,
-            second.label,
+            "{text} leads to {count} values, the first of them {} and {}; say which",
+            first.label, second.label,
         ))),
-        _ => Ok(found),
+        _ => Ok(targets),
     }
 }
 
 /// A value that is replaced.
 pub(super) struct Change {
-    label: String,
-    entry: usize,
-    hops: Vec<Hop>,
-    old: Value,
-    new: Value,
+    pub(super) target: Target,
+    pub(super) new: Value,
 }
 
 impl Change {
-    pub(super) fn of(found: &Found<'_>, new: Value) -> Self {
-        let (label, old) = (found.label.clone(), found.value.clone().into_owned());
-        Self { label, entry: found.entry, hops: found.hops.clone(), old, new }
+    fn is_none(&self) -> bool {
+        self.target.value == self.new
     }
 }
 
@@ -132,51 +153,67 @@ struct ShownChange<'c> {
 /// Makes changes, writes the save if it goes to a file, and prints what has changed.
 pub(super) fn write_changes(
     mut changes: Vec<Change>,
-    save: &mut Document,
+    save: &mut Save<'_>,
     file: Option<&std::path::Path>,
+    bar: &Bar,
     out: &mut Out,
 ) -> Result<Outcome> {
-    changes.retain(|change| change.old != change.new);
-    let mut by_entry: HashMap<usize, Vec<&Change>> = HashMap::new();
-    for change in &changes {
-        by_entry.entry(change.entry).or_default().push(change);
+    changes.retain(|change| !change.is_none());
+    // In the order of the save.
+    let mut by_object: BTreeMap<Position, Vec<&mut Change>> = BTreeMap::new();
+    for change in &mut changes {
+        by_object.entry(change.target.position).or_default().push(change);
     }
-    for (place, entry) in save.entries_mut().enumerate() {
-        for change in by_entry.remove(&place).unwrap_or_default() {
-            if !replace(&mut entry.value, &change.hops, change.new.clone()) {
-                let (label, new) = (&change.label, short(&change.new));
+    // If a changed object is wrong, the file stays as it is.
+    let mut written = HashMap::new();
+    for (position, changes) in by_object {
+        let Some(mut entry) = save.entry_at(position)? else { continue };
+        for Change { target, new } in &*changes {
+            if !replace(&mut entry.value, &target.hops, new.clone()) {
+                let (label, new) = (&target.label, short(new));
                 return Err(Failure::new(format!("{new} cannot be at {label}")));
             }
         }
-    }
-    // If the changed save is wrong, the file stays as it is.
-    let written = Document::from_slice(&save.to_vec()?)?;
-    world::check(&written)?;
-    // The typed values now have the kinds of the save.
-    let entries: Vec<&Entry> = written.entries().collect();
-    for change in &mut changes {
-        let entry = entries.get(change.entry);
-        if let Some(new) = entry.and_then(|entry| part(&entry.value, &change.hops)) {
-            change.new = new.clone();
+        let new = save.encode(&entry)?;
+        world::check(&new.value, entry.id())?;
+        for change in changes {
+            // The typed values now have the kinds of the save.
+            if let Some(value) = part(&new.value, &change.target.hops) {
+                change.new = value.clone();
+            }
         }
+        written.insert(position, new);
     }
-    changes.retain(|change| change.old != change.new);
+    each_world(save, &mut |found| {
+        if !written.contains_key(&found.position) {
+            world::check(&found.value, found.object.id())?;
+        }
+        Ok(true)
+    })?;
+    changes.retain(|change| !change.is_none());
     if let Some(file) = file.filter(|_| !changes.is_empty()) {
-        save.save(file)?;
+        bar.resume();
+        let (limits, header) = (*save.limits(), save.header().clone());
+        let compression = save.compression();
+        let replaced = write_file(file, &limits, &header, &mut |to, header| {
+            save.write(to, (&header, compression), &written)
+        });
+        bar.clear();
+        replaced?;
         out.note_done(format!("{} is changed", file.display()));
     }
     if out.is_json() {
         let shown = changes.iter().map(|change| ShownChange {
-            path: if change.label.is_empty() { "." } else { &change.label },
-            old: Mapped::shown(&change.old),
+            path: if change.target.label.is_empty() { "." } else { &change.target.label },
+            old: Mapped::shown(&change.target.value),
             new: Mapped::shown(&change.new),
         });
         out.json(&shown.collect::<Vec<_>>())?;
         return Ok(Outcome::Done);
     }
     for change in &changes {
-        for part in compare::parts(&change.old, &change.new) {
-            let label = format!("{}{}", change.label, part.at);
+        for part in compare::parts(&change.target.value, &change.new) {
+            let label = format!("{}{}", change.target.label, part.at);
             let label = if label.is_empty() { "." } else { &*label };
             write!(out, "{}: ", out.styled(NAME, label))?;
             print_change(&part, out)?;

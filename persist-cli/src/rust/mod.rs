@@ -10,10 +10,12 @@ use std::fmt::Write;
 
 use persist::Value;
 use persist::reflect::ClassId;
-use persist_tools::{ClassSchema, Document, FieldSchema, Form, KindSchema};
+use persist_tools::{ClassSchema, FieldSchema, Form, KindSchema};
 
 use crate::escape;
-use crate::found::{all, worlds};
+use crate::exit::Result;
+use crate::found::each_world;
+use crate::input::Save;
 use crate::world::World;
 
 use kinds::{Needs, cycles, each, has_compact, held, holds_class, kinds, mentions, parts_of};
@@ -33,8 +35,9 @@ const MAX_ELEMENTS: usize = 1 << 24;
 const MAX_PARTS: usize = 12;
 
 /// Rust types that load a save, as far as it shows them.
-pub(crate) fn types(save: &Document) -> String {
-    let types = Types::of(save);
+pub(crate) fn types(save: &mut Save<'_>) -> Result<String> {
+    let of_worlds = of_worlds(save)?;
+    let types = Types::of(save.classes(), of_worlds);
     let mut text = String::from("use persist::Persist;\n");
     let mut unavailable = Vec::new();
     for (class, schema) in types.classes.iter().enumerate() {
@@ -56,7 +59,7 @@ pub(crate) fn types(save: &Document) -> String {
             line(&mut text, format_args!("// {}", escape::line(name)));
         }
     }
-    text
+    Ok(text)
 }
 
 /// A key that is a float.
@@ -116,8 +119,10 @@ struct Types<'d> {
 }
 
 impl<'d> Types<'d> {
-    fn of(save: &'d Document) -> Self {
-        let classes = save.classes();
+    fn of(
+        classes: &'d [ClassSchema],
+        (components, resources): (HashSet<String>, HashSet<String>),
+    ) -> Self {
         let known = known_classes();
         let mut free = FreeNames::of_types();
         let mut free = |name: &str| free.find(name, true);
@@ -158,7 +163,10 @@ impl<'d> Types<'d> {
                 _ => {}
             });
         }
-        let (components, resources) = of_worlds(save);
+        let known_of = |of: &HashSet<String>| {
+            classes.iter().map(|class| &*class.name).filter(|name| of.contains(*name)).collect()
+        };
+        let (components, resources) = (known_of(&components), known_of(&resources));
         let mut types = Self {
             classes,
             names,
@@ -569,18 +577,17 @@ fn pointer((outer, cell): (&str, &str), target: &str, must_send: bool) -> Option
 }
 
 /// The classes of the components in the worlds of a save, and of their resources.
-fn of_worlds(save: &Document) -> (HashSet<&str>, HashSet<&str>) {
+fn of_worlds(save: &mut Save<'_>) -> Result<(HashSet<String>, HashSet<String>)> {
     let class = |value: &'_ Value| value.as_record().map(|record| record.class().to_owned());
     let (mut components, mut resources) = (HashSet::new(), HashSet::new());
-    for found in all(save).into_iter().flat_map(worlds) {
-        let Some(world) = World::of(&found.value) else { continue };
-        components.extend(world.objects.iter().flat_map(|it| it.components).filter_map(class));
-        resources.extend(world.resources.iter().filter_map(class));
-    }
-    let names = |of: HashSet<String>| {
-        save.classes().iter().map(|class| &*class.name).filter(|name| of.contains(*name)).collect()
-    };
-    (names(components), names(resources))
+    each_world(save, &mut |found| {
+        if let Some(world) = World::of(&found.value) {
+            components.extend(world.objects.iter().flat_map(|it| it.components).filter_map(class));
+            resources.extend(world.resources.iter().filter_map(class));
+        }
+        Ok(true)
+    })?;
+    Ok((components, resources))
 }
 
 fn is_tuple(fields: &[FieldSchema]) -> bool {

@@ -9,7 +9,7 @@ use persist::{Limits, Result};
 
 /// The definitions in the blocks that were read so far.
 #[derive(Default)]
-pub(crate) struct Definitions {
+pub struct Definitions {
     /// All definitions with their heads, as the copy before the trailer has them.
     bytes: Vec<u8>,
     places: Vec<DefinitionPlace>,
@@ -31,17 +31,17 @@ struct DefinitionPlace {
 
 impl Definitions {
     /// Returns the number of definitions.
-    pub(crate) fn count(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.places.len()
     }
 
     /// Returns the bytes of all definitions.
-    pub(crate) fn size(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.bytes.len()
     }
 
     /// Returns the number of records before each definition.
-    pub(crate) fn preceding(&self) -> Vec<usize> {
+    pub fn preceding(&self) -> Vec<usize> {
         let records = |place: &DefinitionPlace| usize::try_from(place.records);
         self.places.iter().map(|place| records(place).unwrap_or(usize::MAX)).collect()
     }
@@ -52,7 +52,7 @@ impl Definitions {
     /// # Errors
     ///
     /// Returns an error if a definition is damaged.
-    pub(crate) fn items(
+    pub fn items(
         &mut self,
         block: &StreamBlock<'_>,
         limits: &Limits,
@@ -92,7 +92,7 @@ impl Definitions {
     /// # Errors
     ///
     /// Returns an error if the trailer has other sums than the blocks.
-    pub(crate) fn check(&self, trailer: Trailer, at: u64) -> Result<()> {
+    pub fn check(&self, trailer: Trailer, at: u64) -> Result<()> {
         check_count(0, trailer.records, self.records, "records")
             .and_then(|()| check_count(0, trailer.definitions, self.count() as u64, "definitions"))
             .map_err(|error| error.moved_to(at))
@@ -103,7 +103,7 @@ impl Definitions {
     /// # Errors
     ///
     /// Returns an error if the definitions contradict each other or exceed the limits.
-    pub(crate) fn classes(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
+    pub fn classes(&self, limits: &Limits) -> Result<Vec<ClassSchema>> {
         read_definitions(&self.bytes, limits).map_err(|error| match error.offset() {
             Some(offset) => {
                 let next = self.places.partition_point(|place| place.here as u64 <= offset);

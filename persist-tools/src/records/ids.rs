@@ -6,7 +6,7 @@ use persist::reflect::Holder;
 /// The classes and holders of the objects of a save, by id.
 ///
 /// It takes 4 bytes for each id from 1 to the number of objects, and 12 bytes for each object with a greater id.
-pub(crate) struct SavedIds {
+pub struct SavedIds {
     /// The bits of a [`KnownObject`] for each id from 1 on. They are plain numbers, so that `vec![0; n]` gets zeroed
     /// pages from the system and unused ids take no memory.
     near: Vec<u32>,
@@ -70,7 +70,7 @@ impl KnownObject {
 
 impl SavedIds {
     /// Creates a table for about this many objects.
-    pub(crate) fn new(objects: u64) -> Self {
+    pub fn new(objects: u64) -> Self {
         let near = usize::try_from(objects).unwrap_or(0);
         Self {
             near: vec![0; near],
@@ -83,7 +83,7 @@ impl SavedIds {
     }
 
     /// Adds an object. Returns false if another object is known to have its id; [`sort`](Self::sort) finds the others.
-    pub(crate) fn insert(&mut self, id: u64, class: u32, holder: Holder) -> bool {
+    pub fn insert(&mut self, id: u64, class: u32, holder: Holder) -> bool {
         let object = KnownObject::new(KnownObject::KNOWN, class, holder);
         match self.near_mut(id) {
             Some(place) => {
@@ -103,7 +103,7 @@ impl SavedIds {
 
     /// Adds a reference. It is checked against its object, or the object against it once that is added.
     #[inline]
-    pub(crate) fn refer(&mut self, id: u64, weak: bool, class: Option<usize>, holder: Holder) {
+    pub fn refer(&mut self, id: u64, weak: bool, class: Option<usize>, holder: Holder) {
         let class = class.map_or(Some(KnownObject::ANY), |class| u32::try_from(class).ok());
         // A class number above the maximum has no records.
         let class = class.filter(|class| *class <= KnownObject::ANY).unwrap_or(KnownObject::ANY);
@@ -154,7 +154,7 @@ impl SavedIds {
     }
 
     /// Returns the class and the holder of an object.
-    pub(crate) fn get(&self, id: u64) -> Option<(u32, Holder)> {
+    pub fn get(&self, id: u64) -> Option<(u32, Holder)> {
         let place = usize::try_from(id.wrapping_sub(1)).unwrap_or(usize::MAX);
         let object = match self.near.get(place) {
             Some(object) => Some(KnownObject(*object)),
@@ -168,7 +168,7 @@ impl SavedIds {
     }
 
     /// Sorts the far objects once all are known. The error is an id that two objects have.
-    pub(crate) fn sort(&mut self) -> Result<(), u64> {
+    pub fn sort(&mut self) -> Result<(), u64> {
         self.check();
         if !self.is_sorted {
             self.far.sort_unstable_by_key(|(id, _)| *id);
@@ -182,7 +182,7 @@ impl SavedIds {
     }
 
     /// Returns true if every reference leads to an object of its class and holder. Call it once all objects are known.
-    pub(crate) fn are_sure(&mut self) -> bool {
+    pub fn are_sure(&mut self) -> bool {
         self.check();
         let is_missing = |object: &u32| {
             object & (KnownObject::KNOWN | KnownObject::REQUIRED) == KnownObject::REQUIRED

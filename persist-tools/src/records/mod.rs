@@ -3,25 +3,30 @@
 //! | files | part |
 //! | --- | --- |
 //! | this file | the records in their order, and single ones by their positions |
+//! | `check` | the first pass, which checks all of a save |
 //! | `definitions`, `ids` | what a pass over the blocks collects: classes, and the objects by their ids |
 
-pub(crate) mod definitions;
-pub(crate) mod ids;
+mod check;
+mod definitions;
+mod ids;
+
+pub use check::{CheckedSave, ClassCount, Verified, verify};
+pub use definitions::Definitions;
+pub use ids::SavedIds;
 
 use std::collections::{HashMap, VecDeque};
-use std::io::{Read, Seek};
+use std::io::{Read, Seek, Write};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use persist::__tools::{
-    BlockReader, ClassSchema, Entry, Item, Reader, RecordLocation, Stored, StreamBlock,
+    BlockReader, Checker, ClassSchema, Entry, Env, Item, KindSchema, Reader, RecordLocation,
+    Sealer, Stored, StreamBlock, Strict, Writer,
 };
+use persist::codec::Buffer;
 use persist::reflect::Holder;
 use persist::save::{Compression, Header};
-use persist::{Error, Limits, ObjectId, Result};
-
-use crate::verify::{CheckedSave, ClassCount, Verified};
-use ids::SavedIds;
+use persist::{Error, Limits, ObjectId, Result, Value};
 
 /// A whole save, read record by record.
 ///
@@ -31,7 +36,7 @@ pub struct RecordReader<R> {
     blocks: BlockReader<R>,
     limits: Limits,
     found: Verified,
-    stored: Stored,
+    stored: Arc<Stored>,
     names: Vec<Arc<str>>,
     defined: Vec<usize>,
     compression: Compression,
@@ -40,7 +45,7 @@ pub struct RecordReader<R> {
     /// Offsets of the blocks.
     places: Vec<u64>,
     /// The position of each object, once one was asked for by its id.
-    index: Option<Index>,
+    index: Option<Positions>,
     /// The block of the next record, its number plus 1, and the number of that record in it.
     block: ReadBlock,
     block_number: usize,
@@ -93,7 +98,7 @@ impl<R: Read + Seek> RecordReader<R> {
     pub fn open(file: R, limits: &Limits) -> Result<Self> {
         let CheckedSave { blocks, places, classes, defined, compression, counts, ids, found } =
             CheckedSave::read(file, limits)?;
-        let (stored, after) = (Stored::new(classes), Some(blocks.first()));
+        let (stored, after) = (Arc::new(Stored::new(classes)), Some(blocks.first()));
         Ok(Self {
             names: stored.iter().map(|class| (&*class.name).into()).collect(),
             blocks,
@@ -133,11 +138,6 @@ impl<R: Read + Seek> RecordReader<R> {
 
     /// Returns the classes that the save defines, in the order of their definitions.
     pub fn classes(&self) -> &[ClassSchema] {
-        &self.stored
-    }
-
-    /// Returns the classes with what readers and writers of values need of them.
-    pub fn stored(&self) -> &Stored {
         &self.stored
     }
 
@@ -260,8 +260,8 @@ impl<R: Read + Seek> RecordReader<R> {
     }
 
     /// Reads the positions of all objects, without a change of the next record.
-    fn read_index(&mut self) -> Result<Index> {
-        let mut index = Index::new(self.found.objects);
+    fn read_index(&mut self) -> Result<Positions> {
+        let mut index = Positions::new(self.found.objects);
         for (number, at) in self.places.iter().enumerate() {
             if self.blocks.at() != *at {
                 self.blocks.go_to(*at)?;
@@ -284,14 +284,101 @@ impl<R: Read + Seek> RecordReader<R> {
     }
 }
 
+/// The new value of a record.
+pub struct NewValue {
+    /// The value as the save will have it: numbers have the widths of their fields.
+    pub value: Value,
+    payload: Vec<u8>,
+    /// The number of the last class that must be defined before it.
+    highest: u64,
+}
+
+impl<R: Read + Seek> RecordReader<R> {
+    /// Encodes a new value of an object.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error, with object, class and field, if the value does not fit the class, refers to an object that
+    /// is not in the save, or exceeds a limit.
+    pub fn encode(&self, object: &Entry) -> Result<NewValue> {
+        let (class, limits, stored) = (object.class_index(), &self.limits, &*self.stored);
+        let check_reference = |kind: &KindSchema, id: Option<ObjectId>| {
+            let found = id.and_then(|id| self.kind_of(id));
+            match *kind {
+                KindSchema::Reference { holder, weak, class } => {
+                    stored.check_reference((holder, weak, Some(class)), id, found)
+                }
+                KindSchema::TraitReference { holder, weak, .. } => {
+                    stored.check_reference((holder, weak, None), id, found)
+                }
+                _ => Ok(()),
+            }
+        };
+        let mut target = Strict::new(stored, limits, &check_reference);
+        target.highest = class as u64 + 1;
+        let mut payload = Vec::new();
+        let written = target.write(class, &object.value, &mut payload).and_then(|()| {
+            // What was written is read again, which finds anything else that is wrong.
+            Checker::new(stored, limits).check(class, &payload, &mut |_| true)?;
+            Reader::new(limits, weight(&self.found)).payload(stored, class, &payload, limits)
+        });
+        let value =
+            written.map_err(|error| error.in_object(object.id().get()).in_class(object.class()))?;
+        Ok(NewValue { value, highest: target.highest, payload })
+    }
+
+    /// Writes the save again, with this header and compression, and with new values for some records. An unchanged save
+    /// is written with the same bytes, unless it was compressed by Zstandard at a level other than 3.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the save cannot be read or written.
+    pub fn write(
+        &mut self,
+        out: &mut dyn Write,
+        (header, compression): (&Header, Compression),
+        changed: &HashMap<Position, NewValue>,
+    ) -> Result<()> {
+        self.rewind();
+        let (limits, stored, preceding) = (self.limits, self.stored.clone(), self.defined.clone());
+        let mut buffer = Buffer::new();
+        let mut sealer = Sealer::new(out, compression, &limits);
+        let env = Env::bare(&limits);
+        let mut writer = Writer::new(&mut sealer, header, &env, &mut buffer)?;
+        let mut defined = 0;
+        while let Some(SavedRecord { location, number, position, payload }) = self.next_record()? {
+            let new = changed.get(&position);
+            let (payload, highest) = new.map_or((payload, 0), |new| (&*new.payload, new.highest));
+            // Definitions that came before this record in the save, and those that its new value needs.
+            while defined < stored.len()
+                && (preceding[defined] <= number || (defined as u64) < highest)
+            {
+                writer.definition(&stored[defined])?;
+                defined += 1;
+            }
+            let class = u64::from(location.class) + 1;
+            writer
+                .payload(class, (location.holder, location.added), location.id, payload)
+                .map_err(|error| {
+                    let class = &stored[location.class as usize];
+                    error.in_object(location.id).in_class(&*class.name)
+                })?;
+        }
+        for class in &stored[defined..] {
+            writer.definition(class)?;
+        }
+        writer.finish(0)
+    }
+}
+
 /// The positions of the objects, by their ids: 8 bytes for each id from 1 to the number of objects, and 16 bytes for
 /// each object with a greater id.
-struct Index {
+struct Positions {
     near: Vec<Option<NonZeroU64>>,
     far: Vec<(u64, Position)>,
 }
 
-impl Index {
+impl Positions {
     fn new(objects: u64) -> Self {
         Self { near: vec![None; usize::try_from(objects).unwrap_or(0)], far: Vec::new() }
     }

@@ -8,8 +8,8 @@ use persist::__tools::{
 use persist::save::{Compression, Header};
 use persist::{Error, ErrorKind, Limits, ObjectId, Result};
 
-use crate::records::definitions::Definitions;
-use crate::records::ids::SavedIds;
+use super::definitions::Definitions;
+use super::ids::SavedIds;
 
 /// The counts of an intact save; [`verify`] returns it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -76,18 +76,23 @@ pub fn verify(file: impl Read + Seek, limits: &Limits) -> Result<Verified> {
 }
 
 /// A save that was checked whole, and what a reader of its records knows from that.
-pub(crate) struct CheckedSave<R> {
-    pub(crate) blocks: BlockReader<R>,
+pub struct CheckedSave<R> {
+    /// The save, from which nothing more is to be checked.
+    pub blocks: BlockReader<R>,
     /// The offset of each block.
-    pub(crate) places: Vec<u64>,
-    pub(crate) classes: Vec<ClassSchema>,
+    pub places: Vec<u64>,
+    /// The classes in the order of their definitions.
+    pub classes: Vec<ClassSchema>,
     /// The number of records before the definition of each class.
-    pub(crate) defined: Vec<usize>,
+    pub defined: Vec<usize>,
     /// The compression of the first compressed block.
-    pub(crate) compression: Compression,
-    pub(crate) counts: Vec<ClassCount>,
-    pub(crate) ids: SavedIds,
-    pub(crate) found: Verified,
+    pub compression: Compression,
+    /// The records of each class.
+    pub counts: Vec<ClassCount>,
+    /// The objects by their ids.
+    pub ids: SavedIds,
+    /// What the check counted.
+    pub found: Verified,
 }
 
 /// The records of a class.
@@ -105,7 +110,7 @@ impl<R: Read + Seek> CheckedSave<R> {
     /// # Errors
     ///
     /// Returns the same errors as [`verify`].
-    pub(crate) fn read(file: R, limits: &Limits) -> Result<Self> {
+    pub fn read(file: R, limits: &Limits) -> Result<Self> {
         let (header, mut blocks) = BlockReader::open(file, limits)?;
         let bytes = blocks.length();
         let mut pass = FirstPass {
