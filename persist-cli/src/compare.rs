@@ -4,8 +4,12 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use persist::reflect::HandleValue;
 use persist::{ObjectId, Value};
-use persist_tools::{Document, Entry};
+use persist_tools::__private::{Position, SavedRecord};
+use persist_tools::Entry;
 
+use crate::exit::Result;
+use crate::found::{each_object, holders};
+use crate::input::Save;
 use crate::values::key_text;
 use crate::world::{Object, World};
 
@@ -37,34 +41,80 @@ pub(crate) struct Change<'d> {
     pub(crate) new: Option<&'d Value>,
 }
 
-/// Returns the differences of two saves: pairs in the order of the old save, then new objects.
-pub(crate) fn compare<'d>(old: &'d Document, new: &'d Document, by: By) -> Vec<Difference<'d>> {
-    let mut pairs = Pairs::new(old, new, by);
-    let mut found = Vec::new();
-    for (place, entry) in pairs.old.clone().into_iter().enumerate() {
-        let Some(other) = pairs.partner[place] else {
-            found.push(Difference { old: Some(entry), new: None, changes: Vec::new() });
+/// Passes the differences of two saves to `visit`: pairs in the order of the old save, then new objects. It stops when
+/// `visit` returns false.
+///
+/// Both saves are read record by record. Objects whose bytes are equal are not decoded.
+pub(crate) fn compare(
+    (old, new): (&mut Save<'_>, &mut Save<'_>),
+    by: By,
+    visit: &mut dyn FnMut(Difference<'_>) -> Result<bool>,
+) -> Result<()> {
+    let mut pairs = Pairs::of(old, new, by)?;
+    // With other ids, equal bytes may be references to other objects.
+    let is_same_class = if pairs.ids.is_empty() { same_classes(old, new) } else { Vec::new() };
+    old.rewind();
+    new.rewind();
+    let mut reached = None;
+    while let Some(record) = old.next_record()? {
+        let Some(partner) = pairs.partner(&record, new)? else {
+            let entry = old.entry()?;
+            if !visit(Difference { old: entry.as_ref(), new: None, changes: Vec::new() })? {
+                return Ok(());
+            }
             continue;
         };
-        pairs.is_seen[other] = true;
-        let other = pairs.new[other];
+        // The partners are in the order of the new save, but for objects that have moved in it.
+        while reached < Some(partner) {
+            let Some(next) = new.next_record()? else { break };
+            reached = Some(next.position);
+        }
+        let is_next = reached == Some(partner);
+        let class = record.location.class as usize;
+        let other = if is_next {
+            new.record().map(|other| (other.location.class as usize, other.payload))
+        } else {
+            new.payload_at(partner)?
+        };
+        if other == Some((class, record.payload)) && is_same_class.get(class) == Some(&true) {
+            continue;
+        }
+        let other = if is_next { new.entry()? } else { new.entry_at(partner)? };
+        let (Some(entry), Some(other)) = (old.entry()?, other) else { continue };
         let changes = if entry.class() == other.class() {
             changes(&entry.value, &other.value, &pairs.ids, by)
         } else {
             let (old, new) = (Some(&entry.value), Some(&other.value));
             vec![Change { at: String::new(), component: None, old, new }]
         };
-        if !changes.is_empty() {
-            found.push(Difference { old: Some(entry), new: Some(other), changes });
+        if !changes.is_empty()
+            && !visit(Difference { old: Some(&entry), new: Some(&other), changes })?
+        {
+            return Ok(());
         }
     }
-    let added = pairs.new.iter().zip(&pairs.is_seen).filter(|(_, is_seen)| !**is_seen);
-    found.extend(added.map(|(entry, _)| Difference {
-        old: None,
-        new: Some(entry),
-        changes: Vec::new(),
-    }));
-    found
+    new.rewind();
+    while let Some(record) = new.next_record()? {
+        if pairs.is_added(&record, old) {
+            let entry = new.entry()?;
+            if !visit(Difference { old: None, new: entry.as_ref(), changes: Vec::new() })? {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Says of each class of the old save whether equal bytes of a value are equal values in both saves.
+fn same_classes(old: &Save<'_>, new: &Save<'_>) -> Vec<bool> {
+    let (old, new) = (old.classes(), new.classes());
+    let same = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let others: Vec<bool> = (0..old.len()).map(|class| class >= same).collect();
+    if same == old.len() && same == new.len() {
+        return vec![true; same];
+    }
+    // Trait objects count as others, since they have the number of a class.
+    holders(old, others).into_iter().map(|is_other| !is_other).collect()
 }
 
 /// The name that an object has in a field.
@@ -73,63 +123,101 @@ pub(crate) fn name(entry: &Entry) -> Option<&str> {
 }
 
 /// The pairs of objects of two saves.
-struct Pairs<'d> {
-    old: Vec<&'d Entry>,
-    new: Vec<&'d Entry>,
-    /// The index of the new object, for each old one.
-    partner: Vec<Option<usize>>,
-    is_seen: Vec<bool>,
+struct Pairs {
+    by: By,
+    /// The names of the classes of the old save.
+    names: Vec<String>,
+    /// The partner of each record of the old save, by name. By id it is asked for when the record is reached.
+    partners: Vec<Option<Position>>,
+    /// The records of unknown content of the new save that are free, by id and class in their order.
+    kept: HashMap<(u64, String), VecDeque<Position>>,
+    /// The records of the new save that have no partner; by id none of its objects.
+    rest: HashSet<Position>,
     /// Old ids whose partners have others.
     ids: HashMap<ObjectId, ObjectId>,
 }
 
-impl<'d> Pairs<'d> {
-    fn new(old: &'d Document, new: &'d Document, by: By) -> Self {
-        let (old, new): (Vec<&Entry>, Vec<&Entry>) =
-            (old.entries().collect(), new.entries().collect());
-        let mut partner = vec![None; old.len()];
-        let mut is_free = vec![true; new.len()];
-        if by == By::Name {
-            // Objects with equal names are paired in their order.
-            let key = |entry: &'d Entry| {
-                Some((entry.class(), entry.is_kept(), name(entry).unwrap_or_default()))
-            };
-            pair(&old, &new, (&mut partner, &mut is_free), key);
-        } else {
-            let key = |entry: &'d Entry| Some((entry.id(), entry.is_kept(), entry.class()));
-            pair(&old, &new, (&mut partner, &mut is_free), key);
-            // The rest may have changed its class: unknown once, or rebuilt by the program.
-            let key = |entry: &'d Entry| (!entry.is_kept()).then(|| entry.id());
-            pair(&old, &new, (&mut partner, &mut is_free), key);
+impl Pairs {
+    fn of(old: &mut Save<'_>, new: &mut Save<'_>, by: By) -> Result<Self> {
+        let names = old.classes().iter().map(|class| class.name.clone()).collect();
+        let (partners, kept, rest) = (Vec::new(), HashMap::new(), HashSet::new());
+        let mut pairs = Self { by, names, partners, kept, rest, ids: HashMap::new() };
+        match by {
+            By::Name => pairs.find_by_name(old, new)?,
+            By::Id if new.counts().kept > 0 => pairs.find_kept(new)?,
+            By::Id => {}
         }
-        let ids = old.iter().zip(&partner).filter_map(|(entry, partner)| {
-            let other = new[(*partner)?].id();
-            (entry.id() != other && !entry.is_kept()).then(|| (entry.id(), other))
-        });
-        let ids = ids.collect();
-        let is_seen = vec![false; new.len()];
-        Self { old, new, partner, is_seen, ids }
+        Ok(pairs)
     }
-}
 
-/// Pairs objects with equal keys, the first with the first.
-fn pair<'d, K: std::hash::Hash + Eq>(
-    old: &[&'d Entry],
-    new: &[&'d Entry],
-    (partner, is_free): (&mut [Option<usize>], &mut [bool]),
-    key: impl Fn(&'d Entry) -> Option<K>,
-) {
-    let mut by_key: HashMap<K, VecDeque<usize>> = HashMap::new();
-    for (place, entry) in new.iter().enumerate().filter(|(place, _)| is_free[*place]) {
-        if let Some(key) = key(entry) {
-            by_key.entry(key).or_default().push_back(place);
-        }
+    /// Finds the partners by class and name. Objects with equal names are paired in their order.
+    fn find_by_name(&mut self, old: &mut Save<'_>, new: &mut Save<'_>) -> Result<()> {
+        let key = |entry: &Entry| {
+            (entry.class().to_owned(), entry.is_kept(), name(entry).map(str::to_owned))
+        };
+        let mut free: HashMap<_, VecDeque<(ObjectId, Position)>> = HashMap::new();
+        each_object(new, &mut |found| {
+            let object = (found.object.id(), found.position);
+            free.entry(key(found.object)).or_default().push_back(object);
+            Ok(true)
+        })?;
+        each_object(old, &mut |found| {
+            let entry = found.object;
+            let partner = free.get_mut(&key(entry)).and_then(VecDeque::pop_front);
+            if let Some((other, _)) = partner.filter(|(other, _)| *other != entry.id())
+                && !entry.is_kept()
+            {
+                self.ids.insert(entry.id(), other);
+            }
+            self.partners.push(partner.map(|(_, position)| position));
+            Ok(true)
+        })?;
+        self.rest = free.into_values().flatten().map(|(_, position)| position).collect();
+        Ok(())
     }
-    for (entry, partner) in old.iter().zip(partner).filter(|(_, partner)| partner.is_none()) {
-        let found = key(entry).and_then(|key| by_key.get_mut(&key)?.pop_front());
-        if let Some(place) = found {
-            is_free[place] = false;
-            *partner = Some(place);
+
+    /// Finds the records of unknown content, of which an object may have several.
+    fn find_kept(&mut self, new: &mut Save<'_>) -> Result<()> {
+        let names: Vec<String> = new.classes().iter().map(|class| class.name.clone()).collect();
+        new.rewind();
+        while let Some(record) = new.next_record()? {
+            if record.location.is_kept() {
+                let key = (record.location.id, names[record.location.class as usize].clone());
+                self.kept.entry(key).or_default().push_back(record.position);
+                self.rest.insert(record.position);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the partner of the next record of the old save. The partner of an object by its id may have another
+    /// class: unknown once, or rebuilt by the program.
+    fn partner(
+        &mut self,
+        record: &SavedRecord<'_>,
+        new: &mut Save<'_>,
+    ) -> Result<Option<Position>> {
+        let location = &record.location;
+        if self.by == By::Name {
+            return Ok(self.partners.get(record.number).copied().flatten());
+        }
+        if location.is_kept() {
+            let key = (location.id, self.names[location.class as usize].clone());
+            let partner = self.kept.get_mut(&key).and_then(VecDeque::pop_front);
+            if let Some(partner) = &partner {
+                self.rest.remove(partner);
+            }
+            return Ok(partner);
+        }
+        Ok(ObjectId::new(location.id).map(|id| new.position(id)).transpose()?.flatten())
+    }
+
+    /// True for a record of the new save that has no partner, once all records of the old save have theirs.
+    fn is_added(&self, record: &SavedRecord<'_>, old: &Save<'_>) -> bool {
+        let is_object = !record.location.is_kept();
+        match ObjectId::new(record.location.id) {
+            Some(id) if self.by == By::Id && is_object => old.kind_of(id).is_none(),
+            _ => self.rest.contains(&record.position),
         }
     }
 }

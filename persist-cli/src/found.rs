@@ -80,7 +80,11 @@ impl Path {
         };
         let of_class: Vec<bool> = save.classes().iter().map(|class| is_of(&class.name)).collect();
         let of_class = match start {
-            Start::Worlds => holders_of_worlds(save.classes()),
+            Start::Worlds => {
+                let is_world = |class: &ClassSchema| class.name == world::CLASS;
+                let worlds: Vec<bool> = save.classes().iter().map(is_world).collect();
+                if worlds.contains(&true) { holders(save.classes(), worlds) } else { worlds }
+            }
             _ => of_class,
         };
         let mut walk =
@@ -134,12 +138,8 @@ pub(crate) fn each_world(save: &mut Save<'_>, visit: &mut Visit<'_>) -> Result<(
     Path { start: Start::Worlds, steps: Vec::new() }.each(save, visit)
 }
 
-/// Says of each class whether a world may be in its values.
-fn holders_of_worlds(classes: &[ClassSchema]) -> Vec<bool> {
-    let mut holders: Vec<bool> = classes.iter().map(|class| class.name == world::CLASS).collect();
-    if !holders.contains(&true) {
-        return holders;
-    }
+/// Says of each class whether it is one of some classes, or a value of one may be in its values.
+pub(crate) fn holders(classes: &[ClassSchema], mut holders: Vec<bool>) -> Vec<bool> {
     let kinds = |class: &ClassSchema, is: &mut dyn FnMut(&KindSchema) -> bool| match &class.form {
         Form::Struct(fields) => fields.iter().any(|field| is(&field.kind)),
         Form::Enum(variants) => {

@@ -214,6 +214,11 @@ impl Source {
         Ok(Self { name, path: Some(path.to_owned()), size, stream, limits, bar: bar.clone() })
     }
 
+    /// Puts these bytes in the place of those of the file.
+    pub(crate) fn with_bytes(self, bytes: Vec<u8>) -> Self {
+        Self { stream: Box::new(io::Cursor::new(bytes)), ..self }
+    }
+
     /// Checks the save in it, and reads it record by record. With `--salvage` the whole objects of a damaged save are
     /// read: then the outcome is [`Outcome::Found`].
     pub(crate) fn save(&mut self, damage: &Damage) -> Result<(Save<'_>, Outcome)> {

@@ -4,17 +4,16 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use persist::Value;
-use persist_tools::Document;
 use serde::Serialize;
 
 use crate::compare::{By, Change, Difference, compare, name};
 use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::{Damage, Input};
+use crate::input::{Damage, Save, Source};
 use crate::mapped::Mapped;
 use crate::output::{BAD, GOOD, HEADING, NAME, Out, WARNING};
 use crate::shown::short;
+use crate::streamed::{ElementSink, Elements, Streamed};
 
 /// Compare two saves, by object and field; exit code 1 if they differ
 #[derive(clap::Args)]
@@ -52,34 +51,79 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         (true, _) => return Err(Failure::new("git gives seven arguments to a diff driver")),
         (false, _) => return Err(Failure::new("give two saves, the old one and the new one")),
     };
-    let ((old, old_read), (new, new_read)) = (read(old, args)?, read(new, args)?);
-    let nothing = Document::from_slice(&persist::SaveManager::new().allow_empty().to_vec()?)?;
-    let differences =
-        compare(old.as_ref().unwrap_or(&nothing), new.as_ref().unwrap_or(&nothing), args.by);
-    let is_different = !differences.is_empty();
-    if out.is_json() {
-        print_json((old_name, new_name), &differences, out)?;
-    } else if is_different {
-        writeln!(out, "{}", out.styled(HEADING, format_args!("--- {}", old_name.display())))?;
-        writeln!(out, "{}", out.styled(HEADING, format_args!("+++ {}", new_name.display())))?;
-        if args.stat {
-            print_stat(&differences, out)?;
-        } else {
-            differences.iter().try_for_each(|difference| print(difference, out))?;
-        }
-        print_sum(&differences, out)?;
-    }
+    let (mut old, mut new) = (read(old)?, read(new)?);
+    let ((mut old, old_read), (mut new, new_read)) =
+        (old.save(&args.damage)?, new.save(&args.damage)?);
+    let differences = Differences { old: &mut old, new: &mut new, by: args.by };
+    let names = (old_name, new_name);
+    let is_different = if out.is_json() {
+        print_json(names, differences, out)?
+    } else {
+        print_all(names, differences, args.stat, out)?
+    };
     Ok(Outcome::found(is_different && !args.git).and(old_read).and(new_read))
 }
 
-/// Reads the save of a file. Returns `None` for the empty device that git passes where there is no file.
-fn read(path: &Path, args: &Args) -> Result<(Option<Document>, Outcome)> {
-    let input = Input::read(path)?;
-    if input.bytes.is_empty() && (path == Path::new("/dev/null") || path == Path::new("nul")) {
-        return Ok((None, Outcome::Done));
+/// Reads the save of a file. For the empty device that git passes where there is no file, it is a save of nothing.
+fn read(path: &Path) -> Result<Source> {
+    let source = Source::open(path)?;
+    if source.size == 0 && (path == Path::new("/dev/null") || path == Path::new("nul")) {
+        let nothing = persist::SaveManager::new().allow_empty().to_vec()?;
+        return Ok(source.with_bytes(nothing));
     }
-    let (document, read) = input.open(&args.damage)?;
-    Ok((Some(document), read))
+    Ok(source)
+}
+
+/// The differences of two saves.
+struct Differences<'d, 's> {
+    old: &'d mut Save<'s>,
+    new: &'d mut Save<'s>,
+    by: By,
+}
+
+impl Differences<'_, '_> {
+    fn visit(&mut self, visit: &mut dyn FnMut(Difference<'_>) -> Result<bool>) -> Result<()> {
+        compare((self.old, self.new), self.by, visit)
+    }
+}
+
+impl Elements for Differences<'_, '_> {
+    fn each(&mut self, to: &mut impl ElementSink) -> Result<()> {
+        self.visit(&mut |difference| match ShownObject::of(&difference) {
+            Some(object) => Ok(to.put(&object)),
+            None => Ok(true),
+        })
+    }
+}
+
+/// Prints the differences as they are found, and returns whether there is one.
+fn print_all(
+    (old, new): (&Path, &Path),
+    mut differences: Differences<'_, '_>,
+    is_stat: bool,
+    out: &mut Out,
+) -> Result<bool> {
+    let (mut stat, mut sum) = (BTreeMap::new(), Count::default());
+    let mut is_different = false;
+    differences.visit(&mut |difference| {
+        if !std::mem::replace(&mut is_different, true) {
+            writeln!(out, "{}", out.styled(HEADING, format_args!("--- {}", old.display())))?;
+            writeln!(out, "{}", out.styled(HEADING, format_args!("+++ {}", new.display())))?;
+        }
+        sum.add(&difference);
+        if is_stat {
+            count(&difference, &mut stat);
+        } else {
+            print(&difference, out)?;
+        }
+        Ok(true)
+    })?;
+    if is_different {
+        print_stat(&stat, out)?;
+        let Count { changed, added, removed, .. } = sum;
+        writeln!(out, "{changed} changed, {added} added, {removed} removed")?;
+    }
+    Ok(is_different)
 }
 
 fn print(difference: &Difference<'_>, out: &mut Out) -> Result<()> {
@@ -131,27 +175,27 @@ struct Count {
     fields: u64,
 }
 
-/// How many objects and fields of each class differ; components of worlds count by their own.
-fn counts<'d>(differences: &[Difference<'d>]) -> BTreeMap<&'d str, Count> {
-    let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
-    for difference in differences {
-        let Some(entry) = difference.new.or(difference.old) else { continue };
-        let count = counts.entry(entry.class()).or_default();
+impl Count {
+    fn add(&mut self, difference: &Difference<'_>) {
         match (difference.old, difference.new) {
-            (Some(_), Some(_)) => count.changed += 1,
-            (Some(_), None) => count.removed += 1,
-            _ => count.added += 1,
-        }
-        for change in &difference.changes {
-            let class = change.component.unwrap_or_else(|| entry.class());
-            counts.entry(class).or_default().fields += 1;
+            (Some(_), Some(_)) => self.changed += 1,
+            (Some(_), None) => self.removed += 1,
+            _ => self.added += 1,
         }
     }
-    counts
 }
 
-fn print_stat(differences: &[Difference<'_>], out: &mut Out) -> Result<()> {
-    let counts = counts(differences);
+/// Counts a difference by class; components of worlds count by their own.
+fn count(difference: &Difference<'_>, counts: &mut BTreeMap<String, Count>) {
+    let Some(entry) = difference.new.or(difference.old) else { return };
+    counts.entry(entry.class().to_owned()).or_default().add(difference);
+    for change in &difference.changes {
+        let class = change.component.unwrap_or_else(|| entry.class());
+        counts.entry(class.to_owned()).or_default().fields += 1;
+    }
+}
+
+fn print_stat(counts: &BTreeMap<String, Count>, out: &mut Out) -> Result<()> {
     let counts: Vec<_> = counts.iter().map(|(class, it)| (escape::line(class), it)).collect();
     let width = counts.iter().map(|(class, _)| class.chars().count()).max().unwrap_or_default();
     for (class, count) in counts {
@@ -170,19 +214,12 @@ fn print_stat(differences: &[Difference<'_>], out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-fn print_sum(differences: &[Difference<'_>], out: &mut Out) -> Result<()> {
-    let count = |is: fn(&Difference<'_>) -> bool| differences.iter().filter(|it| is(it)).count();
-    let changed = count(|it| it.old.is_some() && it.new.is_some());
-    let (added, removed) = (count(|it| it.old.is_none()), count(|it| it.new.is_none()));
-    Ok(writeln!(out, "{changed} changed, {added} added, {removed} removed")?)
-}
-
 #[derive(Serialize)]
-struct Shown<'d> {
+struct Shown<'d, 's> {
     old: String,
     new: String,
     same: bool,
-    objects: Vec<ShownObject<'d>>,
+    objects: Streamed<Differences<'d, 's>>,
 }
 
 #[derive(Serialize)]
@@ -208,28 +245,23 @@ struct ShownChange<'d> {
     new: Option<Mapped<'d>>,
 }
 
-fn print_json(names: (&Path, &Path), differences: &[Difference<'_>], out: &mut Out) -> Result<()> {
-    let shown = |value: Option<&'_ Value>| -> bool { value.is_some() };
-    let word = |old: bool, new: bool| match (old, new) {
-        (true, true) => "changed",
-        (true, false) => "removed",
-        _ => "added",
-    };
-    let objects = differences.iter().filter_map(|difference| {
+impl<'d> ShownObject<'d> {
+    fn of(difference: &'d Difference<'_>) -> Option<Self> {
+        let word = |old: bool, new: bool| match (old, new) {
+            (true, true) => "changed",
+            (true, false) => "removed",
+            _ => "added",
+        };
         let entry = difference.new.or(difference.old)?;
         let is_pair = difference.old.is_some() && difference.new.is_some();
         let old_id = difference.old.map(|old| old.id()).filter(|old| *old != entry.id());
-        let field = |change: &'_ Change<'_>| (shown(change.old), shown(change.new));
-        let fields = difference.changes.iter().map(|change| {
-            let (old, new) = field(change);
-            ShownChange {
-                path: &change.at,
-                change: word(old, new),
-                old: change.old.map(Mapped::shown),
-                new: change.new.map(Mapped::shown),
-            }
+        let fields = difference.changes.iter().map(|change| ShownChange {
+            path: &change.at,
+            change: word(change.old.is_some(), change.new.is_some()),
+            old: change.old.map(Mapped::shown),
+            new: change.new.map(Mapped::shown),
         });
-        Some(ShownObject {
+        Some(Self {
             change: word(difference.old.is_some(), difference.new.is_some()),
             id: entry.id().get(),
             old_id: old_id.map(persist::ObjectId::get),
@@ -238,8 +270,24 @@ fn print_json(names: (&Path, &Path), differences: &[Difference<'_>], out: &mut O
             value: (!is_pair).then(|| Mapped::shown(&entry.value)),
             fields: fields.collect(),
         })
-    });
-    let objects = objects.collect::<Vec<_>>();
-    let (old, new) = (names.0.display().to_string(), names.1.display().to_string());
-    out.json(&Shown { old, new, same: objects.is_empty(), objects })
+    }
+}
+
+/// Prints the differences as they are found, and returns whether there is one.
+fn print_json(
+    (old, new): (&Path, &Path),
+    mut differences: Differences<'_, '_>,
+    out: &mut Out,
+) -> Result<bool> {
+    // Whether there is one stands before the first one.
+    let mut is_different = false;
+    differences.visit(&mut |_| {
+        is_different = true;
+        Ok(false)
+    })?;
+    let (old, new) = (old.display().to_string(), new.display().to_string());
+    let objects = Streamed::new(differences);
+    let shown = Shown { old, new, same: !is_different, objects };
+    shown.objects.result(out.json(&shown))?;
+    Ok(is_different)
 }
