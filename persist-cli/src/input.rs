@@ -15,6 +15,9 @@ use serde_json::Value as Json;
 use crate::exit::{Failure, Outcome, Result};
 use crate::output::note;
 
+/// The first bytes of a save.
+pub(crate) const SAVE: &[u8] = b"\x89PST";
+
 /// How a command reads a damaged save.
 #[derive(clap::Args)]
 pub(crate) struct Damage {
@@ -212,6 +215,38 @@ impl Source {
             .decompressed(u64::MAX);
         let stream = Box::new(Counted { file, bar: bar.clone() });
         Ok(Self { name, path: Some(path.to_owned()), size, stream, limits, bar: bar.clone() })
+    }
+
+    /// A temporary file with what was made of this one.
+    pub(crate) fn of_file(&self, file: File) -> Result<Self> {
+        let size = file
+            .metadata()
+            .map(|it| it.len())
+            .map_err(|error| Failure::new(format!("cannot read a temporary file: {error}")))?;
+        let (name, bar) = (self.name.clone(), self.bar.clone());
+        Ok(Self { name, path: None, size, stream: Box::new(file), limits: self.limits, bar })
+    }
+
+    /// Returns the first bytes up to one that is no space, after the mark of an encoding.
+    pub(crate) fn start(&mut self) -> Result<Vec<u8>> {
+        let mut start = Vec::new();
+        let mut read = || {
+            self.stream.rewind()?;
+            for byte in io::BufReader::new(&mut self.stream).bytes() {
+                start.push(byte?);
+                let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start);
+                let is_mark = "\u{feff}".as_bytes().starts_with(&start);
+                let is_magic = SAVE.starts_with(&start) && start.len() < SAVE.len();
+                if !is_mark && !is_magic && text.last().is_some_and(|it| !it.is_ascii_whitespace())
+                {
+                    break;
+                }
+            }
+            self.stream.rewind()
+        };
+        let read = read();
+        read.map_err(|error| Failure::new(format!("cannot read {}: {error}", self.name)))?;
+        Ok(start)
     }
 
     /// Puts these bytes in the place of those of the file.

@@ -4,10 +4,11 @@ use std::collections::HashSet;
 use std::fmt;
 
 use persist::{Record, Value};
-use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserializer, Serialize, Serializer};
 
+use crate::streamed::{Elements, Streamed};
 use crate::values::integer;
 use crate::world::{self, World};
 
@@ -15,6 +16,8 @@ use crate::world::{self, World};
 const TEXT: &str = "$";
 const CLASS: &str = "$class";
 const VARIANT: &str = "$variant";
+/// The key of the objects of a save.
+const OBJECTS: &str = "objects";
 /// An option in an option.
 const SOME: &str = "$some";
 
@@ -108,6 +111,25 @@ impl Serialize for Mapped<'_> {
     }
 }
 
+/// A whole save that is written: its map without the objects, and these as they are read.
+pub(crate) struct MappedSave<'v, T> {
+    pub(crate) head: &'v Value,
+    pub(crate) objects: &'v Streamed<T>,
+}
+
+impl<T: Elements> Serialize for MappedSave<'_, T> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Value::Map(entries) = self.head else { return Mapped::exact(self.head).serialize(to) };
+        let mut map = to.serialize_map(Some(entries.len() + 1))?;
+        for (key, value) in entries {
+            let key = key.as_text().unwrap_or_default();
+            map.serialize_entry(&Key(key), &Mapped::exact(value))?;
+        }
+        map.serialize_entry(&Key(OBJECTS), self.objects)?;
+        map.end()
+    }
+}
+
 /// An integer that every reader takes as it is.
 fn exact_integer(value: &Value) -> Option<i64> {
     let number = integer(value).filter(|number| number.unsigned_abs() <= EXACT.unsigned_abs())?;
@@ -166,6 +188,132 @@ impl Serialize for Key<'_> {
 /// Reads a value that [`Mapped`] wrote. Numbers have their widest kinds, a map of pairs is a list.
 pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
     Seed { depth: DEPTH }.deserialize(from)
+}
+
+/// Takes the objects of a save, one after another.
+pub(crate) type Feed<'f> = dyn FnMut(&mut TakeObject<'_>) -> persist::Result<()> + 'f;
+pub(crate) type TakeObject<'t> = dyn FnMut(Value) -> persist::Result<()> + 't;
+
+/// Reads a save that [`MappedSave`] wrote, without its objects in memory: the map without them goes to `write`, which
+/// asks for the objects.
+pub(crate) struct SaveSeed<'w> {
+    pub(crate) write: &'w mut dyn FnMut(&Value, &mut Feed<'_>) -> persist::Result<()>,
+    pub(crate) read: &'w mut SaveRead,
+}
+
+/// How far a save was read from a text.
+#[derive(Default)]
+pub(crate) struct SaveRead {
+    /// The text is one of a save whose objects come last. Any other text is read whole.
+    pub(crate) is_in_order: bool,
+    /// The error of what was read, which fits the form of the text.
+    pub(crate) error: Option<persist::Error>,
+}
+
+impl<'de> DeserializeSeed<'de> for SaveSeed<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for SaveSeed<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a save")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<(), A::Error> {
+        let inner = Seed { depth: DEPTH - 1 };
+        let odd = || A::Error::custom("the keys of the save are in another order");
+        let mut head: Vec<(Value, Value)> = Vec::new();
+        loop {
+            let key = from.next_key::<String>()?.filter(|key| !key.starts_with('$'));
+            let key = key.ok_or_else(odd)?;
+            if key != OBJECTS {
+                head.push((key.into(), from.next_value_seed(inner)?));
+                continue;
+            }
+            if !head.iter().any(|(key, _)| key.as_text() == Some("classes")) {
+                return Err(odd());
+            }
+            break;
+        }
+        self.read.is_in_order = true;
+        let (mut malformed, mut is_read) = (None, false);
+        let written = (self.write)(&Value::Map(head), &mut |take| {
+            is_read = true;
+            let mut refused = None;
+            let result = from.next_value_seed(ObjectsSeed { take, refused: &mut refused });
+            result.map_err(|error| match refused {
+                Some(refused) => refused,
+                None => {
+                    let what = error.to_string();
+                    malformed = Some(error);
+                    persist::Error::new(persist::ErrorKind::InvalidValue, what)
+                }
+            })
+        });
+        match (malformed, written) {
+            (Some(error), _) => return Err(error),
+            (None, Err(error)) => {
+                // The map may lack what comes after the objects.
+                if !is_read {
+                    from.next_value::<IgnoredAny>()?;
+                    self.read.is_in_order = from.next_key::<String>()?.is_none();
+                }
+                if !self.read.is_in_order {
+                    return Err(odd());
+                }
+                let what = error.to_string();
+                self.read.error = Some(error);
+                return Err(A::Error::custom(what));
+            }
+            (None, Ok(())) => {}
+        }
+        if from.next_key::<String>()?.is_some() {
+            self.read.is_in_order = false;
+            return Err(odd());
+        }
+        Ok(())
+    }
+}
+
+/// Passes the objects of a save on.
+struct ObjectsSeed<'t, 'f> {
+    take: &'t mut TakeObject<'f>,
+    /// The error of `take`.
+    refused: &'t mut Option<persist::Error>,
+}
+
+impl<'de> DeserializeSeed<'de> for ObjectsSeed<'_, '_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for ObjectsSeed<'_, '_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of objects")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<(), A::Error> {
+        // The map of the save and the list are two levels.
+        while let Some(object) = from.next_element_seed(Seed { depth: DEPTH - 2 })? {
+            if let Err(error) = (self.take)(object) {
+                let what = error.to_string();
+                *self.refused = Some(error);
+                return Err(A::Error::custom(what));
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Reads one value that nests no deeper than the given number of levels.

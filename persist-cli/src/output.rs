@@ -210,6 +210,15 @@ pub(crate) fn bytes(bytes: u64) -> String {
 /// Writes a file whole or not at all: through a temporary one beside it, flushed. One that is there is refused, or
 /// replaced by `force`.
 pub(crate) fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
+    write_file_with(path, force, |to| Ok(to.write_all(bytes)?))
+}
+
+/// Writes a file like [`write_file`], by a function that writes it part by part.
+pub(crate) fn write_file_with(
+    path: &Path,
+    force: bool,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
     let failed = |error: io::Error| {
         let cause = error.to_string();
         // The name of the temporary file means nothing to anybody.
@@ -227,7 +236,14 @@ pub(crate) fn write_file(path: &Path, bytes: &[u8], force: bool) -> Result<()> {
     let folder = folder.unwrap_or(Path::new("."));
     let mut file =
         tempfile::Builder::new().prefix(".persist-").tempfile_in(folder).map_err(failed)?;
-    file.write_all(bytes).and_then(|()| file.as_file().sync_all()).map_err(failed)?;
+    let mut to = BufWriter::with_capacity(256 << 10, &mut file);
+    let written = write(&mut to).and_then(|()| Ok(to.flush()?));
+    drop(to);
+    let written = written.and_then(|()| Ok(file.as_file().sync_all()?));
+    written.map_err(|failure| match failure {
+        Failure::Io(error) => failed(error),
+        other => other,
+    })?;
     allow_as_usual(file.as_file(), path).map_err(failed)?;
     let placed = if force { file.persist(path) } else { file.persist_noclobber(path) };
     placed.map_err(|error| failed(error.error))?;

@@ -9,6 +9,11 @@ use crate::exit::{Failure, Result};
 
 /// The elements of a list.
 pub(crate) trait Elements {
+    /// Returns the number of elements, if it is known. RON writes an empty list in another way.
+    fn count(&self) -> Option<usize> {
+        None
+    }
+
     /// Passes each element on, as long as `put` returns true.
     fn each(&mut self, to: &mut impl ElementSink) -> Result<()>;
 }
@@ -45,7 +50,8 @@ impl<T: Elements> Streamed<T> {
 
 impl<T: Elements> Serialize for Streamed<T> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut sink = ListSink { list: to.serialize_seq(None)?, written: Ok(()) };
+        let count = self.elements.borrow().count();
+        let mut sink = ListSink { list: to.serialize_seq(count)?, written: Ok(()) };
         let found = self.elements.borrow_mut().each(&mut sink);
         sink.written?;
         if let Err(failure) = found {

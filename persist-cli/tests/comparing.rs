@@ -1,5 +1,7 @@
 //! `diff` and `merge`.
 
+use serde_json::Value as Json;
+
 use crate::game;
 use crate::support::Folder;
 
@@ -41,6 +43,26 @@ fn diff_shows_objects_that_came_and_went() {
         "diff players.sav graph.sav --stat",
         "diff players.sav graph.sav --by name",
     ]));
+}
+
+#[test]
+fn the_order_of_objects_is_no_difference() {
+    let folder = changed_graph();
+    for name in ["graph", "new"] {
+        folder.run(&format!("convert {name}.sav -o {name}.json"));
+    }
+    let mut save: Json = serde_json::from_slice(&folder.read("new.json")).expect("JSON");
+    save["objects"].as_array_mut().expect("objects").reverse();
+    // Every class comes before the first object.
+    save.as_object_mut().expect("a map").remove("defined");
+    folder.write("reversed.json", save.to_string().as_bytes());
+    folder.run("convert reversed.json -o reversed.sav");
+    let same = folder.run("diff new.sav reversed.sav");
+    assert_eq!(same, "");
+    let headless = |output: String| output.lines().skip(2).map(str::to_owned).collect::<Vec<_>>();
+    let expected = headless(folder.run("diff graph.sav new.sav"));
+    assert!(expected.len() > 5, "{expected:?}");
+    assert_eq!(headless(folder.run("diff graph.sav reversed.sav")), expected);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! `convert`.
 
+use serde_json::Value as Json;
+
 use crate::game;
 use crate::support::{Folder, fixture_bytes};
 
@@ -108,6 +110,33 @@ fn texts_that_are_no_saves_say_why() {
     let names = names.iter().chain(&["key", "end", "deep", "empty"]);
     let commands: Vec<String> = names.map(|it| format!("convert {it}.json -o new.sav")).collect();
     insta::assert_snapshot!(folder.transcript(commands.iter().map(|it| &**it)));
+}
+
+/// Writes the JSON of a save with its keys in another order.
+fn reorder(folder: &Folder, new: &str, change: impl FnOnce(&mut serde_json::Map<String, Json>)) {
+    let mut save: Json = serde_json::from_slice(&folder.read("graph.json")).expect("JSON");
+    change(save.as_object_mut().expect("a map"));
+    folder.write(new, save.to_string().as_bytes());
+}
+
+#[test]
+fn the_keys_of_a_text_may_stand_in_any_order() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    folder.run("convert graph.sav -o graph.json");
+    reorder(&folder, "first.json", |save| {
+        let (key, objects) = save.shift_remove_entry("objects").expect("objects");
+        save.shift_insert(0, key, objects);
+    });
+    reorder(&folder, "middle.json", |save| {
+        let (key, form) = save.shift_remove_entry("save").expect("the form");
+        save.insert(key, form);
+    });
+    for name in ["first", "middle"] {
+        assert_eq!(folder.run(&format!("convert {name}.json -o {name}.sav")), "");
+        assert_eq!(folder.read(format!("{name}.sav")), folder.read("graph.sav"), "{name}");
+    }
+    assert_eq!(folder.run("convert - -o stdin.sav < graph.json"), "");
+    assert_eq!(folder.read("stdin.sav"), folder.read("graph.sav"));
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! `verify` reads a save block by block, `Document` all of it: they accept the same saves. So does `usage`, whose parts
-//! are all bytes of the save.
+//! are all bytes of the save. A reader of records yields the same objects as a document, and writes the same bytes.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::io::Cursor;
 use std::rc::Rc;
 
@@ -12,7 +13,8 @@ use persist_tests::support::forge::{
     ADDED, Forged, Item, MET, VALUE, bare, class, count, counted, record, restamp, save, text,
 };
 use persist_tests::support::short_or_long;
-use persist_tools::{Document, Verified, usage, verify};
+use persist_tools::__private::RecordReader;
+use persist_tools::{Document, Entry, Verified, usage, verify};
 
 use crate::damaged::Random;
 
@@ -23,9 +25,10 @@ fn verified(save: &[u8]) -> Result<Verified> {
 /// Both accept a save, or neither does.
 fn check_same(save: &[u8], what: &dyn std::fmt::Debug) -> bool {
     let sizes = usage(Cursor::new(save), &Limits::DEFAULT);
-    let document = Document::from_slice(save).map(|document| document.entries().count());
-    match (document, verified(save)) {
-        (Ok(entries), Ok(found)) => {
+    match (Document::from_slice(save), verified(save)) {
+        (Ok(document), Ok(found)) => {
+            check_records(save, &document, what);
+            let entries = document.entries().count();
             assert_eq!(found.objects + found.kept, entries as u64, "{what:?}");
             let sizes = sizes.unwrap_or_else(|error| panic!("{what:?}: {error}"));
             let parts: u64 = sizes.whole.parts.iter().map(|part| part.bytes).sum();
@@ -37,6 +40,45 @@ fn check_same(save: &[u8], what: &dyn std::fmt::Debug) -> bool {
         }
         (Err(_), Err(_)) => false,
         (document, found) => panic!("{what:?}: {document:?}, but {found:?}\n{save:02x?}"),
+    }
+}
+
+/// A reader of records yields the objects of a document, in their order and by their positions and ids, and writes the
+/// same bytes.
+fn check_records(save: &[u8], document: &Document, what: &dyn std::fmt::Debug) {
+    let mut records = RecordReader::open(Cursor::new(save), &Limits::DEFAULT).expect("it is whole");
+    let mut places = Vec::new();
+    for expected in document.entries() {
+        let record = records.next_record().expect("it is whole").expect("as many records");
+        assert_eq!(record.number, places.len(), "{what:?}");
+        places.push(record.position);
+        assert_eq!(records.entry().expect("it is whole").as_ref(), Some(expected), "{what:?}");
+        // Where others are read in between, the next one stays.
+        let place = places[places.len() / 2];
+        assert!(records.entry_at(place).expect("it is whole").is_some());
+    }
+    assert!(records.next_record().expect("it is whole").is_none(), "{what:?}");
+    for (expected, place) in document.entries().zip(&places) {
+        let found = records.entry_at(*place).expect("it is whole");
+        assert_eq!(found.as_ref(), Some(expected), "{what:?}");
+        let found = records.object(expected.id()).expect("it is whole");
+        let is_it = |found: &(_, Entry)| found.0 == *place && found.1 == *expected;
+        assert!(expected.is_kept() || found.as_ref().is_some_and(is_it), "{what:?}");
+    }
+    let (header, compression) = (records.header().clone(), records.compression());
+    assert_eq!((&header, compression), (document.header(), document.compression()));
+    let mut written = Vec::new();
+    let result = records.write(&mut written, (&header, compression), &HashMap::new());
+    match (result, document.to_vec()) {
+        (Ok(()), Ok(expected)) => {
+            // A document defines classes before records that need them, where a save does not.
+            assert!(written == expected || expected != save, "{what:?}");
+            let again = Document::from_slice(&written).expect("it is whole");
+            assert!(again.entries().eq(document.entries()), "{what:?}");
+        }
+        // A limit of what is written.
+        (_, Err(_)) => {}
+        (Err(error), Ok(_)) => panic!("{what:?}: {error}"),
     }
 }
 

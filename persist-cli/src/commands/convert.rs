@@ -1,19 +1,24 @@
 //! `persist convert`.
 
-use std::io::{self, IsTerminal, Write};
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use persist::save::Compression;
 use persist::{ErrorKind, Value};
+use persist_tools::__private::{ObjectNames, SavedIds, write_values};
 use persist_tools::Document;
 use serde::Serialize;
+use serde::de::DeserializeSeed;
 
-use super::info::write_over;
+use super::info::write_over_with;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::{Damage, Input};
-use crate::mapped::{Mapped, read};
+use crate::input::{Damage, SAVE, Save, Source};
+use crate::mapped::{Feed, Mapped, MappedSave, SaveRead, SaveSeed, read};
 use crate::output::Out;
+use crate::streamed::{ElementSink, Elements, Streamed};
 
 /// Compress or decompress a save, or turn it into JSON, RON or text and back, without loss
 #[derive(clap::Args)]
@@ -68,9 +73,13 @@ impl Form {
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let input = Input::read(&args.file)?;
-    let (mut save, read) = document(&input, args)?;
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let mut source = Source::open(&args.file)?;
+    let bar = source.bar().clone();
+    if let Some(text) = text_of(&mut source, args)? {
+        source = from_text(source, text, output)?;
+    }
+    let (mut save, read) = source.save(&args.damage)?;
     let form = match (args.to.or(output.and_then(Form::of)), output) {
         (Some(form), _) => form,
         (None, Some(new)) if !is_named_as_save(new) => {
@@ -89,43 +98,138 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     if args.level.is_some() && form != Form::Zstd {
         return Err(Failure::new("`--level` is for zstd; give `--to zstd`"));
     }
-    match form {
-        Form::Plain => save.set_compression(Compression::None),
-        Form::Lz4 => save.set_compression(Compression::Lz4),
-        Form::Zstd => save.set_compression(Compression::Zstd(args.level.unwrap_or(3))),
-        Form::Save | Form::Json | Form::Ron | Form::Text => {}
-    }
-    let bytes = match form {
-        Form::Save | Form::Plain | Form::Lz4 | Form::Zstd => save.to_vec()?,
-        Form::Json => {
-            let mut text = serde_json::to_vec_pretty(&Mapped::exact(&save.into_value()))?;
-            text.push(b'\n');
-            text
-        }
-        Form::Ron => {
-            let pretty = ron::ser::PrettyConfig::default();
-            let text = ron::ser::to_string_pretty(&Mapped::exact(&save.into_value()), pretty);
-            let text = text.map_err(|error| Failure::new(error.to_string()))?;
-            format!("{text}\n").into_bytes()
-        }
-        Form::Text => format!("{:#}\n", save.into_value()).into_bytes(),
-    };
     let is_text = matches!(form, Form::Json | Form::Ron | Form::Text);
     match output {
         Some(path) => {
-            write_over(path, &bytes, args.force)?;
+            let mut bytes = 0;
+            bar.resume();
+            let written = write_over_with(path, args.force, |to| {
+                let mut to = CountedWriter { to, bytes: 0 };
+                write(&mut save, (form, args.level), &mut to)?;
+                bytes = to.bytes;
+                Ok(())
+            });
+            bar.clear();
+            written?;
             out.note_done(format!("{} is written", path.display()));
             if out.is_json() {
                 let written = path.display().to_string();
-                out.json(&Shown { written, bytes: bytes.len() as u64 })?;
+                out.json(&Shown { written, bytes })?;
             }
         }
         None if !is_text && io::stdout().is_terminal() => {
             return Err(Failure::new("a save is nothing for a terminal; give `-o NEW`"));
         }
-        None => out.write_all(&bytes)?,
+        None => write(&mut save, (form, args.level), out)?,
     }
     Ok(read)
+}
+
+/// Writes a save in a form.
+fn write(
+    save: &mut Save<'_>,
+    (form, level): (Form, Option<i32>),
+    to: &mut dyn Write,
+) -> Result<()> {
+    let compression = match form {
+        Form::Save => save.compression(),
+        Form::Plain => Compression::None,
+        Form::Lz4 => Compression::Lz4,
+        Form::Zstd => Compression::Zstd(level.unwrap_or(3)),
+        Form::Json => {
+            return with_objects(save, |save| {
+                serde_json::to_writer_pretty(&mut *to, save)?;
+                Ok(writeln!(to)?)
+            });
+        }
+        Form::Ron => {
+            return with_objects(save, |save| {
+                let pretty = ron::ser::PrettyConfig::default();
+                ron::Options::default()
+                    .to_io_writer_pretty(&mut *to, save, pretty)
+                    .map_err(|error| Failure::new(error.to_string()))?;
+                Ok(writeln!(to)?)
+            });
+        }
+        Form::Text => {
+            // The text of a value is made of the whole value.
+            let (mut head, mut objects) = (save.head(), Vec::new());
+            Objects::of(save).each_value(&mut |object| {
+                objects.push(object);
+                true
+            })?;
+            if let Value::Map(entries) = &mut head {
+                entries.push(("objects".into(), Value::Seq(objects)));
+            }
+            return Ok(writeln!(to, "{head:#}")?);
+        }
+    };
+    let header = save.header().clone();
+    Ok(save.write(to, (&header, compression), &HashMap::new())?)
+}
+
+/// Serializes a save whose objects are read as they are written.
+fn with_objects(
+    save: &mut Save<'_>,
+    serialize: impl FnOnce(&MappedSave<'_, Objects<'_, '_>>) -> Result<()>,
+) -> Result<()> {
+    let head = save.head();
+    let objects = Streamed::new(Objects::of(save));
+    let written = serialize(&MappedSave { head: &head, objects: &objects });
+    objects.result(written)
+}
+
+/// The objects of a save as values.
+struct Objects<'o, 's> {
+    save: &'o mut Save<'s>,
+    names: ObjectNames,
+}
+
+impl<'o, 's> Objects<'o, 's> {
+    fn of(save: &'o mut Save<'s>) -> Self {
+        let names = ObjectNames::new(save.classes());
+        Self { save, names }
+    }
+
+    fn each_value(&mut self, take: &mut dyn FnMut(Value) -> bool) -> Result<()> {
+        self.save.rewind();
+        while self.save.next_record()?.is_some() {
+            let Some(entry) = self.save.entry()? else { break };
+            if !take(self.names.object(entry)) {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Elements for Objects<'_, '_> {
+    fn count(&self) -> Option<usize> {
+        let found = self.save.counts();
+        usize::try_from(found.objects + found.kept).ok()
+    }
+
+    fn each(&mut self, to: &mut impl ElementSink) -> Result<()> {
+        self.each_value(&mut |object| to.put(&Mapped::exact(&object)))
+    }
+}
+
+/// Counts the bytes that are written.
+struct CountedWriter<'w> {
+    to: &'w mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for CountedWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.to.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.to.flush()
+    }
 }
 
 #[derive(Serialize)]
@@ -139,34 +243,116 @@ fn is_named_as_save(path: &Path) -> bool {
     path.extension().is_none_or(|ending| ending.eq_ignore_ascii_case("sav"))
 }
 
-/// Reads a save, or the text of one.
-fn document(input: &Input, args: &Args) -> Result<(Document, Outcome)> {
-    let by_name = input.path.as_deref().and_then(Form::of);
-    let is_save = input.bytes.starts_with(b"\x89PST");
-    let form = args.from.or(by_name.filter(|_| !is_save));
-    // Some editors of Windows begin a text with a mark.
-    let bytes = input.bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&input.bytes);
-    let is_text = bytes.trim_ascii_start().starts_with(b"{");
-    let bad = |what: String| Failure::new(format!("{}: {what}", input.name));
-    let text = || std::str::from_utf8(bytes).map_err(|error| bad(error.to_string()));
-    let value = match form {
-        Some(Form::Json) => json(text()?).map_err(bad)?,
-        Some(Form::Ron) => ron(text()?).map_err(bad)?,
-        Some(Form::Text) => {
-            text()?.parse().map_err(|error: persist::Error| bad(error.to_string()))?
+/// The form of a text of a save.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TextForm {
+    Json,
+    Ron,
+    Text,
+    /// Any of these.
+    Any,
+}
+
+/// Returns the form of a text; `None` if it is a save.
+fn text_of(source: &mut Source, args: &Args) -> Result<Option<TextForm>> {
+    let by_name = source.path.as_deref().and_then(Form::of);
+    let start = source.start()?;
+    let is_save = start.starts_with(SAVE);
+    Ok(match args.from.or(by_name.filter(|_| !is_save)) {
+        Some(Form::Json) => Some(TextForm::Json),
+        Some(Form::Ron) => Some(TextForm::Ron),
+        Some(Form::Text) => Some(TextForm::Text),
+        None if start.ends_with(b"{") && !is_save => Some(TextForm::Any),
+        _ => None,
+    })
+}
+
+/// Writes the save of a text to a temporary file, in the folder of the output.
+fn from_text(mut source: Source, form: TextForm, output: Option<&Path>) -> Result<Source> {
+    let name = source.name.clone();
+    let bad = |what: String| Failure::new(format!("{name}: {what}"));
+    let refused = |error: persist::Error| match (error.kind(), error.object()) {
+        // The library would restore a backup.
+        (ErrorKind::DuplicateId, Some(id)) => {
+            bad(format!("two objects have the id {id}; give one of them another"))
         }
-        None if is_text && !is_save => any(text()?).map_err(bad)?,
-        _ => return input.open(&args.damage),
+        _ => Failure::from(error).in_file(&name),
     };
-    let document =
-        Document::from_value(value).map_err(|error| match (error.kind(), error.object()) {
-            // The library would restore a backup.
-            (ErrorKind::DuplicateId, Some(id)) => {
-                bad(format!("two objects have the id {id}; give one of them another"))
+    if matches!(form, TextForm::Json | TextForm::Any) {
+        let mut file = temporary(output)?;
+        let (result, read) = streamed(&mut source, None, &mut file);
+        match (result, read) {
+            (Ok(Some(ids)), _) => {
+                let mut save = source.of_file(file)?;
+                let checked = save.checked().map(drop);
+                let Err(error) = checked else { return Ok(save) };
+                // Of a reference that leads nowhere, this error names the field, and no byte of a temporary file.
+                if let (Err(_), SaveRead { error: Some(error), .. }) =
+                    streamed(&mut source, Some(&ids), &mut io::sink())
+                {
+                    return Err(refused(error));
+                }
+                return Err(refused(error));
             }
-            _ => input.failure(error),
-        })?;
-    Ok((document, Outcome::Done))
+            (_, SaveRead { error: Some(error), .. }) => return Err(refused(error)),
+            (Err(what), SaveRead { is_in_order: true, .. }) if form == TextForm::Json => {
+                return Err(bad(what));
+            }
+            // It is no JSON, or the objects are not at its end: it is read whole.
+            _ => {}
+        }
+    }
+    let bytes = source.bytes()?;
+    // Some editors of Windows begin a text with a mark.
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&bytes);
+    let text = std::str::from_utf8(bytes).map_err(|error| bad(error.to_string()))?;
+    let value = match form {
+        TextForm::Json => json(text).map_err(bad)?,
+        TextForm::Ron => ron(text).map_err(bad)?,
+        TextForm::Text => text.parse().map_err(|error: persist::Error| bad(error.to_string()))?,
+        TextForm::Any => any(text).map_err(bad)?,
+    };
+    let save = Document::from_value(value).and_then(|save| save.to_vec()).map_err(refused)?;
+    Ok(source.with_bytes(save))
+}
+
+/// Creates a temporary file, in the folder of the output if there is one: it has room for a save.
+fn temporary(output: Option<&Path>) -> Result<File> {
+    let folder = output.and_then(Path::parent).filter(|it| !it.as_os_str().is_empty());
+    let file = match folder.or(output.map(|_| Path::new("."))) {
+        Some(folder) => tempfile::tempfile_in(folder).or_else(|_| tempfile::tempfile()),
+        None => tempfile::tempfile(),
+    };
+    file.map_err(|error| Failure::new(format!("cannot write a temporary file: {error}")))
+}
+
+/// Writes the save of a JSON text, object by object. References are checked if the objects are known.
+fn streamed(
+    source: &mut Source,
+    known: Option<&SavedIds>,
+    to: &mut dyn Write,
+) -> (Result<Option<SavedIds>, String>, SaveRead) {
+    let (mut ids, mut read) = (None, SaveRead::default());
+    let mut to = BufWriter::with_capacity(256 << 10, to);
+    let mut write = |head: &Value, feed: &mut Feed<'_>| {
+        ids = Some(write_values(head, &mut to, known, feed)?);
+        Ok(())
+    };
+    let result = source.read(|text, _| {
+        text.rewind().map_err(|error| error.to_string())?;
+        let mut text = BufReader::with_capacity(256 << 10, text);
+        // Some editors of Windows begin a text with a mark.
+        if text.fill_buf().is_ok_and(|start| start.starts_with("\u{feff}".as_bytes())) {
+            text.consume("\u{feff}".len());
+        }
+        let mut from = serde_json::Deserializer::from_reader(text);
+        // The seed counts the levels.
+        from.disable_recursion_limit();
+        let seed = SaveSeed { write: &mut write, read: &mut read };
+        let result = seed.deserialize(&mut from).and_then(|()| from.end());
+        result.map_err(|error| error.to_string())
+    });
+    (result.map(|()| ids), read)
 }
 
 /// Reads a text whose form is not given: JSON, RON or the text of a value.

@@ -14,7 +14,7 @@ use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::{Save, Source, failure_json};
 use crate::output::{
-    BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes, is_same_file, note, write_file,
+    BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes, is_same_file, note, write_file_with,
 };
 use crate::slot_info::ShownInfo;
 
@@ -281,11 +281,20 @@ pub(super) fn keep_unsaved_but(file: &Path, from: Option<&Path>, is_forced: bool
     }
 }
 
-/// Writes a file as [`write_file`] does, and says whose unsaved changes are lost if that is forced.
+/// Writes a file as [`write_file`](crate::output::write_file) does, and says whose unsaved changes are lost if that is forced.
 pub(super) fn write_over(file: &Path, bytes: &[u8], is_forced: bool) -> Result<()> {
+    write_over_with(file, is_forced, |to| Ok(to.write_all(bytes)?))
+}
+
+/// Writes a file like [`write_over`], by a function that writes it part by part.
+pub(super) fn write_over_with(
+    file: &Path,
+    is_forced: bool,
+    write: impl FnOnce(&mut dyn Write) -> Result<()>,
+) -> Result<()> {
     keep_unsaved(file, is_forced)?;
     let lost = unsaved(file, None);
-    write_file(file, bytes, is_forced)?;
+    write_file_with(file, is_forced, write)?;
     // If the new bytes equal the old ones, the journal still follows the save, and nothing is lost.
     if let Some((journal, changes)) = lost.filter(|_| unsaved(file, None).is_none()) {
         note(format_args!("lost: {changes} of {journal}"));

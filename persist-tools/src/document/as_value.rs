@@ -1,14 +1,18 @@
 //! Converting a whole save to one [`Value`], and back.
 
 use std::collections::{HashMap, HashSet};
+use std::io;
+use std::sync::Arc;
 
-use persist::__tools::{ClassSchema, Entry, Stored};
+use persist::__tools::{ClassSchema, Entry, Env, KindSchema, Sealer, Stored, Strict, Writer};
+use persist::codec::Buffer;
 use persist::reflect::Holder;
 use persist::save::{Compression, Header};
-use persist::{ErrorKind, Limits, ObjectId, Result, Value};
+use persist::{Error, ErrorKind, Limits, ObjectId, Result, Value};
 
 use super::Document;
 use crate::classes::{ClassNames, ClassReader, Read, cell_of, holder, list, shown, text};
+use crate::records::{RecordReader, SavedIds, check_kind};
 
 /// The newest version of the format of these values.
 const FORM: u32 = 1;
@@ -61,29 +65,9 @@ impl Document {
     fn split(mut self, is_outer: bool) -> (Value, impl Iterator<Item = Value> + use<>) {
         let entries = self.take_entries();
         let classes = self.stored().classes();
-        let (names, mentions) = (ClassNames::new(classes), mentions(classes));
-        let mut save = vec![("save", Value::from(FORM))];
-        save.extend(header_parts(self.header(), is_outer));
-        let compression = self.compression().name();
-        save.extend(compression.map(|name| ("compression", name.into())));
-        let class = |class: &ClassSchema| Value::from(names.definition(class)).to_string().into();
-        save.push(("classes", Value::Seq(classes.iter().map(class).collect())));
-        if self.defined().iter().any(|records| *records > 0) {
-            let defined = self.defined().iter().map(|records| Value::U64(*records as u64));
-            save.push(("defined", Value::Seq(defined.collect())));
-        }
-        let object = move |entry: Entry| {
-            let holder = entry.held_by();
-            let holder = (holder != Holder::VALUE).then(|| ("holder", cell_of(holder).into()));
-            let mut object = vec![
-                ("id", Value::U64(entry.id().get())),
-                ("class", (&*mentions[entry.class_index()]).into()),
-            ];
-            object.extend(holder);
-            object.extend([("added", entry.is_added().into()), ("value", entry.value)]);
-            map(object)
-        };
-        (map(save), entries.map(object))
+        let head = head((self.header(), self.compression()), (classes, self.defined()), is_outer);
+        let names = ObjectNames::new(classes);
+        (head, entries.map(move |entry| names.object(entry)))
     }
 
     /// Converts a value from [`into_value`](Self::into_value) back to a save.
@@ -122,6 +106,120 @@ impl Document {
         // The encoded save is read again, which finds anything malformed. So there is one implementation of the checks.
         Self::within(&save, &limits)
     }
+}
+
+impl<R: io::Read + io::Seek> RecordReader<R> {
+    /// Converts the save to a value without its objects, as [`Document::into_head_and_objects`] does.
+    pub fn head(&self) -> Value {
+        let classes = (self.classes(), self.defined());
+        head((self.header(), self.compression()), classes, true)
+    }
+}
+
+/// Converts objects to values.
+pub struct ObjectNames {
+    /// The name or the id of each class.
+    mentions: Vec<String>,
+}
+
+impl ObjectNames {
+    /// Creates a converter for objects of these classes.
+    pub fn new(classes: &[ClassSchema]) -> Self {
+        Self { mentions: mentions(classes) }
+    }
+
+    /// Converts an object to a map.
+    pub fn object(&self, entry: Entry) -> Value {
+        let holder = entry.held_by();
+        let holder = (holder != Holder::VALUE).then(|| ("holder", cell_of(holder).into()));
+        let mut object = vec![
+            ("id", Value::U64(entry.id().get())),
+            ("class", (&*self.mentions[entry.class_index()]).into()),
+        ];
+        object.extend(holder);
+        object.extend([("added", entry.is_added().into()), ("value", entry.value)]);
+        map(object)
+    }
+}
+
+/// Writes the save of a value without its objects and of objects, which `feed` passes on one after another. Returns the
+/// objects by their ids.
+///
+/// References are checked only if the objects are `known`, from an earlier call: they may lead to later objects.
+///
+/// # Errors
+///
+/// Returns the same errors as [`Document::from_value`], but for those about references and about several objects, which
+/// [`verify`](crate::verify()) finds.
+pub fn write_values(
+    head: &Value,
+    out: &mut dyn io::Write,
+    known: Option<&SavedIds>,
+    feed: &mut dyn FnMut(&mut dyn FnMut(Value) -> Result<()>) -> Result<()>,
+) -> Result<SavedIds> {
+    let no_save = |what| error!(ErrorKind::InvalidValue, "the value is no save: {what}");
+    let limits = &Limits::DEFAULT;
+    let head = Head::read(head, limits).map_err(no_save)?;
+    let stored = Stored::new(head.classes.clone());
+    let check_reference = |kind: &KindSchema, id: Option<ObjectId>| match known {
+        Some(known) => check_kind(&stored, kind, (id, id.and_then(|id| known.object(id)))),
+        None => Ok(()),
+    };
+    let mut target = Strict::new(&stored, limits, &check_reference);
+    let mut buffer = Buffer::new();
+    let mut sealer = Sealer::new(out, head.compression, limits);
+    let env = Env::bare(limits);
+    let mut writer = Writer::new(&mut sealer, &head.header, &env, &mut buffer)?;
+    let (mut ids, mut payload) = (SavedIds::new(0), Vec::new());
+    let (mut defined, mut number) = (0, 0);
+    feed(&mut |object| {
+        let entry = head.entry(object).map_err(no_save)?;
+        let (class, id) = (entry.class_index(), entry.id().get());
+        let in_object = |error: Error| error.in_object(id).in_class(entry.class());
+        payload.clear();
+        target.highest = class as u64 + 1;
+        target.write(class, &entry.value, &mut payload).map_err(in_object)?;
+        while defined < stored.len()
+            && (head.defined[defined] <= number || (defined as u64) < target.highest)
+        {
+            writer.definition(&stored[defined])?;
+            defined += 1;
+        }
+        let holder = (entry.held_by(), entry.is_added());
+        writer.payload(class as u64 + 1, holder, id, &payload).map_err(in_object)?;
+        if !entry.is_kept() {
+            // Two objects with one id are found in the save.
+            ids.insert(id, u32::try_from(class).unwrap_or(u32::MAX), entry.held_by());
+        }
+        number += 1;
+        Ok(())
+    })?;
+    for class in &stored[defined..] {
+        writer.definition(class)?;
+    }
+    writer.finish(0)?;
+    // The error is that of two objects with one id.
+    let _ = ids.sort();
+    Ok(ids)
+}
+
+/// Converts a save to a value without its objects.
+fn head(
+    (header, compression): (&Header, Compression),
+    (classes, defined): (&[ClassSchema], &[usize]),
+    is_outer: bool,
+) -> Value {
+    let names = ClassNames::new(classes);
+    let mut save = vec![("save", Value::from(FORM))];
+    save.extend(header_parts(header, is_outer));
+    save.extend(compression.name().map(|name| ("compression", name.into())));
+    let class = |class: &ClassSchema| Value::from(names.definition(class)).to_string().into();
+    save.push(("classes", Value::Seq(classes.iter().map(class).collect())));
+    if defined.iter().any(|records| *records > 0) {
+        let defined = defined.iter().map(|records| Value::U64(*records as u64));
+        save.push(("defined", Value::Seq(defined.collect())));
+    }
+    map(save)
 }
 
 /// Adds the objects to the map of a save.
@@ -221,93 +319,143 @@ fn read(
     values: Option<impl Iterator<Item = Value>>,
     limits: &Limits,
 ) -> Read<Document> {
-    let keys = ["save", "application", "version", "generation", "devices", "metadata", "fields"];
-    let more = ["compression", "classes", "defined", "objects"];
-    let keys: [&str; 11] = std::array::from_fn(|i| if i < 7 { keys[i] } else { more[i - 7] });
-    let [
-        form,
-        application,
-        version,
-        generation,
-        devices,
-        metadata,
-        fields,
-        packed,
-        classes,
-        defined,
-        objects,
-    ] = entries(save, "the save", keys)?;
-    match form.and_then(Value::as_u64) {
-        Some(form) if form == u64::from(FORM) => {}
-        Some(form) if form > u64::from(FORM) => {
-            return Err(format!("it has form {form}, this library reads up to {FORM}"));
-        }
-        _ => return Err(String::from("it has no `save: 1`")),
-    }
-    let owned = |value: Option<&Value>, name| {
-        value.map(|value| text(Some(value), name).map(str::to_owned)).transpose()
-    };
-    let generation = generation.map(|it| number(Some(it), "generation")).transpose()?;
-    let mut header = Header::default();
-    header.application = owned(application, "application")?;
-    header.application_version = owned(version, "version")?;
-    header.generation = generation.unwrap_or_default();
-    if let Some(devices) = devices {
-        let counts =
-            list(Some(devices), "devices")?.iter().map(device).collect::<Read<Vec<_>>>()?;
-        header.set_counts(counts).ok_or("`devices` are malformed, or several are alike")?;
-    }
-    header.metadata = match metadata {
-        None => None,
-        Some(Value::Bytes(bytes)) => Some(bytes.clone().into()),
-        Some(save) => {
-            // This recursion is no deeper than the nesting of the value itself.
-            let mut save = save.clone();
-            let objects = take_objects(&mut save).map(Vec::into_iter);
-            let objects: Option<Box<dyn Iterator<Item = Value>>> =
-                objects.map(|objects| Box::new(objects) as _);
-            let document =
-                read(&save, objects, limits).map_err(|what| format!("its metadata: {what}"))?;
-            let bytes = document.to_vec().map_err(|error| format!("its metadata: {error}"))?;
-            Some(bytes.into())
-        }
-    };
-    if let Some(fields) = fields {
-        let Value::Bytes(fields) = fields else {
-            return Err(String::from("`fields` are no bytes"));
-        };
-        header.unknown.clone_from(fields);
-    }
-    let packed = packed.map(|name| compression(text(Some(name), "compression")?)).transpose()?;
-    let parse = |class: &Value| {
-        let text = text(Some(class), "classes")?;
-        text.parse::<Value>().map_err(|error| error.to_string())
-    };
-    let classes = list(classes, "classes")?.iter().map(parse).collect::<Read<Vec<Value>>>()?;
-    let classes = ClassReader::default().classes(classes.iter())?;
-    let ids = classes.iter().map(|class| class.id.to_string()).zip(0..);
-    let known: HashMap<String, usize> =
-        ids.chain(mentions(&classes).into_iter().zip(0..)).collect();
+    let head = Head::read(save, limits)?;
     let Some(values) = values else {
-        return Err(list(objects, "objects").err().unwrap_or_default());
+        let [objects] = [("objects", save)].map(|(name, save)| match save {
+            Value::Map(entries) => entries.iter().find(|(key, _)| key.as_text() == Some(name)),
+            _ => None,
+        });
+        return Err(list(objects.map(|(_, objects)| objects), "objects").err().unwrap_or_default());
     };
-    let objects = values.map(|object| entry(object, &classes, &known)).collect::<Read<Vec<_>>>()?;
-    let mut preceding = vec![0; classes.len()];
-    if let Some(defined) = defined {
-        let defined = list(Some(defined), "defined")?;
-        if defined.len() != classes.len() {
-            return Err(format!("`defined` is not as long as `classes`, {}", classes.len()));
-        }
-        for (records, value) in preceding.iter_mut().zip(defined) {
-            *records = usize::try_from(number(Some(value), "defined")?).unwrap_or(usize::MAX);
-        }
-    }
+    let objects = values.map(|object| head.entry(object)).collect::<Read<Vec<_>>>()?;
     Ok(Document::of_parts(
-        (header, packed.unwrap_or_default()),
-        (Stored::new(classes), preceding),
+        (head.header, head.compression),
+        (Stored::new(head.classes), head.defined),
         objects,
         limits,
     ))
+}
+
+/// A save without its objects.
+struct Head {
+    header: Header,
+    compression: Compression,
+    classes: Vec<ClassSchema>,
+    /// The names of the classes, which their objects share.
+    names: Vec<Arc<str>>,
+    /// The classes by their ids, and by the names by which objects mention them.
+    known: HashMap<String, usize>,
+    /// The number of objects before the definition of each class.
+    defined: Vec<usize>,
+}
+
+impl Head {
+    fn read(save: &Value, limits: &Limits) -> Read<Self> {
+        let keys =
+            ["save", "application", "version", "generation", "devices", "metadata", "fields"];
+        let more = ["compression", "classes", "defined", "objects"];
+        let keys: [&str; 11] = std::array::from_fn(|i| if i < 7 { keys[i] } else { more[i - 7] });
+        let [
+            form,
+            application,
+            version,
+            generation,
+            devices,
+            metadata,
+            fields,
+            packed,
+            classes,
+            defined,
+            _,
+        ] = entries(save, "the save", keys)?;
+        match form.and_then(Value::as_u64) {
+            Some(form) if form == u64::from(FORM) => {}
+            Some(form) if form > u64::from(FORM) => {
+                return Err(format!("it has form {form}, this library reads up to {FORM}"));
+            }
+            _ => return Err(String::from("it has no `save: 1`")),
+        }
+        let owned = |value: Option<&Value>, name| {
+            value.map(|value| text(Some(value), name).map(str::to_owned)).transpose()
+        };
+        let generation = generation.map(|it| number(Some(it), "generation")).transpose()?;
+        let mut header = Header::default();
+        header.application = owned(application, "application")?;
+        header.application_version = owned(version, "version")?;
+        header.generation = generation.unwrap_or_default();
+        if let Some(devices) = devices {
+            let counts =
+                list(Some(devices), "devices")?.iter().map(device).collect::<Read<Vec<_>>>()?;
+            header.set_counts(counts).ok_or("`devices` are malformed, or several are alike")?;
+        }
+        header.metadata = match metadata {
+            None => None,
+            Some(Value::Bytes(bytes)) => Some(bytes.clone().into()),
+            Some(save) => {
+                // This recursion is no deeper than the nesting of the value itself.
+                let mut save = save.clone();
+                let objects = take_objects(&mut save).map(Vec::into_iter);
+                let objects: Option<Box<dyn Iterator<Item = Value>>> =
+                    objects.map(|objects| Box::new(objects) as _);
+                let document =
+                    read(&save, objects, limits).map_err(|what| format!("its metadata: {what}"))?;
+                let bytes = document.to_vec().map_err(|error| format!("its metadata: {error}"))?;
+                Some(bytes.into())
+            }
+        };
+        if let Some(fields) = fields {
+            let Value::Bytes(fields) = fields else {
+                return Err(String::from("`fields` are no bytes"));
+            };
+            header.unknown.clone_from(fields);
+        }
+        let packed =
+            packed.map(|name| compression(text(Some(name), "compression")?)).transpose()?;
+        let parse = |class: &Value| {
+            let text = text(Some(class), "classes")?;
+            text.parse::<Value>().map_err(|error| error.to_string())
+        };
+        let classes = list(classes, "classes")?.iter().map(parse).collect::<Read<Vec<Value>>>()?;
+        let classes = ClassReader::default().classes(classes.iter())?;
+        let ids = classes.iter().map(|class| class.id.to_string()).zip(0..);
+        let known: HashMap<String, usize> =
+            ids.chain(mentions(&classes).into_iter().zip(0..)).collect();
+        let mut preceding = vec![0; classes.len()];
+        if let Some(defined) = defined {
+            let defined = list(Some(defined), "defined")?;
+            if defined.len() != classes.len() {
+                return Err(format!("`defined` is not as long as `classes`, {}", classes.len()));
+            }
+            for (records, value) in preceding.iter_mut().zip(defined) {
+                *records = usize::try_from(number(Some(value), "defined")?).unwrap_or(usize::MAX);
+            }
+        }
+        let names = classes.iter().map(|class| (&*class.name).into()).collect();
+        let (compression, defined) = (packed.unwrap_or_default(), preceding);
+        Ok(Self { header, compression, classes, names, known, defined })
+    }
+
+    /// Reads an object.
+    fn entry(&self, mut object: Value) -> Read<Entry> {
+        let mut value = None;
+        if let Value::Map(parts) = &mut object {
+            let part = parts.iter_mut().find(|(key, _)| key.as_text() == Some("value"));
+            value = part.map(|(_, value)| std::mem::replace(value, Value::Unit));
+        }
+        let [id, class, held, added, _] =
+            entries(&object, "an object", ["id", "class", "holder", "added", "value"])?;
+        let id = number(id, "id")?;
+        let object = ObjectId::new(id).ok_or_else(|| format!("no object has the id {id}"))?;
+        let class = text(class, "class")?;
+        let class =
+            *self.known.get(class).ok_or_else(|| format!("object {id}: no class {class:.60?}"))?;
+        let held = held.map_or(Ok(Holder::VALUE), |held| holder(Some(held)))?;
+        let added = added.and_then(Value::as_bool);
+        let (Some(added), Some(value)) = (added, value) else {
+            return Err(format!("object {id} has no `added`, true or false, or no `value`"));
+        };
+        Ok(Entry::new((object, value), (class, self.names[class].clone()), (held, added)))
+    }
 }
 
 fn number(value: Option<&Value>, name: &str) -> Read<u64> {
@@ -322,28 +470,4 @@ fn device(device: &Value) -> Read<(String, u64, u64)> {
         }
         _ => Err(format!("{} is no name of a device with two numbers", shown(device))),
     }
-}
-
-fn entry(
-    mut object: Value,
-    classes: &[ClassSchema],
-    known: &HashMap<String, usize>,
-) -> Read<Entry> {
-    let mut value = None;
-    if let Value::Map(parts) = &mut object {
-        let part = parts.iter_mut().find(|(key, _)| key.as_text() == Some("value"));
-        value = part.map(|(_, value)| std::mem::replace(value, Value::Unit));
-    }
-    let [id, class, held, added, _] =
-        entries(&object, "an object", ["id", "class", "holder", "added", "value"])?;
-    let id = number(id, "id")?;
-    let object = ObjectId::new(id).ok_or_else(|| format!("no object has the id {id}"))?;
-    let class = text(class, "class")?;
-    let class = *known.get(class).ok_or_else(|| format!("object {id}: no class {class:.60?}"))?;
-    let held = held.map_or(Ok(Holder::VALUE), |held| holder(Some(held)))?;
-    let added = added.and_then(Value::as_bool);
-    let (Some(added), Some(value)) = (added, value) else {
-        return Err(format!("object {id} has no `added`, true or false, or no `value`"));
-    };
-    Ok(Entry::new((object, value), (class, (&*classes[class].name).into()), (held, added)))
 }

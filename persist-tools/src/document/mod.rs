@@ -15,6 +15,7 @@ use persist::save::{Compression, Header, Salvage, SaveOutcome, SlotInfo};
 use persist::{Error, ErrorKind, Limits, ObjectId, Result, Value};
 
 pub(crate) use adoption::Adoption;
+pub use as_value::{ObjectNames, write_values};
 
 /// A save that was read by the schema in it, with every object as a [`Value`].
 ///

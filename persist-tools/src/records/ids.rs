@@ -1,7 +1,7 @@
 //! The objects that a save has, by their ids: what references are checked against.
 
-use persist::Result;
 use persist::reflect::Holder;
+use persist::{ObjectId, Result};
 
 /// The classes and holders of the objects of a save, by id.
 ///
@@ -165,6 +165,11 @@ impl SavedIds {
             None => None,
         };
         object.filter(|object| object.is_known()).map(|object| (object.class(), object.holder()))
+    }
+
+    /// Returns the holder of an object and the index of its class; `None` if there is none.
+    pub fn object(&self, id: ObjectId) -> Option<(Holder, usize)> {
+        self.get(id.get()).map(|(class, holder)| (holder, class as usize))
     }
 
     /// Sorts the far objects once all are known. The error is an id that two objects have.

@@ -37,7 +37,7 @@ pub struct RecordReader<R> {
     limits: Limits,
     found: Verified,
     stored: Arc<Stored>,
-    names: Vec<Arc<str>>,
+    names: Arc<[Arc<str>]>,
     defined: Vec<usize>,
     compression: Compression,
     counts: Vec<ClassCount>,
@@ -159,7 +159,7 @@ impl<R: Read + Seek> RecordReader<R> {
 
     /// Returns the holder and the class of an object; `None` if there is none.
     pub fn kind_of(&self, id: ObjectId) -> Option<(Holder, usize)> {
-        self.ids.get(id.get()).map(|(class, holder)| (holder, class as usize))
+        self.ids.object(id)
     }
 
     /// Returns to the first record.
@@ -193,8 +193,8 @@ impl<R: Read + Seek> RecordReader<R> {
         Ok(self.record())
     }
 
-    /// Returns the record that [`next_record`](Self::next_record) returned last.
-    fn record(&self) -> Option<SavedRecord<'_>> {
+    /// Returns the record that [`next_record`](Self::next_record) returned last; `None` before that.
+    pub fn record(&self) -> Option<SavedRecord<'_>> {
         let location = *self.block.records.get(self.next.checked_sub(1)?)?;
         let payload = location.payload(&self.block.content);
         let position = Position::new(self.block_number - 1, location.start);
@@ -221,25 +221,40 @@ impl<R: Read + Seek> RecordReader<R> {
     ///
     /// Returns an error if the file cannot be read, or has changed since it was opened.
     pub fn entry_at(&mut self, position: Position) -> Result<Option<Entry>> {
-        let Self { blocks, stored, names, limits, .. } = self;
+        let (weight, limits) = (weight(&self.found), self.limits);
+        let classes = (self.stored.clone(), self.names.clone());
+        let Some((block, location)) = self.block_at(position)? else { return Ok(None) };
+        // Elements without bytes count for each reader, so that a record may be read any number of times.
+        let mut reader = Reader::new(&limits, weight);
+        block.entry(&location, (&classes.0, &classes.1), &mut reader, &limits).map(Some)
+    }
+
+    /// Returns the class of the record at a position, and the bytes of its value.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`entry_at`](Self::entry_at).
+    pub fn payload_at(&mut self, position: Position) -> Result<Option<(usize, &[u8])>> {
+        let found = self.block_at(position)?;
+        Ok(found
+            .map(|(block, location)| (location.class as usize, location.payload(&block.content))))
+    }
+
+    /// Finds the record at a position, in a block that was read lately or is read now.
+    fn block_at(&mut self, position: Position) -> Result<Option<(&ReadBlock, RecordLocation)>> {
         let (number, start) = position.parts();
         let Some(at) = self.places.get(number) else { return Ok(None) };
+        let (blocks, limits, classes) = (&mut self.blocks, &self.limits, self.stored.len());
         let block = self.cache.block(number, || {
             let mut read = ReadBlock::default();
             blocks.go_to(*at)?;
             if let Ok(block) = blocks.next_block()? {
-                read.read(&block, limits, stored.len())?;
+                read.read(&block, limits, classes)?;
             }
             Ok(read)
         })?;
         let found = block.records.binary_search_by_key(&start, |record| record.start);
-        let Some(location) = found.ok().map(|record| block.records[record]) else {
-            return Ok(None);
-        };
-        // Elements without bytes count for each reader, so that a record may be read any number of times.
-        let weight = weight(&self.found);
-        let mut reader = Reader::new(limits, weight);
-        block.entry(&location, (stored, names), &mut reader, limits).map(Some)
+        Ok(found.ok().map(|record| (block, block.records[record])))
     }
 
     /// Reads the object with this id; `None` if there is none.
@@ -248,15 +263,24 @@ impl<R: Read + Seek> RecordReader<R> {
     ///
     /// Returns the same errors as [`entry_at`](Self::entry_at).
     pub fn object(&mut self, id: ObjectId) -> Result<Option<(Position, Entry)>> {
+        let Some(position) = self.position(id)? else { return Ok(None) };
+        Ok(self.entry_at(position)?.map(|entry| (position, entry)))
+    }
+
+    /// Returns the position of the object with this id; `None` if there is none. The first call reads the positions of
+    /// all objects.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read, or has changed since it was opened.
+    pub fn position(&mut self, id: ObjectId) -> Result<Option<Position>> {
         if self.ids.get(id.get()).is_none() {
             return Ok(None);
         }
         if self.index.is_none() {
             self.index = Some(self.read_index()?);
         }
-        let position = self.index.as_ref().and_then(|index| index.position(id.get()));
-        let Some(position) = position else { return Ok(None) };
-        Ok(self.entry_at(position)?.map(|entry| (position, entry)))
+        Ok(self.index.as_ref().and_then(|index| index.position(id.get())))
     }
 
     /// Reads the positions of all objects, without a change of the next record.
@@ -284,6 +308,27 @@ impl<R: Read + Seek> RecordReader<R> {
     }
 }
 
+/// Checks that a reference of a kind leads to an object of its class and holder; `found` are those of the object.
+///
+/// # Errors
+///
+/// Returns an error if it does not.
+pub fn check_kind(
+    stored: &Stored,
+    kind: &KindSchema,
+    (id, found): (Option<ObjectId>, Option<(Holder, usize)>),
+) -> Result<()> {
+    match *kind {
+        KindSchema::Reference { holder, weak, class } => {
+            stored.check_reference((holder, weak, Some(class)), id, found)
+        }
+        KindSchema::TraitReference { holder, weak, .. } => {
+            stored.check_reference((holder, weak, None), id, found)
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The new value of a record.
 pub struct NewValue {
     /// The value as the save will have it: numbers have the widths of their fields.
@@ -303,16 +348,7 @@ impl<R: Read + Seek> RecordReader<R> {
     pub fn encode(&self, object: &Entry) -> Result<NewValue> {
         let (class, limits, stored) = (object.class_index(), &self.limits, &*self.stored);
         let check_reference = |kind: &KindSchema, id: Option<ObjectId>| {
-            let found = id.and_then(|id| self.kind_of(id));
-            match *kind {
-                KindSchema::Reference { holder, weak, class } => {
-                    stored.check_reference((holder, weak, Some(class)), id, found)
-                }
-                KindSchema::TraitReference { holder, weak, .. } => {
-                    stored.check_reference((holder, weak, None), id, found)
-                }
-                _ => Ok(()),
-            }
+            check_kind(stored, kind, (id, id.and_then(|id| self.kind_of(id))))
         };
         let mut target = Strict::new(stored, limits, &check_reference);
         target.highest = class as u64 + 1;
