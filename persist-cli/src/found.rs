@@ -73,6 +73,16 @@ impl Path {
 
     /// Calls `visit` with each value that the path leads to, in the order of the save, as long as it returns true.
     pub(crate) fn each(&self, save: &mut Save<'_>, visit: &mut Visit<'_>) -> Result<()> {
+        self.each_but(save, &|_| false, visit)
+    }
+
+    /// Calls `visit` like [`each`](Self::each), but does not begin at objects that are to be skipped.
+    fn each_but(
+        &self,
+        save: &mut Save<'_>,
+        is_skipped: &dyn Fn(Position) -> bool,
+        visit: &mut Visit<'_>,
+    ) -> Result<()> {
         let start = &self.start;
         let is_of = |name: &str| match start {
             Start::Classes(classes, _) => classes.contains(name),
@@ -98,7 +108,7 @@ impl Path {
                 Start::Object(id) => location.id == id.get(),
                 Start::Classes(..) | Start::Worlds => of_class[location.class as usize],
             };
-            if !is_start {
+            if !is_start || is_skipped(position) {
                 continue;
             }
             number += 1;
@@ -133,9 +143,14 @@ pub(crate) fn each_object(save: &mut Save<'_>, visit: &mut Visit<'_>) -> Result<
     Ok(())
 }
 
-/// Calls `visit` with each world in a save. Objects of classes that can hold none are skipped.
-pub(crate) fn each_world(save: &mut Save<'_>, visit: &mut Visit<'_>) -> Result<()> {
-    Path { start: Start::Worlds, steps: Vec::new() }.each(save, visit)
+/// Calls `visit` with each world in a save, but for the objects that are to be skipped. Objects of classes that can hold
+/// no world are not read.
+pub(crate) fn each_world(
+    save: &mut Save<'_>,
+    is_skipped: &dyn Fn(Position) -> bool,
+    visit: &mut Visit<'_>,
+) -> Result<()> {
+    Path { start: Start::Worlds, steps: Vec::new() }.each_but(save, is_skipped, visit)
 }
 
 /// Says of each class whether it is one of some classes, or a value of one may be in its values.

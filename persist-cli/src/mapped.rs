@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 
 use persist::{Record, Value};
+use persist_tools::__private::{Feed, TakeObject};
 use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserializer, Serialize, Serializer};
@@ -189,10 +190,6 @@ impl Serialize for Key<'_> {
 pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
     Seed { depth: DEPTH }.deserialize(from)
 }
-
-/// Takes the objects of a save, one after another.
-pub(crate) type Feed<'f> = dyn FnMut(&mut TakeObject<'_>) -> persist::Result<()> + 'f;
-pub(crate) type TakeObject<'t> = dyn FnMut(Value) -> persist::Result<()> + 't;
 
 /// Reads a save that [`MappedSave`] wrote, without its objects in memory: the map without them goes to `write`, which
 /// asks for the objects.

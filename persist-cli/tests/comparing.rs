@@ -46,6 +46,19 @@ fn diff_shows_objects_that_came_and_went() {
 }
 
 #[test]
+fn saves_without_objects_are_read_like_others() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    let empty = persist::SaveManager::new().allow_empty().to_vec().expect("a save");
+    folder.write("empty.sav", &empty);
+    for command in ["diff empty.sav empty.sav", "convert empty.sav -o copy.sav"] {
+        assert_eq!(folder.run(command), "", "{command}");
+    }
+    assert_eq!(folder.read("copy.sav"), empty);
+    let removed = folder.run("diff graph.sav empty.sav --stat");
+    assert!(removed.contains("0 changed, 0 added, 5 removed"), "{removed}");
+}
+
+#[test]
 fn the_order_of_objects_is_no_difference() {
     let folder = changed_graph();
     for name in ["graph", "new"] {

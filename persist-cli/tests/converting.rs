@@ -139,6 +139,18 @@ fn the_keys_of_a_text_may_stand_in_any_order() {
     assert_eq!(folder.read("stdin.sav"), folder.read("graph.sav"));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_is_named_whatever_is_written() {
+    let folder = Folder::new();
+    folder.write("big.sav", &persist::to_vec(&"x".repeat(1 << 20)).expect("a save"));
+    for form in ["json", "ron", "text", "plain"] {
+        let said = folder.run(&format!("convert big.sav --to {form} > /dev/full"));
+        let expected = "error: cannot write standard output: No space left on device (os error 28)\n[exit code 2]\n";
+        assert_eq!(said, expected, "{form}");
+    }
+}
+
 #[test]
 fn a_mark_at_the_beginning_of_a_text_is_no_part_of_it() {
     let folder = Folder::with(&["v1/graph.sav"]);

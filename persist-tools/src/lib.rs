@@ -54,11 +54,11 @@ pub use persist::__tools::{ClassSchema, Entry, FieldSchema, Form, KindSchema, Va
 /// Exports the items that `assert_lock!` and the command use; not for programs.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::document::{ObjectNames, write_values};
+    pub use crate::document::{Feed, ObjectNames, TakeObject, write_values};
     pub use persist::__tools::write_file;
 
     pub use crate::records::{
-        CheckedSave, ClassCount, Definitions, NewValue, Position, RecordReader, SavedIds,
+        CheckedSave, ClassCount, Definitions, EncodedValue, Position, RecordReader, SavedIds,
         SavedRecord, check_kind,
     };
 

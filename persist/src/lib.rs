@@ -346,8 +346,8 @@ pub mod __tools {
     #[cfg(feature = "history")]
     pub use crate::format::Digest;
     pub use crate::format::{
-        BlockReader, Item, KIND_DEPTH, RecordLocation, Records, SCALARS, Sealer, StreamBlock,
-        Trailer, Writer, check_count, damaged, read_definitions, scan, too_many, unpacked,
+        BlockReader, Item, KIND_DEPTH, RecordLocation, SCALARS, Sealer, StreamBlock, Trailer,
+        Writer, check_count, damaged, read_definitions, scan, too_many,
     };
     #[cfg(feature = "history")]
     pub use crate::history::change::{Change, ChangeKind};
@@ -373,7 +373,7 @@ pub mod __tools {
     pub use crate::schema::{
         Checker, ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LocalValue, Long, Pairing,
         Plans, Program, ProgramFields, Reader, Stored, Strict, Texts, UsageTree, VariantSchema,
-        contested, find_variant, inner_first, is_same_class, locate, pair, rust_type, same_classes,
+        contested, find_variant, inner_first, is_same_class, pair, rust_type, same_classes,
         texts_and_classes_by_place,
     };
     pub use crate::storage::patient::FILES;

@@ -112,6 +112,7 @@ fn heroes(compression: Compression) -> Vec<u8> {
 fn saves() -> Vec<Vec<u8>> {
     let mut saves: Vec<_> = ["players", "values", "graph", "pointers", "compact"].map(read).into();
     saves.push(heroes(Compression::None));
+    saves.push(persist::SaveManager::new().allow_empty().to_vec().expect("it can be saved"));
     #[cfg(feature = "lz4")]
     saves.push(heroes(Compression::Lz4));
     #[cfg(feature = "zstd")]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use persist::save::Compression;
 use persist::{ErrorKind, Value};
-use persist_tools::__private::{ObjectNames, SavedIds, write_values};
+use persist_tools::__private::{Feed, ObjectNames, SavedIds, write_values};
 use persist_tools::Document;
 use serde::Serialize;
 use serde::de::DeserializeSeed;
@@ -16,7 +16,7 @@ use serde::de::DeserializeSeed;
 use super::info::write_over_with;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::{Damage, SAVE, Save, Source};
-use crate::mapped::{Feed, Mapped, MappedSave, SaveRead, SaveSeed, read};
+use crate::mapped::{Mapped, MappedSave, SaveRead, SaveSeed, read};
 use crate::output::Out;
 use crate::streamed::{ElementSink, Elements, Streamed};
 
@@ -104,9 +104,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             let mut bytes = 0;
             bar.resume();
             let written = write_over_with(path, args.force, |to| {
-                let mut to = CountedWriter { to, bytes: 0 };
-                write(&mut save, (form, args.level), &mut to)?;
-                bytes = to.bytes;
+                bytes = write(&mut save, (form, args.level), to)?;
                 Ok(())
             });
             bar.clear();
@@ -120,16 +118,26 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         None if !is_text && io::stdout().is_terminal() => {
             return Err(Failure::new("a save is nothing for a terminal; give `-o NEW`"));
         }
-        None => write(&mut save, (form, args.level), out)?,
+        None => drop(write(&mut save, (form, args.level), out)?),
     }
     Ok(read)
 }
 
-/// Writes a save in a form.
-fn write(
+/// Writes a save in a form. Returns the number of bytes.
+fn write(save: &mut Save<'_>, form: (Form, Option<i32>), to: &mut dyn Write) -> Result<u64> {
+    let mut to = WatchedWriter { to, bytes: 0, failure: None };
+    let written = write_form(save, form, &mut to);
+    match to.failure {
+        // Not every format passes it on.
+        Some(error) => Err(Failure::Io(error)),
+        None => written.map(|()| to.bytes),
+    }
+}
+
+fn write_form(
     save: &mut Save<'_>,
     (form, level): (Form, Option<i32>),
-    to: &mut dyn Write,
+    to: &mut WatchedWriter<'_>,
 ) -> Result<()> {
     let compression = match form {
         Form::Save => save.compression(),
@@ -214,21 +222,37 @@ impl Elements for Objects<'_, '_> {
     }
 }
 
-/// Counts the bytes that are written.
-struct CountedWriter<'w> {
+/// Counts the bytes that are written, and keeps the error if they cannot be.
+struct WatchedWriter<'w> {
     to: &'w mut dyn Write,
     bytes: u64,
+    failure: Option<io::Error>,
 }
 
-impl Write for CountedWriter<'_> {
+impl WatchedWriter<'_> {
+    fn keep<T>(&mut self, result: io::Result<T>) -> io::Result<T> {
+        result.map_err(|error| {
+            let copy = io::Error::from(error.kind());
+            // The writer tries again after an interruption.
+            if error.kind() != io::ErrorKind::Interrupted {
+                self.failure.get_or_insert(error);
+            }
+            copy
+        })
+    }
+}
+
+impl Write for WatchedWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.to.write(bytes)?;
+        let written = self.to.write(bytes);
+        let written = self.keep(written)?;
         self.bytes += written as u64;
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.to.flush()
+        let flushed = self.to.flush();
+        self.keep(flushed)
     }
 }
 

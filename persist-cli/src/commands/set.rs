@@ -174,20 +174,19 @@ pub(super) fn write_changes(
                 return Err(Failure::new(format!("{new} cannot be at {label}")));
             }
         }
-        let new = save.encode(&entry)?;
-        world::check(&new.value, entry.id())?;
+        let id = entry.id();
+        let (encoded, new) = save.encode(entry)?;
+        world::check(&new, id)?;
         for change in changes {
             // The typed values now have the kinds of the save.
-            if let Some(value) = part(&new.value, &change.target.hops) {
+            if let Some(value) = part(&new, &change.target.hops) {
                 change.new = value.clone();
             }
         }
-        written.insert(position, new);
+        written.insert(position, encoded);
     }
-    each_world(save, &mut |found| {
-        if !written.contains_key(&found.position) {
-            world::check(&found.value, found.object.id())?;
-        }
+    each_world(save, &|position| written.contains_key(&position), &mut |found| {
+        world::check(&found.value, found.object.id())?;
         Ok(true)
     })?;
     changes.retain(|change| !change.is_none());

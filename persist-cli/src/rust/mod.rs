@@ -580,7 +580,7 @@ fn pointer((outer, cell): (&str, &str), target: &str, must_send: bool) -> Option
 fn of_worlds(save: &mut Save<'_>) -> Result<(HashSet<String>, HashSet<String>)> {
     let class = |value: &'_ Value| value.as_record().map(|record| record.class().to_owned());
     let (mut components, mut resources) = (HashSet::new(), HashSet::new());
-    each_world(save, &mut |found| {
+    each_world(save, &|_| false, &mut |found| {
         if let Some(world) = World::of(&found.value) {
             components.extend(world.objects.iter().flat_map(|it| it.components).filter_map(class));
             resources.extend(world.resources.iter().filter_map(class));

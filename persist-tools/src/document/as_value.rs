@@ -142,6 +142,12 @@ impl ObjectNames {
     }
 }
 
+/// Passes the objects of a save on, one after another.
+pub type Feed<'f> = dyn FnMut(&mut TakeObject<'_>) -> Result<()> + 'f;
+
+/// Takes an object of a save.
+pub type TakeObject<'t> = dyn FnMut(Value) -> Result<()> + 't;
+
 /// Writes the save of a value without its objects and of objects, which `feed` passes on one after another. Returns the
 /// objects by their ids.
 ///
@@ -155,7 +161,7 @@ pub fn write_values(
     head: &Value,
     out: &mut dyn io::Write,
     known: Option<&SavedIds>,
-    feed: &mut dyn FnMut(&mut dyn FnMut(Value) -> Result<()>) -> Result<()>,
+    feed: &mut Feed<'_>,
 ) -> Result<SavedIds> {
     let no_save = |what| error!(ErrorKind::InvalidValue, "the value is no save: {what}");
     let limits = &Limits::DEFAULT;

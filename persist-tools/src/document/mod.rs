@@ -4,18 +4,21 @@ mod adoption;
 mod as_value;
 
 use std::fmt;
+use std::io::Cursor;
 use std::path::Path;
 
 use persist::__tools::{
-    ClassSchema, Entry, FILES, LocalValue, NameOf, RecordLocation, Records, Stored, UntypedSave,
-    is_damaged, locate, read_save, salvaged, scan, unpacked, write_file, write_name,
+    ClassSchema, Entry, FILES, NameOf, Stored, UntypedSave, is_damaged, read_save, salvaged,
+    write_file, write_name,
 };
 use persist::reflect::Holder;
 use persist::save::{Compression, Header, Salvage, SaveOutcome, SlotInfo};
 use persist::{Error, ErrorKind, Limits, ObjectId, Result, Value};
 
+use crate::records::RecordReader;
+
 pub(crate) use adoption::Adoption;
-pub use as_value::{ObjectNames, write_values};
+pub use as_value::{Feed, ObjectNames, TakeObject, write_values};
 
 /// A save that was read by the schema in it, with every object as a [`Value`].
 ///
@@ -106,16 +109,16 @@ impl Document {
     ///
     /// Returns the same errors as [`from_slice`](Self::from_slice).
     pub fn within(save: &[u8], limits: &Limits) -> Result<Self> {
-        unpacked(save, limits, |save| {
-            let (scan, classes) = scan(save.bytes, limits)?;
-            let (bytes, records) = (save.bytes, scan.records.clone());
-            // A salvage calls `from_scan` without these checks, since the targets of references may be lost.
-            let save = UntypedSave::from_scan(save, scan, classes, limits, Err)?;
-            let document = Self { save };
-            document.check_unknown(&records)?;
-            document.check_references(&records, bytes)?;
-            Ok(document)
-        })
+        let mut records = RecordReader::open(Cursor::new(save), limits)?;
+        let found = records.counts();
+        let count = usize::try_from(found.objects + found.kept).unwrap_or(0);
+        let mut entries = Vec::with_capacity(count);
+        while records.next_record()?.is_some() {
+            entries.extend(records.entry_to_keep()?);
+        }
+        let header = (records.header().clone(), records.compression());
+        let stored = Stored::new(records.classes().to_vec());
+        Ok(Self::of_parts(header, (stored, records.defined().to_vec()), entries, limits))
     }
 
     /// Reads the intact objects of a damaged save.
@@ -157,17 +160,6 @@ impl Document {
     pub fn from_info(info: &SlotInfo) -> Result<Option<Self>> {
         let value = Some(info.value_bytes()).filter(|value| !value.is_empty());
         value.map(Self::from_slice).transpose()
-    }
-
-    /// Checks that every record of unknown content belongs to an object, and that its class is one for unknown content.
-    fn check_unknown(&self, records: &Records) -> Result<()> {
-        for record in records.iter().filter(RecordLocation::is_kept) {
-            let owner = ObjectId::new(record.id).and_then(|id| self.save.places.get(&id));
-            self.save.stored[record.class as usize]
-                .check_unknown(record.id, owner.is_some())
-                .map_err(|error| error.at(record.start as u64))?;
-        }
-        Ok(())
     }
 
     /// Creates a document of these entries. Duplicate ids are not checked here: writing the document returns the error.
@@ -300,33 +292,6 @@ impl Document {
     /// - [`ErrorKind::TooLarge`] or [`ErrorKind::TooDeep`] if a limit is exceeded.
     pub fn to_vec(&self) -> Result<Vec<u8>> {
         self.save.to_vec()
-    }
-
-    /// Checks the references of a save that was read, as a load does.
-    fn check_references(&self, records: &Records, save: &[u8]) -> Result<()> {
-        if !self.save.stored.refers() {
-            return Ok(());
-        }
-        for record in records.iter() {
-            let mut wrong = None;
-            let mut visit = |value: LocalValue<'_>, _: usize, _: usize| {
-                let LocalValue::Reference { id, weak, class, holder } = value else { return true };
-                wrong = self.save.check_reference((holder, weak, class), ObjectId::new(id)).err();
-                wrong.is_none()
-            };
-            let class = record.class as usize;
-            let payload = record.payload(save);
-            let found = locate(class, &self.save.stored, payload, &self.save.limits, &mut visit);
-            if let Some((place, offset)) = found {
-                let field = place.field().unwrap_or_default().to_owned();
-                let error = wrong.unwrap_or(place).in_field(&field);
-                return Err(error
-                    .at((record.start + offset) as u64)
-                    .in_object(record.id)
-                    .in_class(&*self.save.stored[class].name));
-            }
-        }
-        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::io::{Read, Seek};
 
 use persist::__tools::{
-    BlockReader, Checker, ClassSchema, LocalValue, RecordLocation, Stored, StreamBlock,
+    BlockReader, Checker, ClassSchema, Item, LocalValue, RecordLocation, Stored, StreamBlock,
 };
 use persist::save::{Compression, Header};
 use persist::{Error, ErrorKind, Limits, ObjectId, Result};
@@ -141,7 +141,8 @@ impl<R: Read + Seek> CheckedSave<R> {
         let classes = definitions.classes(limits)?;
         pass.found.classes = classes.len() as u64;
         if let Err(id) = pass.ids.sort() {
-            return Err(duplicate(id));
+            blocks.rewind()?;
+            return Err(locate_duplicate(id, &mut blocks, &classes, limits)?);
         }
         for (id, class, place) in &pass.unknown {
             let is_present = pass.ids.get(*id).is_some();
@@ -230,7 +231,11 @@ impl FirstPass {
         } else {
             self.found.objects += 1;
             if !self.ids.insert(record.id, record.class, record.holder) {
-                return Err(duplicate(record.id).at(block.place(record.start as u64)));
+                let error = duplicate(record.id).at(block.place(record.start as u64));
+                return Err(match definitions.classes(&self.limits) {
+                    Ok(classes) => error.in_class(&*classes[class].name),
+                    Err(_) => error,
+                });
             }
         }
         if !self.is_sure {
@@ -308,6 +313,37 @@ fn check(
     let offset = record.start as u64 + error.offset().unwrap_or_default();
     let place = block.place(offset);
     Err(error.moved_to(place).in_object(record.id).in_class(&*stored[class].name))
+}
+
+/// Returns the error for two records with one id, with the place of the second one.
+#[cold]
+fn locate_duplicate(
+    id: u64,
+    blocks: &mut BlockReader<impl Read + Seek>,
+    classes: &[ClassSchema],
+    limits: &Limits,
+) -> Result<Error> {
+    let (mut error, mut count) = (duplicate(id), 0);
+    while let Ok(block) = blocks.next_block()? {
+        if block.compression.is_none() {
+            break;
+        }
+        block.items(limits, classes.len(), |_, item| {
+            if let Item::Record(record) = item
+                && record.id == id
+                && !record.is_kept()
+            {
+                count += 1;
+                if count == 2 {
+                    let place = block.place(record.start as u64);
+                    let class = &classes[record.class as usize].name;
+                    error = duplicate(id).at(place).in_class(&**class);
+                }
+            }
+            Ok(())
+        })?;
+    }
+    Ok(error)
 }
 
 #[cold]

@@ -172,7 +172,11 @@ impl SavedIds {
         self.get(id.get()).map(|(class, holder)| (holder, class as usize))
     }
 
-    /// Sorts the far objects once all are known. The error is an id that two objects have.
+    /// Sorts the far objects once all are known.
+    ///
+    /// # Errors
+    ///
+    /// Returns an id that two objects have.
     pub fn sort(&mut self) -> Result<(), u64> {
         self.check();
         if !self.is_sorted {

@@ -98,6 +98,7 @@ impl<R: Read + Seek> RecordReader<R> {
     pub fn open(file: R, limits: &Limits) -> Result<Self> {
         let CheckedSave { blocks, places, classes, defined, compression, counts, ids, found } =
             CheckedSave::read(file, limits)?;
+        let weight = weight(&found);
         let (stored, after) = (Arc::new(Stored::new(classes)), Some(blocks.first()));
         Ok(Self {
             names: stored.iter().map(|class| (&*class.name).into()).collect(),
@@ -116,7 +117,7 @@ impl<R: Read + Seek> RecordReader<R> {
             next: 0,
             after,
             number: 0,
-            reader: Reader::new(limits, 0),
+            reader: Reader::new(limits, weight),
             cache: BlockCache::default(),
         })
     }
@@ -167,7 +168,7 @@ impl<R: Read + Seek> RecordReader<R> {
         self.block = ReadBlock::default();
         (self.block_number, self.next, self.number) = (0, 0, 0);
         self.after = Some(self.blocks.first());
-        self.reader = Reader::new(&self.limits, 0);
+        self.reader = Reader::new(&self.limits, weight(&self.found));
     }
 
     /// Returns the next record; `None` after the last one.
@@ -178,7 +179,8 @@ impl<R: Read + Seek> RecordReader<R> {
     pub fn next_record(&mut self) -> Result<Option<SavedRecord<'_>>> {
         while self.next == self.block.records.len() {
             let Some(at) = self.after else { return Ok(None) };
-            if self.blocks.at() != at {
+            // In a save without blocks an earlier pass has read the trailer, which is at the same offset.
+            if self.blocks.at() != at || self.block_number == 0 {
                 self.blocks.go_to(at)?;
             }
             let Ok(block) = self.blocks.next_block()? else {
@@ -207,9 +209,20 @@ impl<R: Read + Seek> RecordReader<R> {
     ///
     /// Returns an error if the bytes are no value of the class.
     pub fn entry(&mut self) -> Result<Option<Entry>> {
+        self.reader.allow(&self.limits, weight(&self.found));
+        self.entry_to_keep()
+    }
+
+    /// Reads a value like [`entry`](Self::entry), which stays in memory with those before it. All of them together may
+    /// take as much memory as one otherwise.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`entry`](Self::entry), and [`ErrorKind::TooLarge`](persist::ErrorKind::TooLarge) if
+    /// the values take too much memory.
+    pub fn entry_to_keep(&mut self) -> Result<Option<Entry>> {
         let place = self.next.checked_sub(1).and_then(|last| self.block.records.get(last));
         let Some(location) = place.copied() else { return Ok(None) };
-        self.reader.allow(&self.limits, weight(&self.found));
         self.block
             .entry(&location, (&self.stored, &self.names), &mut self.reader, &self.limits)
             .map(Some)
@@ -329,38 +342,39 @@ pub fn check_kind(
     }
 }
 
-/// The new value of a record.
-pub struct NewValue {
-    /// The value as the save will have it: numbers have the widths of their fields.
-    pub value: Value,
+/// The new value of a record, as it will be stored.
+pub struct EncodedValue {
     payload: Vec<u8>,
     /// The number of the last class that must be defined before it.
     highest: u64,
 }
 
 impl<R: Read + Seek> RecordReader<R> {
-    /// Encodes a new value of an object.
+    /// Encodes a new value of an object. The second value is the one that the save will have: its numbers have the
+    /// widths of their fields.
     ///
     /// # Errors
     ///
     /// Returns an error, with object, class and field, if the value does not fit the class, refers to an object that
     /// is not in the save, or exceeds a limit.
-    pub fn encode(&self, object: &Entry) -> Result<NewValue> {
+    pub fn encode(&self, object: Entry) -> Result<(EncodedValue, Value)> {
         let (class, limits, stored) = (object.class_index(), &self.limits, &*self.stored);
         let check_reference = |kind: &KindSchema, id: Option<ObjectId>| {
             check_kind(stored, kind, (id, id.and_then(|id| self.kind_of(id))))
         };
         let mut target = Strict::new(stored, limits, &check_reference);
         target.highest = class as u64 + 1;
-        let mut payload = Vec::new();
-        let written = target.write(class, &object.value, &mut payload).and_then(|()| {
-            // What was written is read again, which finds anything else that is wrong.
-            Checker::new(stored, limits).check(class, &payload, &mut |_| true)?;
-            Reader::new(limits, weight(&self.found)).payload(stored, class, &payload, limits)
-        });
-        let value =
-            written.map_err(|error| error.in_object(object.id().get()).in_class(object.class()))?;
-        Ok(NewValue { value, highest: target.highest, payload })
+        let (id, mut payload) = (object.id().get(), Vec::new());
+        let in_object = |error: Error| error.in_object(id).in_class(&*self.names[class]);
+        target.write(class, &object.value, &mut payload).map_err(in_object)?;
+        let highest = target.highest;
+        // A world is one value: two of them would take twice the memory.
+        drop(object);
+        // What was written is read again, which finds anything else that is wrong.
+        Checker::new(stored, limits).check(class, &payload, &mut |_| true).map_err(in_object)?;
+        let mut reader = Reader::new(limits, weight(&self.found));
+        let value = reader.payload(stored, class, &payload, limits).map_err(in_object)?;
+        Ok((EncodedValue { payload, highest }, value))
     }
 
     /// Writes the save again, with this header and compression, and with new values for some records. An unchanged save
@@ -373,7 +387,7 @@ impl<R: Read + Seek> RecordReader<R> {
         &mut self,
         out: &mut dyn Write,
         (header, compression): (&Header, Compression),
-        changed: &HashMap<Position, NewValue>,
+        changed: &HashMap<Position, EncodedValue>,
     ) -> Result<()> {
         self.rewind();
         let (limits, stored, preceding) = (self.limits, self.stored.clone(), self.defined.clone());

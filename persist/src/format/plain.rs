@@ -9,11 +9,11 @@ use crate::{Error, ErrorKind, Limits, Result};
 
 /// A save without compressed blocks.
 #[derive(Clone, Copy)]
-pub struct Plain<'s> {
+pub(crate) struct Plain<'s> {
     pub bytes: &'s [u8],
     /// The size of the save for limits that are relative to it.
-    pub(crate) weight: u64,
-    pub(crate) compression: Compression,
+    pub weight: u64,
+    pub compression: Compression,
 }
 
 /// Maximum number of plain bytes for which one stored byte counts in limits that are relative to the size of a save.
@@ -31,7 +31,7 @@ pub(crate) fn weight(plain: u64, stored: u64) -> u64 {
 /// # Errors
 ///
 /// Returns an error if a block is damaged, or the save is larger than the limits allow.
-pub fn unpacked<T>(
+pub(crate) fn unpacked<T>(
     save: &[u8],
     limits: &Limits,
     read: impl FnOnce(Plain<'_>) -> Result<T>,
@@ -43,16 +43,21 @@ pub fn unpacked<T>(
     }
 }
 
-/// Returns the save with plain blocks, or `None` if no block is compressed.
-fn unpack<'s>(save: &'s [u8], limits: &Limits) -> Result<Option<Unpacker<'s>>> {
-    let stored = save.len() as u64;
-    if stored > limits.bytes {
-        let limit = limits.bytes;
+/// Checks that a save has no more bytes than the limit.
+pub(super) fn check_length(stored: u64, limits: &Limits) -> Result<()> {
+    let limit = limits.bytes;
+    if stored > limit {
         bail!(
             ErrorKind::TooLarge,
             "the save has {stored} bytes, over the limit of {limit}; raise `Limits::bytes`"
         );
     }
+    Ok(())
+}
+
+/// Returns the save with plain blocks, or `None` if no block is compressed.
+fn unpack<'s>(save: &'s [u8], limits: &Limits) -> Result<Option<Unpacker<'s>>> {
+    check_length(save.len() as u64, limits)?;
     if !is_compressed(save) {
         return Ok(None);
     }

@@ -101,7 +101,7 @@ pub fn salvaged(save: &[u8], limits: &Limits) -> Result<(UntypedSave, Salvage)> 
     };
     let (scan, classes) = damaged.scan(limits)?;
     let stored = Stored::new(classes.clone());
-    let mut document = UntypedSave::from_scan(damaged.plain(), scan, classes, limits, |_| Ok(()))?;
+    let mut document = UntypedSave::from_scan(damaged.plain(), scan, classes, limits);
     let objects = document.entries().filter(|entry| !entry.is_kept());
     let mut alive: HashSet<ObjectId> = objects.map(|entry| entry.id()).collect();
     loop {

@@ -11,7 +11,7 @@ use crate::env::Env;
 use crate::format::{Compression, Definition, Header, Plain, RecordLocation, Scan, Sealer, Writer};
 use crate::reflect::Holder;
 use crate::schema::{ClassSchema, KindSchema, Reader, Stored, StoredPointer, Strict};
-use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value};
+use crate::{Limits, ObjectId, Result, Value};
 
 /// The objects of a save as values, with their classes.
 pub struct UntypedSave {
@@ -47,19 +47,13 @@ pub fn write_file(
 }
 
 impl UntypedSave {
-    /// Reads the records that a scan has found. `fault` is called for a record that cannot be read: it returns `Ok` to
-    /// skip the record, or the error to stop.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error of `fault`.
-    pub fn from_scan(
+    /// Reads the records that a scan has found, but for those that cannot be read.
+    pub(super) fn from_scan(
         save: Plain<'_>,
         scan: Scan<'_>,
         classes: Vec<ClassSchema>,
         limits: &Limits,
-        mut fault: impl FnMut(Error) -> Result<()>,
-    ) -> Result<Self> {
+    ) -> Self {
         let Plain { bytes: save, weight, compression } = save;
         let preceding = |definition: &Definition<'_>| scan.records.count_until(definition.at);
         let defined = scan.definitions.iter().map(preceding).collect();
@@ -76,48 +70,31 @@ impl UntypedSave {
         let names: Vec<_> = document.stored.iter().map(|class| (&*class.name).into()).collect();
         for record in scan.records.iter() {
             let class_name = names.get(record.class as usize).cloned().unwrap_or_default();
-            let entry = match document.read(&record, class_name, save, &mut reader) {
-                Ok(entry) => entry,
-                Err(error) => {
-                    let name = &*document.stored[record.class as usize].name;
-                    fault(error.in_object(record.id).in_class(name))?;
-                    continue;
-                }
+            let Some(entry) = document.read(&record, class_name, save, &mut reader) else {
+                continue;
             };
             if !entry.is_kept() {
                 document.places.insert(entry.id, document.entries.len());
             }
             document.entries.push(Some(entry));
         }
-        Ok(document)
+        document
     }
 
+    /// Reads a record; `None` if another one has its id, or its bytes are no value of its class.
     fn read(
         &self,
         record: &RecordLocation,
         class_name: Arc<str>,
         save: &[u8],
         reader: &mut Reader,
-    ) -> Result<Entry> {
-        let start = record.start as u64;
+    ) -> Option<Entry> {
         let is_free = |id: &ObjectId| record.is_kept() || !self.places.contains_key(id);
-        let id = ObjectId::new(record.id).filter(is_free);
-        let Some(id) = id else {
-            return Err(error!(
-                ErrorKind::DuplicateId,
-                "two records have this id; restore a backup"
-            )
-            .at(start));
-        };
+        let id = ObjectId::new(record.id).filter(is_free)?;
         let class = record.class as usize;
-        let value = reader
-            .payload(&self.stored, class, record.payload(save), &self.limits)
-            .map_err(|error| {
-                let offset = error.offset().unwrap_or_default();
-                error.moved_to(start + offset)
-            })?;
+        let value = reader.payload(&self.stored, class, record.payload(save), &self.limits).ok()?;
         let (holder, added) = (record.holder, record.added);
-        Ok(Entry { id, class, class_name, holder, added, value })
+        Some(Entry { id, class, class_name, holder, added, value })
     }
 
     /// Iterates over the objects, in the order of the save.
@@ -147,15 +124,7 @@ impl UntypedSave {
     ///
     /// # Errors
     ///
-    /// Returns an error, with object, class and field, if a value does not fit its class:
-    ///
-    /// - [`ErrorKind::KindMismatch`] if a value has another kind than its field;
-    /// - [`ErrorKind::MissingField`] if a field is missing;
-    /// - [`ErrorKind::NotFound`] if the class has no such field or variant, or the save no such class;
-    /// - [`ErrorKind::InvalidValue`] for a duplicate key in a set or map;
-    /// - [`ErrorKind::MissingObject`] or [`ErrorKind::WrongClass`] if a reference leads to no object, or to an object
-    ///   of another class;
-    /// - [`ErrorKind::TooLarge`] or [`ErrorKind::TooDeep`] if a limit is exceeded.
+    /// Returns an error, with object, class and field, if a value does not fit its class, or exceeds a limit.
     pub fn to_vec(&self) -> Result<Vec<u8>> {
         let mut save = Vec::new();
         self.write(&mut save, &self.header)?;

@@ -77,8 +77,8 @@ pub use stored::Stored;
 pub(crate) use stored::{StoredPointer, UnknownMember};
 #[cfg(feature = "world")]
 pub(crate) use walk::paths;
-pub use walk::{Checker, LocalValue, Long, Reader, Strict, UsageTree, locate};
-pub(crate) use walk::{Cursor, WriteTarget, length, write_value};
+pub use walk::{Checker, LocalValue, Long, Reader, Strict, UsageTree};
+pub(crate) use walk::{Cursor, WriteTarget, length, locate, write_value};
 
 /// An open value of a walk, with its next part: by nodes, or by conversions where it is rewritten.
 ///

@@ -2,6 +2,7 @@
 
 use std::io::{self, Read, Seek, SeekFrom};
 
+use super::super::plain::check_length;
 use super::super::records::Item;
 use super::super::{
     BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, Block, CRC_SIZE, Codec,
@@ -51,7 +52,7 @@ impl<R: Read + Seek> BlockReader<R> {
     /// Returns an error if the file cannot be read, or is no save.
     pub fn open(mut file: R, limits: &Limits) -> Result<(Header, Self)> {
         let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
-        limits.check_total(length)?;
+        check_length(length, limits)?;
         file.rewind().map_err(failed)?;
         let header = Header::bytes_of(&mut file, length, &|_| Ok(()))?;
         let (header, first) = Header::parse(&header)?;

@@ -119,7 +119,7 @@ pub(crate) fn length(
 /// how far in, and in which field.
 ///
 /// `visit` says whether a reference may be there.
-pub fn locate(
+pub(crate) fn locate(
     class: usize,
     stored: &Stored,
     payload: &[u8],
