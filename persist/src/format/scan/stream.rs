@@ -257,7 +257,7 @@ impl StreamBlock<'_> {
     }
 }
 
-/// Decodes definitions with their heads like [`Scan::classes`].
+/// Decodes definitions with their heads like `Scan::classes`.
 ///
 /// # Errors
 ///
