@@ -104,6 +104,13 @@ pub struct ClassCount {
     pub bytes: u64,
 }
 
+impl ClassCount {
+    fn add(&mut self, payload: &[u8]) {
+        self.records += 1;
+        self.bytes += payload.len() as u64;
+    }
+}
+
 impl<R: Read + Seek> CheckedSave<R> {
     /// Checks a whole save, as [`verify`] describes.
     ///
@@ -220,11 +227,10 @@ impl FirstPass {
         let payload = record.payload(block.content);
         self.found.largest = self.found.largest.max(payload.len() as u64);
         let class = record.class as usize;
-        if class >= self.counts.len() {
-            self.counts.resize(class + 1, ClassCount::default());
+        match self.counts.get_mut(class) {
+            Some(count) => count.add(payload),
+            None => self.first_of_class(class, payload),
         }
-        self.counts[class].records += 1;
-        self.counts[class].bytes += payload.len() as u64;
         if record.is_kept() {
             self.found.kept += 1;
             self.unknown.push((record.id, record.class, block.place(record.start as u64)));
@@ -258,6 +264,13 @@ impl FirstPass {
             _ => self.is_sure = false,
         }
         Ok(())
+    }
+
+    /// Counts a record of a class that had none.
+    #[cold]
+    fn first_of_class(&mut self, class: usize, payload: &[u8]) {
+        self.counts.resize(class + 1, ClassCount::default());
+        self.counts[class].add(payload);
     }
 
     /// Creates the checker for the definitions so far, unless the budget is used up.

@@ -83,6 +83,7 @@ impl SavedIds {
     }
 
     /// Adds an object. Returns false if another object is known to have its id; [`sort`](Self::sort) finds the others.
+    #[inline]
     pub fn insert(&mut self, id: u64, class: u32, holder: Holder) -> bool {
         let object = KnownObject::new(KnownObject::KNOWN, class, holder);
         match self.near_mut(id) {
