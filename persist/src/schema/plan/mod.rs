@@ -18,7 +18,6 @@ mod skipped;
 mod texts;
 mod transcode;
 
-use self::transcode::Buffers;
 pub(crate) use self::transcode::{
     DefaultedField, InlinedObject, SharedValue, SourceRecord, UnknownLocation, UnknownValues,
     transcode,
@@ -74,8 +73,6 @@ pub struct Plans<'p> {
     /// Objects that are values now: the row of those that were shared, and the object that
     /// has the first copy.
     inlined: HashMap<u64, (usize, u64)>,
-    /// The memory of the transcoder's lists.
-    buffers: Buffers,
     /// Counts elements without bytes that are rewritten.
     empty: NoLinks,
     /// Reads what is migrated; counts the work on what is migrated and kept.
@@ -134,7 +131,6 @@ impl<'p> Plans<'p> {
             fields: HashMap::new(),
             rows: Rows::default(),
             inlined: HashMap::new(),
-            buffers: Buffers::default(),
             empty: NoLinks::default(),
             reader: None,
             watched: None,

@@ -42,7 +42,7 @@ impl DistinctParts {
     pub(super) fn next(&mut self, run: &mut Transcoder<'_, '_, '_>) -> Option<usize> {
         self.marks.push(PartMark {
             bytes: run.out.len(),
-            replaced: run.buffers.replaced.len(),
+            replaced: run.replaced.len(),
             shared: run.extras.shared.len(),
             defaulted: run.extras.defaulted.len(),
         });
@@ -94,13 +94,13 @@ impl DistinctParts {
                 fields.for_each(drop);
                 run.shared_bytes -= objects.map(|object| object.bytes()).sum::<usize>();
                 for row in begin.replaced..key(entry).1.replaced {
-                    run.plans.rows.drop_replaced(run.buffers.replaced[row], run.id);
+                    run.plans.rows.drop_replaced(run.replaced[row], run.id);
                 }
             }
         }
         // The marks of an outer map or set are indices into `replaced`, so the outermost one clears it.
         if run.distinct == 0 {
-            run.buffers.replaced.clear();
+            run.replaced.clear();
         }
     }
 }

@@ -15,7 +15,6 @@ mod named;
 mod record;
 mod skipping;
 
-use std::mem::take;
 use std::ops::Range;
 
 use self::distinct::DistinctParts;
@@ -67,25 +66,6 @@ pub(crate) fn transcode<'s>(
     env: &Env<'_>,
     out: &mut Vec<u8>,
 ) -> Result<RecordExtras> {
-    let mut buffers = take(&mut plans.buffers);
-    let rest = rewrite(plans, &mut buffers, source, objects, next_id, env, out);
-    buffers.clear();
-    plans.buffers = buffers;
-    rest
-}
-
-/// Does as [`transcode`] does, with empty `buffers`.
-fn rewrite<'s>(
-    plans: &mut Plans<'_>,
-    buffers: &mut Buffers,
-    source: &SourceRecord<'s>,
-    objects: &FindObject<'s>,
-    next_id: &mut u64,
-    env: &Env<'_>,
-    out: &mut Vec<u8>,
-) -> Result<RecordExtras> {
-    // The object itself counts: it cannot become a value in itself.
-    buffers.inlined.push(source.id);
     let stored = plans.stored.clone();
     let payload = source.payload;
     let (mut links, chain) = (NoLinks::default(), ByteChain::default());
@@ -105,14 +85,21 @@ fn rewrite<'s>(
         input: Decoder::new(payload, env, &mut links),
         out,
         start,
-        buffers,
+        skipped: Vec::new(),
         records: 0,
         max,
         pieces: Vec::new(),
+        waiting: Vec::new(),
+        early: Vec::new(),
+        early_defaulted: Vec::new(),
+        defaults: Buffer::new(),
         chain: &chain,
         synthesized: SynthesizedValues::default(),
+        replaced: Vec::new(),
         distinct: 0,
         skipping: 0,
+        // The object itself counts: it cannot become a value in itself.
+        inlined: vec![source.id],
         next_id,
         extras: RecordExtras::default(),
         shared_bytes: 0,
@@ -127,44 +114,14 @@ fn rewrite<'s>(
             return Ok(extras);
         }
         Ok(()) => surplus(left),
-        Err(error) => error.in_field(&path(&frames, &run.buffers.skipped, &stored)),
+        Err(error) => error.in_field(&path(&frames, &run.skipped, &stored)),
     };
     let is_detached = |frame: &TranscodeFrame<'_>| matches!(frame, TranscodeFrame::Record(it) if it.is_detached());
-    if run.buffers.inlined.len() > 1 || frames.iter().any(is_detached) {
+    if run.inlined.len() > 1 || frames.iter().any(is_detached) {
         // It is in another record, or in a part of this one.
         return Err(error);
     }
     Err(error.at(payload.len().saturating_sub(left) as u64))
-}
-
-/// The lists of a transcoder that hold nothing of a record after it. A load keeps their memory from record to record.
-#[derive(Default)]
-pub(super) struct Buffers {
-    /// Where a walk over a value that is not rewritten failed.
-    skipped: Vec<WalkFrame>,
-    /// The converted pieces of open records that are written later, where each begins, and their defaults.
-    early: Vec<u8>,
-    waiting: Vec<usize>,
-    early_defaulted: Vec<DefaultedField>,
-    /// A field that a function of the program makes, or its default.
-    defaults: Buffer,
-    /// The rows of the values inside of open keys and elements of sets that became an `other` variant without a field.
-    replaced: Vec<usize>,
-    /// The object, and those in it that are values now.
-    inlined: Vec<u64>,
-}
-
-impl Buffers {
-    fn clear(&mut self) {
-        // An error may leave something in any of them.
-        self.skipped.clear();
-        self.early.clear();
-        self.waiting.clear();
-        self.early_defaulted.clear();
-        self.defaults.clear();
-        self.replaced.clear();
-        self.inlined.clear();
-    }
 }
 
 struct Transcoder<'t, 's, 'p> {
@@ -180,21 +137,31 @@ struct Transcoder<'t, 's, 'p> {
     out: &'t mut Vec<u8>,
     /// Where the output begins.
     start: usize,
-    buffers: &'t mut Buffers,
+    /// Where a walk over a value that is not rewritten failed.
+    skipped: Vec<WalkFrame>,
     /// How many frames are records, and how many may be: a class holds another of itself
     /// only through levels that the codec counts, and it would refuse more of those.
     records: u64,
     max: u64,
     /// The pieces of the open records.
     pieces: Vec<&'t [u8]>,
+    /// Where each of their converted pieces that are not wanted yet begins in `early`.
+    waiting: Vec<usize>,
+    early: Vec<u8>,
+    early_defaulted: Vec<DefaultedField>,
+    defaults: Buffer,
     /// The bytes that migrations made.
     chain: &'t ByteChain,
     /// The synthesized values of open records, and where their kept fields go.
     synthesized: SynthesizedValues,
+    /// The rows of the values inside of open keys and elements of sets that became an `other` variant without a field.
+    replaced: Vec<usize>,
     /// How many of those maps and sets are open.
     distinct: usize,
     /// How many containers are open whose elements are skipped if they cannot be rewritten.
     skipping: usize,
+    /// The object, and those in it that are values now.
+    inlined: Vec<u64>,
     next_id: &'t mut u64,
     extras: RecordExtras,
     /// Bytes of the values that are objects now.
@@ -323,7 +290,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     return Err(surplus(left));
                 }
                 self.input.go_back(after);
-                self.buffers.inlined.pop();
+                self.inlined.pop();
             }
             TranscodeFrame::Shared { class, holder, start } => {
                 self.end_shared(*class, *holder, *start)?;
@@ -491,7 +458,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     fn consume(&mut self, first: usize, nodes: usize) -> Result<&'t [u8]> {
         let whole = self.input.rest();
         for node in first..first + nodes {
-            skip(node, self.stored, &mut self.input, &mut self.buffers.skipped).map_err(fault)?;
+            skip(node, self.stored, &mut self.input, &mut self.skipped).map_err(fault)?;
         }
         Ok(&whole[..whole.len() - self.input.rest().len()])
     }
@@ -499,8 +466,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     /// Checks what all records take if the output is so long.
     fn check(&self, end: usize) -> Result<()> {
         // The lists beside the output count too. A default may have no bytes in the output, and would be free.
-        let defaulted = self.extras.defaulted.len() + self.buffers.early_defaulted.len();
-        let after = end - self.start + self.buffers.early.len() + self.shared_bytes;
+        let defaulted = self.extras.defaulted.len() + self.early_defaulted.len();
+        let after = end - self.start + self.early.len() + self.shared_bytes;
         let after = after.saturating_add(defaulted.saturating_mul(size_of::<DefaultedField>()));
         let after = self.plans.after + after as u64;
         self.env.limits.check_rewritten(self.plans.rewritten, after)
@@ -621,7 +588,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     fn note_replaced(&mut self, row: usize) {
         // Only keys of maps and elements of sets can become equal, so the list stays empty elsewhere.
         if self.distinct > 0 {
-            self.buffers.replaced.push(row);
+            self.replaced.push(row);
         }
     }
 
@@ -634,7 +601,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     ) -> Result<()> {
         let Some(target) = self.plans.program.targets[class] else { return Ok(()) };
         let (old, env) = (&self.out[start..], self.env);
-        self.buffers.defaults.encode_with(env, &mut NoLinks::default(), |out| {
+        self.defaults.encode_with(env, &mut NoLinks::default(), |out| {
             let mut links = NoLinks::default();
             let mut input = Decoder::new(old, env, &mut links);
             (target.access.make_field)(variant, field, Some((number, &mut input)), out)
@@ -642,8 +609,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         self.out.truncate(start);
         // The function has read the old value with its defaults. The list must not name them in the new value.
         DefaultedField::truncate(&mut self.extras.defaulted, start);
-        self.check(start + self.buffers.defaults.len())?;
-        self.out.extend_from_slice(self.buffers.defaults.bytes());
+        self.check(start + self.defaults.len())?;
+        self.out.extend_from_slice(self.defaults.bytes());
         Ok(())
     }
 

@@ -451,7 +451,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 ),
             ));
         };
-        if self.buffers.inlined.contains(&id) {
+        if self.inlined.contains(&id) {
             return Err(Error::new(
                 ErrorKind::Unsupported,
                 format!(
@@ -461,13 +461,13 @@ impl<'t> Transcoder<'t, '_, '_> {
         }
         // A save can chain 100,000 objects. As one value, they would be nested deeper than any decoder takes. The limit
         // also bounds the search above.
-        if self.buffers.inlined.len() as u64 > u64::from(self.env.limits.depth) {
+        if self.inlined.len() as u64 > u64::from(self.env.limits.depth) {
             return Err(Error::new(
                 ErrorKind::TooDeep,
                 "objects that are values now are nested deeper than `Limits::depth`; raise it, or keep the pointers",
             ));
         }
-        self.buffers.inlined.push(id);
+        self.inlined.push(id);
         // The first value takes over the bytes of the object, so they are input. Each further one is a copy.
         if self.plans.inlined.contains_key(&id) {
             self.plans.rows.count(shared, 1, self.id);

@@ -170,7 +170,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             first,
             piece: None,
             order: PieceOrder::Nothing,
-            waiting: self.buffers.waiting.len(),
+            waiting: self.waiting.len(),
             synthesized: self.synthesized.len(),
             start,
             places,
@@ -188,10 +188,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     /// True while the fields of the object itself are read.
     fn is_object(&self) -> bool {
         // A value inside the object has no id, so a save could not give its unknown fields back to it.
-        !self.bare
-            && self.records == 1
-            && self.buffers.inlined.len() == 1
-            && self.plans.keeps_unknown
+        !self.bare && self.records == 1 && self.inlined.len() == 1 && self.plans.keeps_unknown
     }
 
     /// Advances to the next field of a record that must be rewritten, and returns
@@ -202,13 +199,13 @@ impl<'t> Transcoder<'t, '_, '_> {
             PieceOrder::Nothing => {}
             PieceOrder::Next(all) => self.pieces.push(&all[..all.len() - left.len()]),
             PieceOrder::Early(all, start) => {
-                let (defaulted, to) = (&mut self.extras.defaulted, self.buffers.early.len());
-                self.buffers.waiting.push(to);
+                let (defaulted, to) = (&mut self.extras.defaulted, self.early.len());
+                self.waiting.push(to);
                 // `+ 1`, since a default without bytes may begin where the output ends.
                 let early = DefaultedField::moved(defaulted, start..self.out.len() + 1, to);
-                self.buffers.early_defaulted.extend(early);
+                self.early_defaulted.extend(early);
                 DefaultedField::truncate(defaulted, start);
-                self.buffers.early.extend_from_slice(&self.out[start..]);
+                self.early.extend_from_slice(&self.out[start..]);
                 self.out.truncate(start);
                 self.pieces.push(&all[..all.len() - left.len()]);
             }
@@ -250,13 +247,12 @@ impl<'t> Transcoder<'t, '_, '_> {
                                 self.widen(by, self.pieces[*first + of]);
                             }
                             FieldSource::Early(early) => {
-                                let waiting = &self.buffers.waiting[*waiting + early..];
-                                let end =
-                                    waiting.get(1).copied().unwrap_or(self.buffers.early.len());
-                                let (early, to) = (&self.buffers.early_defaulted, self.out.len());
+                                let waiting = &self.waiting[*waiting + early..];
+                                let end = waiting.get(1).copied().unwrap_or(self.early.len());
+                                let (early, to) = (&self.early_defaulted, self.out.len());
                                 let defaulted = DefaultedField::moved(early, waiting[0]..end, to);
                                 self.extras.defaulted.extend(defaulted);
-                                self.out.extend_from_slice(&self.buffers.early[waiting[0]..end]);
+                                self.out.extend_from_slice(&self.early[waiting[0]..end]);
                             }
                             FieldSource::Convert { piece: of, conversion } => {
                                 *order = PieceOrder::Apart(self.input.rest());
@@ -274,9 +270,9 @@ impl<'t> Transcoder<'t, '_, '_> {
                             source => {
                                 *piece = None;
                                 self.make(plan, source, *first)?;
-                                self.check(self.out.len() + self.buffers.defaults.len())?;
+                                self.check(self.out.len() + self.defaults.len())?;
                                 self.note_default(plan, &source);
-                                self.out.extend_from_slice(self.buffers.defaults.bytes());
+                                self.out.extend_from_slice(self.defaults.bytes());
                             }
                         }
                     }
@@ -287,10 +283,10 @@ impl<'t> Transcoder<'t, '_, '_> {
         // Before the pieces are dropped, since the unknown fields are among them.
         self.keep(record)?;
         self.pieces.truncate(record.first);
-        if let Some(early) = self.buffers.waiting.get(record.waiting) {
-            DefaultedField::truncate(&mut self.buffers.early_defaulted, *early);
-            self.buffers.early.truncate(*early);
-            self.buffers.waiting.truncate(record.waiting);
+        if let Some(early) = self.waiting.get(record.waiting) {
+            DefaultedField::truncate(&mut self.early_defaulted, *early);
+            self.early.truncate(*early);
+            self.waiting.truncate(record.waiting);
         }
         self.records -= 1;
         Ok(None)
@@ -350,7 +346,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         synthesized: &[(usize, Vec<u8>)],
     ) -> Result<()> {
         let pieces = &self.pieces[first..];
-        self.buffers.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
+        self.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
             count::encode((plan.unknown.len() + synthesized.len()) as u64, out)?;
             let unknown = plan.unknown.iter().map(|keep| (keep.class, pieces[keep.piece]));
             let synthesized = synthesized.iter().map(|(class, bytes)| (*class, &bytes[..]));
@@ -383,7 +379,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         // The field for unknown data may come before fields with synthesized values, whose copies it holds. So it is
         // written last, into the place that was left for it.
         self.unknown(plan, first, &copies)?;
-        let bytes = self.buffers.defaults.gather();
+        let bytes = self.defaults.gather();
         DefaultedField::follow(&mut self.extras.defaulted, room, room + bytes.len());
         self.out.splice(room..room, bytes.iter().copied());
         self.check(self.out.len())
@@ -395,7 +391,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let (class, variant) = plan.target;
         if self.plans.program.expected(class, variant).records[field].has_module {
             let start = self.out.len();
-            let bytes = start..start + self.buffers.defaults.len();
+            let bytes = start..start + self.defaults.len();
             self.extras.defaulted.push(DefaultedField { bytes, field: (class, variant, field) });
         }
     }
@@ -408,10 +404,9 @@ impl<'t> Transcoder<'t, '_, '_> {
             FieldSource::Empty(field) => {
                 let program = self.plans.program;
                 let kind = &program.expected(class, variant).fields[field].kind;
-                let result =
-                    self.buffers.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
-                        empty::write(kind, program, &Prototypes::bare(), out)
-                    });
+                let result = self.defaults.encode_with(self.env, &mut NoLinks::default(), |out| {
+                    empty::write(kind, program, &Prototypes::bare(), out)
+                });
                 result.map(drop).map_err(|error| {
                     let (name, of) = self.field_of((class, variant, field));
                     Error::new(
@@ -434,7 +429,7 @@ impl<'t> Transcoder<'t, '_, '_> {
     pub(super) fn end_of_default(&mut self, field: FieldPlace, first: usize) -> Result<()> {
         self.default(field)?;
         let layout = self.plans.program.layout();
-        let bytes = self.buffers.defaults.gather();
+        let bytes = self.defaults.gather();
         let Some(mut cursor) = Cursor::of_field(layout, field, bytes) else {
             return Err(fault(Fail::Value));
         };
@@ -450,7 +445,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             return Err(fault(Fail::Value));
         };
         let encode = |out: &mut Encoder<'_>| (target.access.make_field)(variant, field, None, out);
-        self.buffers.defaults.encode_with(self.env, &mut NoLinks::default(), encode).map(drop).map_err(|error| {
+        self.defaults.encode_with(self.env, &mut NoLinks::default(), encode).map(drop).map_err(|error| {
             if error.kind() != ErrorKind::Unsupported {
                 return error;
             }

@@ -49,16 +49,16 @@ impl<'t> ElementMark<'t> {
             rest: run.input.rest(),
             out: run.out.len(),
             pieces: run.pieces.len(),
-            waiting: run.buffers.waiting.len(),
-            early: run.buffers.early.len(),
+            waiting: run.waiting.len(),
+            early: run.early.len(),
             records: run.records,
-            inlined: run.buffers.inlined.len(),
+            inlined: run.inlined.len(),
             shared: run.extras.shared.len(),
             shared_bytes: run.shared_bytes,
             defaulted: run.extras.defaulted.len(),
-            early_defaulted: run.buffers.early_defaulted.len(),
+            early_defaulted: run.early_defaulted.len(),
             distinct: run.distinct,
-            replaced: run.buffers.replaced.len(),
+            replaced: run.replaced.len(),
             synthesized: run.synthesized.len(),
             next,
             marks,
@@ -71,16 +71,16 @@ impl<'t> ElementMark<'t> {
         run.input.go_back(self.rest);
         run.out.truncate(self.out);
         run.pieces.truncate(self.pieces);
-        run.buffers.waiting.truncate(self.waiting);
-        run.buffers.early.truncate(self.early);
+        run.waiting.truncate(self.waiting);
+        run.early.truncate(self.early);
         run.records = self.records;
-        run.buffers.inlined.truncate(self.inlined);
+        run.inlined.truncate(self.inlined);
         run.extras.shared.truncate(self.shared);
         run.shared_bytes = self.shared_bytes;
         run.extras.defaulted.truncate(self.defaulted);
-        run.buffers.early_defaulted.truncate(self.early_defaulted);
+        run.early_defaulted.truncate(self.early_defaulted);
         run.distinct = self.distinct;
-        run.buffers.replaced.truncate(self.replaced);
+        run.replaced.truncate(self.replaced);
         run.synthesized.truncate(self.synthesized);
     }
 }
@@ -135,8 +135,8 @@ impl<'t> SkippingFrame<'t> {
             _ => None,
         });
         let Some((at, end)) = place else { return Err(error) };
-        let inner = path(&frames[end..], &run.buffers.skipped, run.stored);
-        run.buffers.skipped.clear();
+        let inner = path(&frames[end..], &run.skipped, run.stored);
+        run.skipped.clear();
         for frame in &frames[end..] {
             run.skipping -= usize::from(matches!(frame, TranscodeFrame::Skipping(_)));
         }
@@ -165,7 +165,7 @@ impl<'t> SkippingFrame<'t> {
         }
         // Damage is no element that cannot be loaded.
         for node in nodes {
-            skip(node, run.stored, &mut run.input, &mut run.buffers.skipped).map_err(fault)?;
+            skip(node, run.stored, &mut run.input, &mut run.skipped).map_err(fault)?;
         }
         skipping.skipped += 1;
         push_name(&inner, &mut part);
