@@ -130,7 +130,7 @@ struct Pairs {
     /// The partner of each record of the old save, by name. By id it is asked for when the record is reached.
     partners: Vec<Option<Position>>,
     /// The records of unknown content of the new save that are free, by id and class in their order.
-    kept: HashMap<(u64, String), VecDeque<Position>>,
+    unknown: HashMap<(u64, String), VecDeque<Position>>,
     /// The records of the new save that have no partner; by id none of its objects.
     rest: HashSet<Position>,
     /// Old ids whose partners have others.
@@ -140,11 +140,11 @@ struct Pairs {
 impl Pairs {
     fn of(old: &mut Save<'_>, new: &mut Save<'_>, by: By) -> Result<Self> {
         let names = old.classes().iter().map(|class| class.name.clone()).collect();
-        let (partners, kept, rest) = (Vec::new(), HashMap::new(), HashSet::new());
-        let mut pairs = Self { by, names, partners, kept, rest, ids: HashMap::new() };
+        let (partners, unknown, rest) = (Vec::new(), HashMap::new(), HashSet::new());
+        let mut pairs = Self { by, names, partners, unknown, rest, ids: HashMap::new() };
         match by {
             By::Name => pairs.find_by_name(old, new)?,
-            By::Id if new.counts().kept > 0 => pairs.find_kept(new)?,
+            By::Id if new.counts().kept > 0 => pairs.find_unknown(new)?,
             By::Id => {}
         }
         Ok(pairs)
@@ -176,14 +176,14 @@ impl Pairs {
         Ok(())
     }
 
-    /// Finds the records of unknown content, of which an object may have several.
-    fn find_kept(&mut self, new: &mut Save<'_>) -> Result<()> {
+    /// Finds the records of unknown content. An object may have several.
+    fn find_unknown(&mut self, new: &mut Save<'_>) -> Result<()> {
         let names: Vec<String> = new.classes().iter().map(|class| class.name.clone()).collect();
         new.rewind();
         while let Some(record) = new.next_record()? {
             if record.location.is_kept() {
                 let key = (record.location.id, names[record.location.class as usize].clone());
-                self.kept.entry(key).or_default().push_back(record.position);
+                self.unknown.entry(key).or_default().push_back(record.position);
                 self.rest.insert(record.position);
             }
         }
@@ -203,7 +203,7 @@ impl Pairs {
         }
         if location.is_kept() {
             let key = (location.id, self.names[location.class as usize].clone());
-            let partner = self.kept.get_mut(&key).and_then(VecDeque::pop_front);
+            let partner = self.unknown.get_mut(&key).and_then(VecDeque::pop_front);
             if let Some(partner) = &partner {
                 self.rest.remove(partner);
             }

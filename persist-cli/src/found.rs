@@ -119,11 +119,11 @@ impl Path {
             }
             let Some(entry) = save.entry()? else { break };
             let found = Found::whole(&entry, position);
-            let goes_on = match start {
+            let continues = match start {
                 Start::Worlds => walk.all(worlds(found), 0, save)?,
                 _ => walk.one(found, 0, save)?,
             };
-            if !goes_on {
+            if !continues {
                 break;
             }
         }
@@ -200,7 +200,7 @@ struct PathWalk<'p, 'f> {
 }
 
 impl PathWalk<'_, '_> {
-    /// Goes on from values that so many steps have led to. Returns false if no more are to be visited.
+    /// Takes the steps from `level` on from these values. Returns false if no more are to be visited.
     fn all(&mut self, found: Vec<Found<'_>>, level: usize, save: &mut Save<'_>) -> Result<bool> {
         for found in found {
             if !self.one(found, level, save)? {

@@ -227,18 +227,21 @@ impl Source {
         Ok(Self { name, path: None, size, stream: Box::new(file), limits: self.limits, bar })
     }
 
-    /// Returns the first bytes up to one that is no space, after the mark of an encoding.
+    /// Returns the first byte that is no space, after the mark of an encoding; of a save, its first four bytes.
     pub(crate) fn start(&mut self) -> Result<Vec<u8>> {
         let mut start = Vec::new();
         let mut read = || {
             self.stream.rewind()?;
             for byte in io::BufReader::new(&mut self.stream).bytes() {
-                start.push(byte?);
-                let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start);
+                let byte = byte?;
+                // A file may consist of spaces, which take no memory here.
+                if byte.is_ascii_whitespace() {
+                    continue;
+                }
+                start.push(byte);
                 let is_mark = "\u{feff}".as_bytes().starts_with(&start);
                 let is_magic = SAVE.starts_with(&start) && start.len() < SAVE.len();
-                if !is_mark && !is_magic && text.last().is_some_and(|it| !it.is_ascii_whitespace())
-                {
+                if !is_mark && !is_magic {
                     break;
                 }
             }
@@ -249,7 +252,7 @@ impl Source {
         Ok(start)
     }
 
-    /// Puts these bytes in the place of those of the file.
+    /// Replaces the bytes of the file by these.
     pub(crate) fn with_bytes(self, bytes: Vec<u8>) -> Self {
         Self { stream: Box::new(io::Cursor::new(bytes)), ..self }
     }

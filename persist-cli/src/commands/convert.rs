@@ -310,13 +310,10 @@ fn from_text(mut source: Source, form: TextForm, output: Option<&Path>) -> Resul
                 let mut save = source.of_file(file)?;
                 let checked = save.checked().map(drop);
                 let Err(error) = checked else { return Ok(save) };
-                // Of a reference that leads nowhere, this error names the field, and no byte of a temporary file.
-                if let (Err(_), SaveRead { error: Some(error), .. }) =
-                    streamed(&mut source, Some(&ids), &mut io::sink())
-                {
-                    return Err(refused(error));
-                }
-                return Err(refused(error));
+                // A second pass names the field of a reference that leads nowhere. The check knows an offset in the
+                // temporary file, which means nothing to the user.
+                let (_, read) = streamed(&mut source, Some(&ids), &mut io::sink());
+                return Err(refused(read.error.unwrap_or(error)));
             }
             (_, SaveRead { error: Some(error), .. }) => return Err(refused(error)),
             (Err(what), SaveRead { is_in_order: true, .. }) if form == TextForm::Json => {

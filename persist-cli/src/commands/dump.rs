@@ -104,27 +104,27 @@ struct Shown<'p, 's> {
 impl Shown<'_, '_> {
     fn each_value(&mut self, visit: &mut Visit<'_>) -> Result<()> {
         let mut followed = Followed::default();
-        let mut goes_on = true;
+        let mut continues = true;
         let mut take = |found: Found<'_>| {
             self.count += 1;
             if self.follows {
                 followed.note(&found);
             }
-            goes_on = visit(found)?;
-            Ok(goes_on)
+            continues = visit(found)?;
+            Ok(continues)
         };
         match self.path {
             Some(path) => path.each(self.save, &mut take)?,
             None => each_object(self.save, &mut take)?,
         }
-        while goes_on && let Some(id) = followed.open.pop_front() {
+        while continues && let Some(id) = followed.open.pop_front() {
             if followed.seen.contains(&(id, false)) {
                 continue;
             }
             let Some((position, entry)) = self.save.object(id)? else { continue };
             let found = Found::whole(&entry, position);
             followed.note(&found);
-            goes_on = visit(found)?;
+            continues = visit(found)?;
         }
         Ok(())
     }

@@ -91,7 +91,7 @@ pub struct CheckedSave<R> {
     pub counts: Vec<ClassCount>,
     /// The objects by their ids.
     pub ids: SavedIds,
-    /// What the check counted.
+    /// The counts of the check.
     pub found: Verified,
 }
 

@@ -370,7 +370,7 @@ impl<R: Read + Seek> RecordReader<R> {
         let highest = target.highest;
         // A world is one value: two of them would take twice the memory.
         drop(object);
-        // What was written is read again, which finds anything else that is wrong.
+        // The written value is read again: the check finds any other fault.
         Checker::new(stored, limits).check(class, &payload, &mut |_| true).map_err(in_object)?;
         let mut reader = Reader::new(limits, weight(&self.found));
         let value = reader.payload(stored, class, &payload, limits).map_err(in_object)?;
