@@ -30,6 +30,8 @@ MARK = 0x80  # bit 7 of a holder: added by the program; of a reference: weak
 STRUCT, ENUM, BARE = range(3)
 SINCE = 0x80  # bit 7 of a form: the lowest version follows that may read the class
 MADE_UP = 2  # version of the class of a made-up value
+PAGE = 0x01  # the holder of a page
+BLOCK_FRAME = 9  # bytes of a block around its content
 
 # This program's own limits: values in values, and values that have no bytes, whose number nothing else
 # bounds. A list or array of such values counts as one of them, since nobody goes through it.
@@ -38,10 +40,23 @@ CONTENT_LIMIT = 2**30  # bytes that one compressed block may hold
 
 UNIT, BOOL, CHAR, F32, F64, TEXT = 0x00, 0x01, 0x02, 0x0D, 0x0E, 0x0F
 OPTION, LIST, SET, MAP, ARRAY, TUPLE, CLASS, REFERENCE, DYNAMIC, TRAIT_REFERENCE, HANDLE, UNKNOWN, COMPACT = range(0x10, 0x1D)
+U32, U64 = 0x05, 0x06
+ENTRY_KINDS = [(COMPACT, U64), (COMPACT, U32), (COMPACT, U64), (U32, 0)]  # of first, objects, position, digest
 NAMES = ("unit bool char u8 u16 u32 u64 u128 i8 i16 i32 i64 i128 f32 f64 text "
          "option list set map array tuple class reference dynamic reference handle unknown compact").split()
 STATES = "null", "live", "dead"
 OBJECTS_OF_WORLDS = "persist.objects"  # the arena whose handles are ids
+
+
+def class_id(name):
+    """The id of a class to which the program gave none: FNV-1a of its name."""
+    value = 0xCBF29CE484222325
+    for byte in name.encode():
+        value = (value ^ byte) * 0x100000001B3 % 2**64
+    return value
+
+
+PAGE_ID, ENTRY_ID = class_id("persist.Page"), class_id("persist.PageEntry")
 
 
 class Refused(Exception):
@@ -78,7 +93,7 @@ class Cursor:
     """Reads forward in data[pos:end]; `what` names that part in messages."""
 
     def __init__(self, data, pos, end, what):
-        self.data, self.pos, self.end, self.what = data, pos, end, what
+        self.data, self.start, self.pos, self.end, self.what = data, pos, pos, end, what
 
     def left(self):
         return self.end - self.pos
@@ -227,7 +242,7 @@ class Kind:
             return ("dyn " if self.tag == DYNAMIC else "handle of ") + show(self.label)
         if self.tag == COMPACT:
             return "compact " + NAMES[self.number]
-        special = {ARRAY: f"[{inner}; {self.number}]", TUPLE: f"({inner})", CLASS: cls}
+        special = {ARRAY: f"[{inner}; {self.number}]", TUPLE: f"({inner})", CLASS: cls, UNKNOWN: "unknown"}
         return special.get(self.tag) or NAMES[self.tag] + (f"<{inner}>" if inner else "")
 
 
@@ -249,6 +264,13 @@ class Save:
         self.data, self.out, self.without_bytes, self.kept, self.closed = data, out, 0, 0, 0
         self.header, self.classes, self.class_ids, self.records, self.references = {}, [], {}, {}, {}
         self.defined, self.payloads = [], []
+        # Pages by the id of their record, then by the offset of their block in the save without compression.
+        self.offset, self.pages, self.page_count = 0, {}, 0
+        self.page_class, self.entry_class = None, None
+        # Of the current record: its pages that no index has named yet, and the offset of the first page.
+        self.unnamed, self.first_page = {}, 0
+        # The class that each class number stands for in the current record, from 1.
+        self.numbers = ()
 
     def read(self):
         cursor = Cursor(self.data, 0, len(self.data), "the save")
@@ -261,6 +283,7 @@ class Save:
             return
         for number, cls in enumerate(self.classes, 1):
             self.settle(number, cls.at)
+        self.find_page_classes()
         for *payload, block in self.payloads:
             try:
                 self.read_payload(*payload)
@@ -342,6 +365,8 @@ class Save:
             self.closed += 1
 
     def read_items(self, content, block=None):
+        start, offset = content.pos, self.offset
+        self.offset += BLOCK_FRAME + content.left()
         while content.left():
             at, number = content.pos, content.count()
             refuse(number > len(self.classes), at, f"record of class {number}, which is not defined yet")
@@ -351,7 +376,12 @@ class Save:
             refuse(content.integer(1) != SEPARATOR, content.pos - 1, "no separator after the item")
             if number:
                 self.read_record(at, number, holder, ident)
-                self.payloads.append((item, at, number, holder, ident, block))
+                if holder == PAGE:
+                    refuse(at != start or content.left(), at, f"a page of object {ident} is not alone in its block")
+                    head = bytes([BLOCK_OF_ITEMS]) + (content.pos - start).to_bytes(4, "little")
+                    digest = zlib.crc32(memoryview(content.data)[start:content.pos], zlib.crc32(head))
+                    self.pages.setdefault(ident, {})[offset] = digest
+                self.payloads.append((item, at, number, holder, ident, offset, block))
             else:
                 self.read_definition(item, at)
                 self.defined.append(content.data[at:content.pos])
@@ -362,7 +392,7 @@ class Save:
         start = cursor.skip(1)
         told = [cursor.integer(8) for _ in range(3)]
         cursor.checksum(start, "the trailer")
-        found = len(self.records) + self.kept, len(self.classes), start + TRAILER_BYTES
+        found = len(self.records) + self.kept + self.page_count, len(self.classes), start + TRAILER_BYTES
         for i, what in enumerate(("records", "definitions", "bytes")):
             if self.closed and what != "bytes":
                 continue
@@ -421,7 +451,7 @@ class Save:
             refuse(plain not in (4, 5, 6, 9, 10, 11), at, f"kind {plain:#04x} has no compact form")
             return Kind(COMPACT, (), plain)
         if tag == UNKNOWN:
-            return Kind(LIST, [Kind(DYNAMIC, (), 0, 0, "unknown")])
+            return Kind(UNKNOWN, [Kind(DYNAMIC, (), 0, 0, "unknown")])
         if tag <= TEXT:
             return Kind(tag)
         if tag < CLASS:
@@ -478,24 +508,29 @@ class Save:
     # Records
 
     def read_record(self, at, number, holder, ident):
-        refuse(holder & ~MARK and holder & ~MARK not in HOLDERS, at, f"holder {holder:#04x} is too new")
+        known = holder == PAGE or not holder & ~MARK or holder & ~MARK in HOLDERS
+        refuse(not known, at, f"holder {holder:#04x} is too new")
         refuse(not 1 <= ident <= ID_LIMIT, at, f"{ident} is no object id")
-        if holder:
+        if holder == PAGE:
+            refuse(ident in self.records, at, f"a page of object {ident} stands after the object")
+            self.page_count += 1
+        elif holder:
             refuse(ident in self.records, at, f"object id {ident} is used twice")
             self.records[ident] = number, holder & ~MARK
         else:  # a field that a program did not have
             self.kept += 1
 
-    def read_payload(self, payload, at, number, holder, ident):
+    def read_payload(self, payload, at, number, holder, ident, offset):
         """Reads the value of a record. That all definitions are there by now is what the page allows to wait for."""
-        if holder:
-            prefix = f"#{ident} {held(holder, '_')}{', added' if holder & MARK else ''}: "
-        else:
-            cls = self.classes[number - 1]
-            is_field = cls.form == STRUCT and len(cls.groups[0]) == 1
-            refuse(not is_field, at, f"what is kept of object {ident} is not one field")
-            refuse(ident not in self.records, at, f"something is kept of object {ident}, which is not in the save")
-            prefix = f"#{ident} has {'made up' if cls.version == MADE_UP else 'kept'} "
+        prefix = self.prefix(at, number, holder, ident)
+        # An index in a page or in a kept part is empty.
+        self.unnamed = {} if holder in (0, PAGE) else self.pages.pop(ident, {})
+        self.first_page, self.numbers = next(iter(self.unnamed), 0), range(1, len(self.classes) + 1)
+        if number == self.page_class:
+            ahead = Cursor(payload.data, payload.pos, payload.end, payload.what)
+            self.numbers = self.page_classes(ahead)
+            if holder == PAGE:
+                self.summarize(ahead, self.pages[ident], offset)
         under_way = [self.value(payload, Kind(CLASS, (), number), prefix, 1)]
         while under_way:  # values in values, without recursion
             inner = next(under_way[-1], None)
@@ -506,6 +541,66 @@ class Save:
             else:
                 under_way.append(inner)
         payload.finish()
+        refuse(self.unnamed, at, f"no index in object {ident} names {len(self.unnamed)} of its pages")
+
+    def prefix(self, at, number, holder, ident):
+        """How the first line of a record begins, once the record may stand there."""
+        if holder == PAGE:
+            name = show(self.classes[number - 1].name)
+            refuse(number != self.page_class, at, f"a page of object {ident} is of {name}, not the class of pages")
+            refuse(ident not in self.records, at, f"a page of object {ident}, which is not in the save")
+            return f"#{ident} page: "
+        if holder:
+            return f"#{ident} {held(holder, '_')}{', added' if holder & MARK else ''}: "
+        cls = self.classes[number - 1]
+        is_field = cls.form == STRUCT and len(cls.groups[0]) == 1
+        refuse(not is_field, at, f"what is kept of object {ident} is not one field")
+        refuse(ident not in self.records, at, f"something is kept of object {ident}, which is not in the save")
+        return f"#{ident} has {'made up' if cls.version == MADE_UP else 'kept'} "
+
+    # Pages
+
+    def find_page_classes(self):
+        """Pages need both of their classes with the fields of the page; otherwise each is like any other class."""
+        page, entry = self.field_kinds(PAGE_ID), self.field_kinds(ENTRY_ID)
+        is_page = [kind.tag for kind in page] == [LIST, LIST] and page[0].inner[0].tag == U64
+        if is_page and [(kind.tag, kind.number) for kind in entry] == ENTRY_KINDS:
+            self.page_class, self.entry_class = self.class_ids[PAGE_ID], self.class_ids[ENTRY_ID]
+
+    def field_kinds(self, ident):
+        """The kinds of the fields of the struct with an id, if the save defines one."""
+        number = self.class_ids.get(ident)
+        is_struct = number and self.classes[number - 1].form == STRUCT
+        return [kind for _, kind in self.classes[number - 1].groups[0]] if is_struct else []
+
+    def page_classes(self, ahead):
+        """The numbers in the save of the classes of a page."""
+        numbers = {}  # as keys, in the order of the page
+        for _ in range(ahead.count()):
+            at, ident = ahead.pos, ahead.integer(8)
+            number = self.class_ids.get(ident)
+            refuse(number is None, at, f"a page needs class id {ident:#x}, which is not defined")
+            refuse(number in numbers, at, f"a page has class id {ident:#x} twice")
+            numbers[number] = None
+        return list(numbers)
+
+    def summarize(self, ahead, pages, offset):
+        """Adds to the digest of a page what an index says of its objects: the first id, and how many there are."""
+        at, objects = ahead.pos, ahead.count()
+        refuse(not objects, at, "a page without objects")
+        pages[offset] = ahead.count(), objects, pages[offset]
+
+    def check_index(self, index):
+        """Compares each entry of an index with the page that it names."""
+        for _ in range(index.count()):
+            at = index.pos
+            first, objects, position, digest = index.count(), index.count(), index.count(), index.integer(4)
+            page = self.unnamed.pop(self.first_page + position, None)
+            refuse(page is None, at, f"an index names a page at {position}, where there is none that is not named yet")
+            for what, entry, found in zip(("first id", "number of objects", "digest"), (first, objects, digest), page):
+                refuse(entry != found, at, f"an index names a page with {what} {entry}, it is {found}")
+
+    # Values
 
     def line(self, depth, text):
         if self.out:
@@ -530,8 +625,8 @@ class Save:
         elif tag == DYNAMIC:
             at, number = payload.pos, payload.count()
             refuse(not number, at, "0 is no class number")
-            refuse(number > len(self.classes), at, f"trait object of class {number}, which is not defined")
-            yield self.value(payload, Kind(CLASS, (), number), prefix + "dyn ", depth)
+            refuse(number > len(self.numbers), at, f"trait object of class {number}, which is not defined")
+            yield self.value(payload, Kind(CLASS, (), self.numbers[number - 1]), prefix + "dyn ", depth)
         elif tag == TUPLE:
             self.line(depth, prefix + "tuple")
             for i, each in enumerate(inner):
@@ -549,7 +644,7 @@ class Save:
             yield from self.elements(payload, kind, prefix, depth)
 
     def elements(self, payload, kind, prefix, depth):
-        """Reads list, set, map or array; plain elements make one line."""
+        """Reads list, set, map, array or unknown; plain elements make one line."""
         tag, each, name = kind.tag, kind.inner[0], NAMES[kind.tag]
         at, count = payload.pos, kind.number if tag == ARRAY else payload.count()
         if self.no_bytes(each):
@@ -575,6 +670,10 @@ class Save:
                 seen.add(encoded)
             if tag == MAP:
                 yield self.value(payload, kind.inner[1], "=> ", depth + 2)
+        if count and tag == LIST and each.tag == CLASS and each.number == self.entry_class:
+            beside = at == payload.start or payload.data[at - 1]
+            refuse(beside, at, "no empty list of objects stands before an index that is not empty")
+            self.check_index(Cursor(payload.data, at, payload.pos, "the index"))
         if in_line:
             self.line(depth, prefix + f"{name} [{', '.join(texts)}]")
 

@@ -340,6 +340,7 @@ pub mod __private {
 /// Exports what only the crate `persist-tools` of the same version may use; not for programs.
 #[doc(hidden)]
 pub mod __tools {
+    pub use crate::codec::pages::{PageEntry, page_head};
     pub use crate::env::{Env, Trial};
     #[cfg(any(feature = "history", feature = "world"))]
     pub use crate::fields::{Direction, FieldChange, FieldEdit, Owner, PathStep};
@@ -368,13 +369,14 @@ pub mod __tools {
     pub use crate::reflect::holder::{Cell, Pointer};
     pub use crate::reflect::integer::Integer;
     pub use crate::save::objects::content::read_on_trial;
+    pub use crate::save::record_writer::{RecordHead, RecordWriter};
     pub use crate::save::salvage::{is_damaged, salvaged};
     pub use crate::save::untyped::{Entry, UntypedSave, write_file};
     pub use crate::schema::{
         Checker, ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LocalValue, Long, Pairing,
         Plans, Program, ProgramFields, Reader, Stored, Strict, Texts, UsageTree, VariantSchema,
-        contested, find_variant, inner_first, is_same_class, pair, rust_type, same_classes,
-        texts_and_classes_by_place,
+        contested, find_variant, inner_first, is_same_class, missing_page, objects_in_page,
+        page_fault, pair, put_objects, rust_type, same_classes, texts_and_classes_by_place,
     };
     pub use crate::storage::patient::FILES;
     pub use crate::storage::save_files::commit::replace_file;

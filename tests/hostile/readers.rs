@@ -10,6 +10,7 @@ use std::rc::{Rc, Weak};
 use persist::{Error, ErrorKind, Limits, LoadOptions, Persist, Saves, World};
 use persist_tests::support::fixture_types::{load_and_save, path};
 use persist_tests::support::forge::restamp;
+use persist_tests::support::paged::{blocks, pages};
 use persist_tests::support::short_or_long;
 use persist_tools::{Document, verify};
 
@@ -181,6 +182,84 @@ fn made_saves_have_one_answer() {
     }
     let accepted = compare(&cases);
     assert!(accepted > cases.len() / 20, "{accepted} of {} were accepted", cases.len());
+}
+
+/// An object with a world in it.
+#[derive(Persist)]
+struct Level {
+    name: String,
+    world: World,
+}
+
+#[derive(Persist)]
+struct Spot {
+    x: f32,
+    names: Vec<String>,
+}
+
+impl persist::Component for Spot {}
+
+fn with_spots() -> Saves {
+    let saves = Saves::new();
+    saves.register_component::<Spot>().expect("a component class");
+    saves
+}
+
+fn spots(objects: u16) -> World {
+    let mut world = World::new();
+    for at in 0..objects {
+        let spot = Spot { x: f32::from(at), names: vec!["n".repeat(60); usize::from(at % 3)] };
+        world.spawn_with("", (spot,)).expect("it is new");
+    }
+    world
+}
+
+#[test]
+fn worlds_in_pages_have_one_answer() {
+    let saves = with_spots();
+    let of_world = saves.to_vec(&spots(1_500)).expect("a save");
+    let mut manager = saves.manager();
+    for objects in [1_400, 3, 1_300] {
+        let level = Level { name: "level".into(), world: spots(objects) };
+        manager.add(&Rc::new(RefCell::new(level))).expect("an object");
+    }
+    let of_levels = manager.to_vec().expect("a save");
+    let unknown: [Load; 2] = [("all unknown", all_unknown), ("all dropped", all_dropped)];
+    let typed: [Load; 2] = [
+        ("a world", |save| with_spots().from_slice::<World>(save).map(drop)),
+        ("levels", |save| {
+            let saves = with_spots();
+            saves.register::<Level>()?;
+            saves.manager().from_slice(save).map(drop)
+        }),
+    ];
+    let mut random = Random(0x5eed_0046);
+    let mut cases = Vec::new();
+    for (save, load) in [of_world, of_levels].into_iter().zip(typed) {
+        assert!(!pages(&save).is_empty());
+        // Mostly the heads of blocks and of records are changed, and the index after the pages.
+        let heads: Vec<usize> = blocks(&save).iter().map(|block| block.whole.start).collect();
+        for round in 0..short_or_long(250, 20_000) {
+            let mut changed = save.clone();
+            for _ in 0..=random.below(2) {
+                let head = heads[random.below(heads.len())];
+                let at = (head + random.below(90)).min(changed.len() - 1);
+                changed[at] = match random.below(3) {
+                    0 => changed[at] ^ 1,
+                    1 => changed[at].wrapping_add(1),
+                    _ => random.telling_byte(),
+                };
+            }
+            if round > 0 {
+                restamp(&mut changed);
+            }
+            let save = if round == 0 { save.clone() } else { changed };
+            let loads = [&[load], &unknown[..]].concat();
+            cases.push(Case { save, what: format!("pages of {}, change {round}", load.0), loads });
+        }
+    }
+    let accepted = compare(&cases);
+    assert!(accepted >= 2, "{accepted} of {} were accepted", cases.len());
 }
 
 mod newer {

@@ -16,6 +16,7 @@ pub mod forge;
 pub mod game;
 pub mod host;
 pub mod items;
+pub mod paged;
 pub mod shapes;
 pub mod slot_store;
 

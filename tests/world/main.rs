@@ -12,6 +12,7 @@ mod model;
 mod naive;
 mod names;
 mod objects;
+mod pages;
 mod panics;
 mod park;
 mod parked;

@@ -1,14 +1,15 @@
 //! Converting a whole save to one [`Value`], and back.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
-use persist::__tools::{ClassSchema, Entry, Env, KindSchema, Sealer, Stored, Strict, Writer};
+use persist::__tools::{ClassSchema, Entry, Env, KindSchema, RecordWriter, Sealer, Stored, Strict};
 use persist::codec::Buffer;
 use persist::reflect::Holder;
 use persist::save::{Compression, Header};
-use persist::{Error, ErrorKind, Limits, ObjectId, Result, Value};
+use persist::{ErrorKind, Limits, ObjectId, Result, Value};
 
 use super::Document;
 use crate::classes::{ClassNames, ClassReader, Read, cell_of, holder, list, shown, text};
@@ -175,35 +176,20 @@ pub fn write_values(
     let mut buffer = Buffer::new();
     let mut sealer = Sealer::new(out, head.compression, limits);
     let env = Env::bare(limits);
-    let mut writer = Writer::new(&mut sealer, &head.header, &env, &mut buffer)?;
-    let (mut ids, mut payload) = (SavedIds::new(0), Vec::new());
-    let (mut defined, mut number) = (0, 0);
+    let classes = (&stored, &head.defined[..]);
+    let mut writer = RecordWriter::new(&mut sealer, &head.header, classes, (&env, &mut buffer))?;
+    let mut ids = SavedIds::new(0);
     feed(&mut |object| {
         let entry = head.entry(object).map_err(no_save)?;
-        let (class, id) = (entry.class_index(), entry.id().get());
-        let in_object = |error: Error| error.in_object(id).in_class(entry.class());
-        payload.clear();
-        target.highest = class as u64 + 1;
-        target.write(class, &entry.value, &mut payload).map_err(in_object)?;
-        while defined < stored.len()
-            && (head.defined[defined] <= number || (defined as u64) < target.highest)
-        {
-            writer.definition(&stored[defined])?;
-            defined += 1;
-        }
-        let holder = (entry.held_by(), entry.is_added());
-        writer.payload(class as u64 + 1, holder, id, &payload).map_err(in_object)?;
+        let (class, id, holder) = (entry.class_index(), entry.id().get(), entry.held_by());
         if !entry.is_kept() {
             // Two objects with one id are found in the save.
-            ids.insert(id, u32::try_from(class).unwrap_or(u32::MAX), entry.held_by());
+            ids.insert(id, u32::try_from(class).unwrap_or(u32::MAX), holder);
         }
-        number += 1;
-        Ok(())
+        let of = (class, holder, entry.is_added(), id);
+        writer.value(of, Cow::Owned(entry.value), &mut target)
     })?;
-    for class in &stored[defined..] {
-        writer.definition(class)?;
-    }
-    writer.finish(0)?;
+    writer.finish()?;
     // The error is that of two objects with one id.
     let _ = ids.sort();
     Ok(ids)

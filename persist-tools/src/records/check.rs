@@ -3,13 +3,15 @@
 use std::io::{Read, Seek};
 
 use persist::__tools::{
-    BlockReader, Checker, ClassSchema, Item, LocalValue, RecordLocation, Stored, StreamBlock,
+    BlockReader, Checker, ClassSchema, Item, LocalValue, PageEntry, RecordLocation, Stored,
+    StreamBlock, missing_page, page_fault,
 };
 use persist::save::{Compression, Header};
 use persist::{Error, ErrorKind, Limits, ObjectId, Result};
 
 use super::definitions::Definitions;
 use super::ids::SavedIds;
+use super::pages::SavedPages;
 
 /// The counts of an intact save; [`verify`] returns it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub struct Verified {
     pub classes: u64,
     /// The number of objects. A value that was saved on its own is one object.
     pub objects: u64,
+    /// The number of pages, which hold the objects of large worlds.
+    pub pages: u64,
     /// The number of records with unknown content of objects, which a program kept.
     pub kept: u64,
     /// The number of references between objects, including dangling weak ones.
@@ -91,6 +95,8 @@ pub struct CheckedSave<R> {
     pub counts: Vec<ClassCount>,
     /// The objects by their ids.
     pub ids: SavedIds,
+    /// The pages of worlds.
+    pub pages: SavedPages,
     /// The counts of the check.
     pub found: Verified,
 }
@@ -131,6 +137,10 @@ impl<R: Read + Seek> CheckedSave<R> {
             compression: Compression::None,
             counts: Vec::new(),
             places: Vec::new(),
+            plain: 0,
+            block: 0,
+            pages: SavedPages::default(),
+            index: Vec::new(),
             found: Verified { header, bytes, ..Verified::default() },
         };
         let mut definitions = Definitions::default();
@@ -158,23 +168,36 @@ impl<R: Read + Seek> CheckedSave<R> {
                 .map_err(|error| error.at(*place))?;
         }
         let is_sure = pass.is_sure && pass.ids.are_sure();
-        let FirstPass { ids, mut found, compression, mut counts, places, .. } = pass;
+        let FirstPass { ids, mut pages, mut found, compression, mut counts, places, .. } = pass;
         counts.resize(classes.len(), ClassCount::default());
         let defined = definitions.preceding();
+        let mut checker = Checker::new(Stored::new(classes.clone()), limits);
         if is_sure {
-            return Ok(Self { blocks, places, classes, defined, compression, counts, ids, found });
+            pages.check(checker.stored())?;
+            return Ok(Self {
+                blocks,
+                places,
+                classes,
+                defined,
+                compression,
+                counts,
+                ids,
+                pages,
+                found,
+            });
         }
         found.references = 0;
-        let mut checker = Checker::new(Stored::new(classes.clone()), limits);
+        pages.forget_names();
         blocks.rewind()?;
         let mut definitions = Definitions::default();
         while let Ok(block) = blocks.next_block()? {
             definitions.items(&block, limits, |_, record| {
-                found.references += check(&record, &block, &ids, &mut checker)?;
+                found.references += check(&record, &block, (&ids, &mut pages), &mut checker)?;
                 Ok(())
             })?;
         }
-        Ok(Self { blocks, places, classes, defined, compression, counts, ids, found })
+        pages.check(checker.stored())?;
+        Ok(Self { blocks, places, classes, defined, compression, counts, ids, pages, found })
     }
 }
 
@@ -196,6 +219,12 @@ struct FirstPass {
     /// The records of each class so far; classes without records may be missing at the end.
     counts: Vec<ClassCount>,
     places: Vec<u64>,
+    /// The position of the block without compression, and its length.
+    plain: u64,
+    block: u64,
+    pages: SavedPages,
+    /// The indexes of the record that is being checked.
+    index: Vec<PageEntry>,
     found: Verified,
 }
 
@@ -213,6 +242,7 @@ impl FirstPass {
         }
         let is_compressed = compression.is_some();
         self.places.push(block.at);
+        self.plain += std::mem::replace(&mut self.block, block.plain_length());
         self.found.blocks += 1;
         self.found.compressed += u64::from(is_compressed);
         self.found.content += block.content.len() as u64;
@@ -231,7 +261,9 @@ impl FirstPass {
             Some(count) => count.add(payload),
             None => self.first_of_class(class, payload),
         }
-        if record.is_kept() {
+        if record.is_page() {
+            self.page(record, block)?;
+        } else if record.is_kept() {
             self.found.kept += 1;
             self.unknown.push((record.id, record.class, block.place(record.start as u64)));
         } else {
@@ -250,20 +282,39 @@ impl FirstPass {
         if self.defined != definitions.count() {
             self.define(definitions);
         }
-        let ids = &mut self.ids;
+        let (ids, index) = (&mut self.ids, &mut self.index);
+        index.clear();
         let mut visit = |value: LocalValue<'_>| {
-            if let LocalValue::Reference { id, weak, class, holder } = value {
-                ids.refer(id, weak, class, holder);
+            match value {
+                LocalValue::Reference { id, weak, class, holder } => {
+                    ids.refer(id, weak, class, holder);
+                }
+                LocalValue::Pages(entries) => index.extend_from_slice(entries),
+                _ => {}
             }
             true
         };
         // A record that seems wrong now may be right once all classes are known.
         let found = self.checker.as_mut().map(|checker| checker.check(class, payload, &mut visit));
         match found {
-            Some(Ok(references)) => self.found.references += references,
+            Some(Ok(references)) if check_index(record, index, block, &mut self.pages).is_ok() => {
+                self.found.references += references;
+            }
             _ => self.is_sure = false,
         }
         Ok(())
+    }
+
+    /// Counts a page.
+    fn page(&mut self, record: &RecordLocation, block: &StreamBlock<'_>) -> Result<()> {
+        self.found.pages += 1;
+        if self.ids.get(record.id).is_some() {
+            let at = block.place(record.start as u64);
+            let what = "is of another class, or stands after that object";
+            return Err(page_fault(record.id, what).at(at));
+        }
+        let number = self.places.len() - 1;
+        self.pages.add(record, block, (number, self.plain))
     }
 
     /// Counts a record of a class that had none.
@@ -288,16 +339,33 @@ impl FirstPass {
     }
 }
 
+/// Checks the indexes in a record. A page and what was kept have none.
+fn check_index(
+    record: &RecordLocation,
+    index: &[PageEntry],
+    block: &StreamBlock<'_>,
+    pages: &mut SavedPages,
+) -> Result<()> {
+    let at = block.place(record.start as u64);
+    match index.first().filter(|_| !record.is_object()) {
+        None => pages.name(record.id, index, at),
+        Some(entry) => Err(missing_page(entry).at(at).in_object(record.id)),
+    }
+}
+
 /// Checks a record in the second pass, when all classes and objects are known. Returns the number of its references.
 fn check(
     record: &RecordLocation,
     block: &StreamBlock<'_>,
-    ids: &SavedIds,
+    (ids, pages): (&SavedIds, &mut SavedPages),
     checker: &mut Checker<Stored>,
 ) -> Result<u64> {
-    let mut wrong = None;
+    let (mut wrong, mut index) = (None, Vec::new());
     let class = record.class as usize;
     let mut visit = |value: LocalValue<'_>| {
+        if let LocalValue::Pages(entries) = value {
+            index.extend_from_slice(entries);
+        }
         let LocalValue::Reference { id, weak, class, holder } = value else { return true };
         let is_right = match ids.get(id) {
             Some((found, in_holder)) => {
@@ -312,7 +380,11 @@ fn check(
     };
     let result = checker.check(class, record.payload(block.content), &mut visit);
     let mut error = match result {
-        Ok(references) => return Ok(references),
+        Ok(references) => {
+            check_index(record, &index, block, pages)
+                .map_err(|error| error.in_class(&*checker.stored()[class].name))?;
+            return Ok(references);
+        }
         Err(error) => error,
     };
     let stored = checker.stored();
@@ -344,7 +416,7 @@ fn locate_duplicate(
         block.items(limits, classes.len(), |_, item| {
             if let Item::Record(record) = item
                 && record.id == id
-                && !record.is_kept()
+                && record.is_object()
             {
                 count += 1;
                 if count == 2 {

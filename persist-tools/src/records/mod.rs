@@ -4,24 +4,28 @@
 //! | --- | --- |
 //! | this file | the records in their order, and single ones by their positions |
 //! | `check` | the first pass, which checks all of a save |
-//! | `definitions`, `ids` | what a pass over the blocks collects: classes, and the objects by their ids |
+//! | `definitions`, `ids`, `pages` | what a pass over the blocks collects: classes, objects and pages by their ids |
 
 mod check;
 mod definitions;
 mod ids;
+mod pages;
 
 pub use check::{CheckedSave, ClassCount, Verified, verify};
 pub use definitions::Definitions;
 pub use ids::SavedIds;
+use pages::SavedPages;
 
-use std::collections::{HashMap, VecDeque};
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{Read, Seek, Write};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use persist::__tools::{
-    BlockReader, Checker, ClassSchema, Entry, Env, Item, KindSchema, Reader, RecordLocation,
-    Sealer, Stored, StreamBlock, Strict, Writer,
+    BlockReader, Checker, ClassSchema, Entry, Env, Item, KindSchema, PageEntry, Reader,
+    RecordLocation, RecordWriter, Sealer, Stored, StreamBlock, Strict, objects_in_page,
+    put_objects,
 };
 use persist::codec::Buffer;
 use persist::reflect::Holder;
@@ -42,6 +46,7 @@ pub struct RecordReader<R> {
     compression: Compression,
     counts: Vec<ClassCount>,
     ids: SavedIds,
+    pages: SavedPages,
     /// Offsets of the blocks.
     places: Vec<u64>,
     /// The position of each object, once one was asked for by its id.
@@ -96,8 +101,18 @@ impl<R: Read + Seek> RecordReader<R> {
     ///
     /// Returns the same errors as [`verify`](crate::verify()).
     pub fn open(file: R, limits: &Limits) -> Result<Self> {
-        let CheckedSave { blocks, places, classes, defined, compression, counts, ids, found } =
-            CheckedSave::read(file, limits)?;
+        let save = CheckedSave::read(file, limits)?;
+        let CheckedSave {
+            blocks,
+            places,
+            classes,
+            defined,
+            compression,
+            counts,
+            ids,
+            pages,
+            found,
+        } = save;
         let weight = weight(&found);
         let (stored, after) = (Arc::new(Stored::new(classes)), Some(blocks.first()));
         Ok(Self {
@@ -110,6 +125,7 @@ impl<R: Read + Seek> RecordReader<R> {
             compression,
             counts,
             ids,
+            pages,
             places,
             index: None,
             block: ReadBlock::default(),
@@ -171,28 +187,38 @@ impl<R: Read + Seek> RecordReader<R> {
         self.reader = Reader::new(&self.limits, weight(&self.found));
     }
 
-    /// Returns the next record; `None` after the last one.
+    /// Returns the next record that is no page; `None` after the last one.
     ///
     /// # Errors
     ///
     /// Returns an error if the file cannot be read, or has changed since it was opened.
     pub fn next_record(&mut self) -> Result<Option<SavedRecord<'_>>> {
+        while self.go_to_next()? {
+            if self.record().is_none_or(|record| !record.location.is_page()) {
+                return Ok(self.record());
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes to the next record; returns false after the last one.
+    fn go_to_next(&mut self) -> Result<bool> {
         while self.next == self.block.records.len() {
-            let Some(at) = self.after else { return Ok(None) };
+            let Some(at) = self.after else { return Ok(false) };
             // In a save without blocks an earlier pass has read the trailer, which is at the same offset.
             if self.blocks.at() != at || self.block_number == 0 {
                 self.blocks.go_to(at)?;
             }
             let Ok(block) = self.blocks.next_block()? else {
                 self.after = None;
-                return Ok(None);
+                return Ok(false);
             };
             self.block.read(&block, &self.limits, self.stored.len())?;
             self.block_number += 1;
             (self.next, self.after) = (0, Some(self.blocks.at()));
         }
         (self.next, self.number) = (self.next + 1, self.number + 1);
-        Ok(self.record())
+        Ok(true)
     }
 
     /// Returns the record that [`next_record`](Self::next_record) returned last; `None` before that.
@@ -223,9 +249,34 @@ impl<R: Read + Seek> RecordReader<R> {
     pub fn entry_to_keep(&mut self) -> Result<Option<Entry>> {
         let place = self.next.checked_sub(1).and_then(|last| self.block.records.get(last));
         let Some(location) = place.copied() else { return Ok(None) };
-        self.block
-            .entry(&location, (&self.stored, &self.names), &mut self.reader, &self.limits)
-            .map(Some)
+        let read = self.block.entry(
+            &location,
+            (&self.stored, &self.names),
+            &mut self.reader,
+            &self.limits,
+        );
+        let mut entry = read?;
+        let mut reader = std::mem::replace(&mut self.reader, Reader::new(&self.limits, 0));
+        let put = self.put_pages(&mut entry, &mut reader);
+        self.reader = reader;
+        put.map(|()| Some(entry))
+    }
+
+    /// Puts the objects of pages into the worlds of an entry.
+    fn put_pages(&mut self, entry: &mut Entry, reader: &mut Reader) -> Result<()> {
+        let id = entry.id().get();
+        if entry.is_kept() || self.pages.of(id).is_empty() {
+            return Ok(());
+        }
+        let (stored, names, limits) = (self.stored.clone(), self.names.clone(), self.limits);
+        let mut objects = |index: &PageEntry| {
+            let page = self.pages.find(id, index.position).map(|page| page.place);
+            let Some(page) = page else { return Ok(None) };
+            let Some((block, location)) = self.block_at(page)? else { return Ok(None) };
+            let page = block.entry(&location, (&stored, &names), reader, &limits)?;
+            Ok(objects_in_page(page.value))
+        };
+        put_objects(&mut entry.value, &stored, &mut objects).map(drop)
     }
 
     /// Reads the record at a position.
@@ -239,7 +290,9 @@ impl<R: Read + Seek> RecordReader<R> {
         let Some((block, location)) = self.block_at(position)? else { return Ok(None) };
         // Elements without bytes count for each reader, so that a record may be read any number of times.
         let mut reader = Reader::new(&limits, weight);
-        block.entry(&location, (&classes.0, &classes.1), &mut reader, &limits).map(Some)
+        let mut entry = block.entry(&location, (&classes.0, &classes.1), &mut reader, &limits)?;
+        self.put_pages(&mut entry, &mut reader)?;
+        Ok(Some(entry))
     }
 
     /// Returns the class of the record at a position, and the bytes of its value.
@@ -309,7 +362,7 @@ impl<R: Read + Seek> RecordReader<R> {
             }
             block.items(&self.limits, self.stored.len(), |_, item| {
                 if let Item::Record(record) = item
-                    && !record.is_kept()
+                    && record.is_object()
                 {
                     index.insert(record.id, Position::new(number, record.start));
                 }
@@ -389,35 +442,48 @@ impl<R: Read + Seek> RecordReader<R> {
         (header, compression): (&Header, Compression),
         changed: &HashMap<Position, EncodedValue>,
     ) -> Result<()> {
+        let mut changed_ids = HashSet::new();
+        for position in changed.keys() {
+            changed_ids.extend(self.block_at(*position)?.map(|(_, location)| location.id));
+        }
         self.rewind();
         let (limits, stored, preceding) = (self.limits, self.stored.clone(), self.defined.clone());
-        let mut buffer = Buffer::new();
+        let (mut buffer, weight) = (Buffer::new(), weight(&self.found));
         let mut sealer = Sealer::new(out, compression, &limits);
         let env = Env::bare(&limits);
-        let mut writer = Writer::new(&mut sealer, header, &env, &mut buffer)?;
-        let mut defined = 0;
-        while let Some(SavedRecord { location, number, position, payload }) = self.next_record()? {
-            let new = changed.get(&position);
-            let (payload, highest) = new.map_or((payload, 0), |new| (&*new.payload, new.highest));
-            // Definitions that came before this record in the save, and those that its new value needs.
-            while defined < stored.len()
-                && (preceding[defined] <= number || (defined as u64) < highest)
-            {
-                writer.definition(&stored[defined])?;
-                defined += 1;
+        let classes = (&*stored, &preceding[..]);
+        let mut writer = RecordWriter::new(&mut sealer, header, classes, (&env, &mut buffer))?;
+        let any = |_: &KindSchema, _: Option<ObjectId>| Ok(());
+        let mut target = Strict::new(&stored, &limits, &any);
+        while self.go_to_next()? {
+            let Some(SavedRecord { location, position, payload, .. }) = self.record() else {
+                break;
+            };
+            let RecordLocation { id, class, holder, added, .. } = location;
+            let head = (class as usize, holder, added, id);
+            let read = |payload: &[u8]| {
+                Reader::new(&limits, weight).payload(&stored, class as usize, payload, &limits)
+            };
+            let pages = self.pages.of(id);
+            if location.is_page() {
+                let place = pages.binary_search_by_key(&position, |page| page.place);
+                let page = place.ok().filter(|_| !changed_ids.contains(&id));
+                if let Some(place) = page {
+                    writer.copy_page(&location, pages[place].entry.position, payload)?;
+                }
+                continue;
             }
-            let class = u64::from(location.class) + 1;
-            writer
-                .payload(class, (location.holder, location.added), location.id, payload)
-                .map_err(|error| {
-                    let class = &stored[location.class as usize];
-                    error.in_object(location.id).in_class(&*class.name)
-                })?;
+            match changed.get(&position) {
+                // Its worlds may be large enough for pages.
+                Some(new) if stored.page_class().is_some() => {
+                    writer.value(head, Cow::Owned(read(&new.payload)?), &mut target)?;
+                }
+                Some(new) => writer.payload(head, &new.payload, new.highest)?,
+                None if pages.is_empty() => writer.payload(head, payload, 0)?,
+                None => writer.copied(head, payload, || read(payload), &limits)?,
+            }
         }
-        for class in &stored[defined..] {
-            writer.definition(class)?;
-        }
-        writer.finish(0)
+        writer.finish()
     }
 }
 

@@ -6,8 +6,10 @@ use super::encoder::SaveLinks;
 use super::fail::Fail;
 use super::links::{Link, Pointed, Prototypes, Referent, Within, charge_empty};
 use super::object::Shared;
+#[cfg(feature = "world")]
+use super::pages::PageEntry;
 use super::unknown::Unknown;
-use super::{large_box, levels};
+use super::{count, large_box, levels};
 use crate::env::Env;
 use crate::reflect::{Class, Holder, TraitName};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -24,6 +26,8 @@ pub struct Decoder<'a> {
     skipped: Option<u64>,
     /// The field that is being read, if it has `skip_failed`.
     skipping: Option<SkippingField>,
+    /// In a page, the numbers that its classes have in the save.
+    numbers: Option<&'a [u64]>,
 }
 
 impl<'a> Decoder<'a> {
@@ -37,7 +41,46 @@ impl<'a> Decoder<'a> {
             error: None,
             skipped: None,
             skipping: None,
+            numbers: None,
         }
+    }
+
+    /// Returns a decoder of a page, whose classes have these numbers in the save.
+    pub(crate) fn in_page(mut self, numbers: Option<&'a [u64]>) -> Self {
+        self.numbers = numbers;
+        self
+    }
+
+    /// Returns a decoder of a value inside of a cell.
+    #[cfg(feature = "world")]
+    pub(crate) fn inside(mut self, within: Within) -> Self {
+        self.within = within;
+        self
+    }
+
+    /// Returns the numbers in the save of the classes of the page that is being read.
+    pub(crate) fn numbers(&self) -> Option<&'a [u64]> {
+        self.numbers
+    }
+
+    /// Reads the number of a class in the save.
+    #[inline]
+    pub(crate) fn class_number(&mut self) -> Result<u64, Fail> {
+        let number = count::decode(self)?;
+        let Some(numbers) = self.numbers else { return Ok(number) };
+        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        place.and_then(|place| numbers.get(place)).copied().ok_or(Fail::Value)
+    }
+
+    /// Reads a page of the record that is being read.
+    #[cfg(feature = "world")]
+    pub(crate) fn page(
+        &mut self,
+        entry: &PageEntry,
+        read: &mut dyn FnMut(&mut Decoder<'_>) -> Result<(), Fail>,
+    ) -> Result<(), Fail> {
+        let result = self.links.read_page(entry, self.within, read);
+        result.map_err(|error| self.refuse(error))
     }
 
     pub(crate) fn take_error(&mut self) -> Option<Error> {
@@ -344,6 +387,18 @@ pub(crate) trait LoadLinks {
     /// returns the value.
     fn unknown(&mut self, number: u64, rest: &[u8], keep: bool)
     -> Result<(usize, Option<Unknown>)>;
+
+    /// Reads a page of the record that is being read, whose place in it is `within`.
+    #[cfg(feature = "world")]
+    fn read_page(
+        &mut self,
+        entry: &PageEntry,
+        within: Within,
+        read: &mut dyn FnMut(&mut Decoder<'_>) -> Result<(), Fail>,
+    ) -> Result<()> {
+        let _ = (entry, within, read);
+        NoLinks::error("a page is read")
+    }
 
     /// Returns the new id of an old handle into the arena of type `arena`.
     fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {

@@ -117,6 +117,9 @@ mod links;
 mod lock;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod object;
+#[allow(clippy::missing_errors_doc, reason = "not for programs")]
+#[cfg_attr(not(feature = "world"), allow(dead_code, reason = "worlds have pages"))]
+pub(crate) mod pages;
 mod parts;
 pub(crate) mod persist;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
@@ -142,9 +145,6 @@ pub(crate) mod with;
 
 use std::fmt;
 
-#[cfg(feature = "world")]
-use crate::Result;
-
 pub use class::Reflect;
 pub use decoder::Decoder;
 pub use encoder::{Buffer, Encoder, Stop, decode, decode_into};
@@ -161,8 +161,6 @@ pub(crate) use decoder::{
     FailedElement, Implementor, KeyLinks, Linked, LoadLinks, NoLinks, Pointing, Remapped,
     SkippingField, is_of_value,
 };
-#[cfg(feature = "world")]
-pub(crate) use encoder::encode_parts;
 pub(crate) use encoder::{SaveLinks, left_over};
 #[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use field_access::is_same_name;
@@ -302,6 +300,8 @@ struct Window {
     room: usize,
     /// Size of the memory that was moved out of the window: the next value is about as large.
     expected: usize,
+    /// True if further bytes can be appended to the window, until another one follows.
+    grows: bool,
 }
 
 /// A run of many bytes that are written at once.
@@ -360,10 +360,6 @@ impl Default for RemainingWindows<'_> {
     }
 }
 
-/// The largest number of bytes before appended ones that get room in the same memory.
-#[cfg(feature = "world")]
-const FRONT: usize = 64 << 10;
-
 impl<'a> RemainingWindows<'a> {
     /// Returns the next window, its place in the table, and the windows after it.
     fn next(self) -> Option<(usize, &'a mut Window, Self)> {
@@ -379,29 +375,6 @@ impl<'a> RemainingWindows<'a> {
         Some((place, window, Self::Rest(rest)))
     }
 
-    /// Lets `append` add bytes to a window, which are not cleared first. `start` bytes of the value lie before it, and
-    /// `ahead` more will be put there. Returns the number of appended bytes, a window for the following bytes, and the
-    /// windows after it.
-    #[cfg(feature = "world")]
-    fn appended(
-        self,
-        start: usize,
-        ahead: usize,
-        append: impl FnOnce(&mut Vec<u8>, usize) -> Result<()>,
-    ) -> Result<Option<(usize, &'a mut [u8], Self)>> {
-        let Some((_, window, rest)) = self.next() else { return Ok(None) };
-        window.start = start;
-        window.room = Some(start + ahead).filter(|room| *room <= FRONT).unwrap_or(0);
-        let Window { bytes, room, expected, .. } = window;
-        bytes.clear();
-        bytes.reserve_exact(*expected);
-        bytes.resize(*room, 0);
-        append(bytes, *room)?;
-        let end = bytes.len();
-        bytes.resize(end + SMALLEST, 0);
-        Ok(Some((end - *room, &mut bytes[end..], rest)))
-    }
-
     /// Returns a window of at least `len` bytes, and the windows after it. `start` bytes of the value lie before it.
     /// The window begins with the run, which has `len` bytes.
     fn window(
@@ -411,7 +384,7 @@ impl<'a> RemainingWindows<'a> {
         run: Option<&ByteRun<'_>>,
     ) -> Option<(&'a mut [u8], Self)> {
         let (place, window, rest) = self.next()?;
-        (window.start, window.room) = (start, 0);
+        (window.start, window.room, window.grows) = (start, 0, false);
         let min = min_size(place);
         let is_small = window.bytes.len() < len;
         if is_small {

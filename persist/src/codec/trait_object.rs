@@ -415,7 +415,7 @@ impl<D: ?Sized + TraitObject> BoxOf<D> for AsTrait {
     }
 
     fn decode(input: &mut Decoder<'_>) -> Result<Box<D>, Fail> {
-        let number = count::decode(input)?;
+        let number = input.class_number()?;
         let decode = match input.links().class(number, trait_name::<D>()) {
             Ok(Implementor::Known(caster)) => {
                 caster.downcast_ref::<Caster<D>>().ok_or(Fail::Value)?.decode

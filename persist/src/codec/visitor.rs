@@ -1,7 +1,8 @@
 use std::any::Any;
 use std::fmt::Display;
 
-use super::links::{Prototypes, ReferenceSlot};
+use super::links::{Prototypes, ReferenceSlot, Within};
+use super::pages::PageSource;
 use crate::env::Env;
 use crate::reflect::Class;
 use crate::{ErrorKind, Limits, Result};
@@ -10,6 +11,8 @@ use crate::{ErrorKind, Limits, Result};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Phase {
+    /// Writes the pages of values that have them, before their record.
+    Pages,
     /// Runs `before_save` hooks, outer values first.
     BeforeSave,
     /// Points every reference at its target.
@@ -27,6 +30,7 @@ pub enum Phase {
 impl Phase {
     fn name(self) -> &'static str {
         match self {
+            Self::Pages => "pages",
             Self::BeforeSave => "before_save",
             Self::Connect => "connect",
             Self::Validate => "validate",
@@ -43,6 +47,8 @@ pub struct Visitor<'a> {
     /// True if the contents of cells are left for later.
     bare: bool,
     depth: u32,
+    /// The cell around the value that is being visited, while pages are written.
+    within: Within,
     env: &'a Env<'a>,
     links: &'a mut dyn VisitLinks,
 }
@@ -70,6 +76,13 @@ pub(crate) trait VisitLinks {
         false
     }
 
+    /// Writes the pages of a value, which lies in the place `within`.
+    #[cfg_attr(not(feature = "world"), allow(dead_code, reason = "worlds have pages"))]
+    fn pages(&mut self, source: &dyn PageSource, within: Within) -> Result<()> {
+        let _ = (source, within);
+        Ok(())
+    }
+
     fn prototypes(&self) -> Prototypes<'_>;
 }
 
@@ -82,7 +95,7 @@ impl VisitLinks for Prototypes<'_> {
 
 impl<'a> Visitor<'a> {
     pub(crate) fn new(phase: Phase, env: &'a Env<'a>, links: &'a mut dyn VisitLinks) -> Self {
-        Self { phase, bare: false, depth: env.limits.depth, env, links }
+        Self { phase, bare: false, depth: env.limits.depth, within: Within::Bare, env, links }
     }
 
     /// Reborrows the visitor.
@@ -162,6 +175,25 @@ impl<'a> Visitor<'a> {
     /// Visits a reference.
     pub fn reference(&mut self, slot: &mut dyn ReferenceSlot) -> Result<()> {
         if self.phase == Phase::Connect { self.links.reference(slot) } else { Ok(()) }
+    }
+
+    /// Writes the pages of a value.
+    #[cfg(feature = "world")]
+    pub(crate) fn pages(&mut self, source: &dyn PageSource) -> Result<()> {
+        self.links.pages(source, self.within)
+    }
+
+    /// Visits the content of a cell of this sort through `&`.
+    pub(crate) fn inside(
+        &mut self,
+        cell: Within,
+        visit: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<()> {
+        let outer = self.within;
+        self.within = outer.then(cell);
+        let result = visit(self);
+        self.within = outer;
+        result
     }
 
     /// Visits one level of nesting further in, within [`Limits::depth`].

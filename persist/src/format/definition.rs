@@ -368,7 +368,7 @@ fn read_named(tag: u8, input: &mut Decoder<'_>) -> Result<KindSchema> {
 /// Reads the holder of a reference, and whether it is weak.
 fn read_holder(input: &mut Decoder<'_>) -> Result<(Holder, bool)> {
     let code = input.value::<u8>()?;
-    match Holder::from_code(code & !WEAK).filter(|holder| *holder != Holder::VALUE) {
+    match Holder::from_code(code & !WEAK).filter(|holder| holder.parts().is_some()) {
         Some(holder) => Ok((holder, code & WEAK != 0)),
         None => Err(unknown("a reference in holder", code)),
     }

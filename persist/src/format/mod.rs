@@ -69,6 +69,10 @@ const BLOCK_ZSTD: u8 = 0x03;
 const BLOCK_DEFINITIONS: u8 = 0x04;
 const BLOCK_TRAILER: u8 = 0x7f;
 
+/// The first bytes of frames.
+const LZ4_MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
 /// Bytes of tag and length before the content of a block.
 const BLOCK_HEAD: usize = 5;
 
@@ -347,7 +351,7 @@ impl Codec {
                     none => none.insert(zstd::bulk::Decompressor::new()?),
                 };
                 // Without these checks, the decompressor would accept several frames, and skip some.
-                frame.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+                frame.starts_with(&ZSTD_MAGIC)
                     && find_frame_compressed_size(frame).is_ok_and(|length| length == frame.len())
                     && matches!(get_frame_content_size(frame), Ok(Some(size)) if size == out.len() as u64)
                     && decompressor.decompress_to_buffer(frame, &mut out[..])? == out.len()
@@ -363,9 +367,9 @@ impl Codec {
 fn is_one_lz4_frame(frame: &[u8]) -> bool {
     // The descriptor that `docs/reference/format.md` fixes: the magic number; version 1, linked parts, no checksums;
     // parts of at most 64 KiB; its own checksum.
-    let Some(mut rest) = frame.strip_prefix(&[0x04, 0x22, 0x4d, 0x18, 0x40, 0x40, 0xc0]) else {
-        return false;
-    };
+    let frame =
+        frame.strip_prefix(&LZ4_MAGIC).and_then(|rest| rest.strip_prefix(&[0x40, 0x40, 0xc0]));
+    let Some(mut rest) = frame else { return false };
     while let Some((size, after)) = rest.split_first_chunk() {
         let size = u32::from_le_bytes(*size);
         if size == 0 {

@@ -27,6 +27,8 @@ pub(crate) struct ClassNumbers {
     /// The definitions that are not written yet, and their number.
     pending: Vec<u8>,
     count: u64,
+    /// The ids of the classes, by their numbers.
+    by_number: Vec<ClassId>,
     /// The error of a definition that was too long, or of a name that too many classes have.
     failed: Option<Error>,
     last: u64,
@@ -44,7 +46,14 @@ impl ClassNumbers {
         self.ids.clear();
         self.last_numbers.clear();
         self.pending.clear();
+        self.by_number.clear();
         (self.count, self.failed, self.last) = (0, None, 0);
+    }
+
+    /// Returns the id of the class of this number.
+    pub(crate) fn id(&self, number: u64) -> Option<ClassId> {
+        let place = usize::try_from(number).ok()?.checked_sub(1)?;
+        self.by_number.get(place).copied()
     }
 
     /// Returns the number of a class of the program. A class without one gets a new number, and so do all classes that
@@ -75,6 +84,7 @@ impl ClassNumbers {
             if self.own[class] == 0 {
                 self.last += 1;
                 self.own[class] = self.last;
+                self.by_number.push(classes[class].id);
                 fresh.push((Cow::Borrowed(&classes[class]), None));
                 for kind in classes[class].kinds() {
                     let targets = mentioned(kind, &mut next);
@@ -130,6 +140,7 @@ impl ClassNumbers {
             self.last += 1;
             self.unknown.insert((address, class, None), self.last);
             self.ids.insert(id);
+            self.by_number.push(id);
             let own_id = ClassSchema { id, ..stored.clone().into_owned() };
             fresh.push((Cow::Owned(own_id), Some(address)));
             for kind in stored.kinds() {
@@ -174,12 +185,6 @@ impl ClassNumbers {
         self.count > 0
     }
 
-    /// Returns the bytes of the definitions that are not written yet.
-    #[cfg(feature = "world")]
-    pub(crate) fn pending(&self) -> usize {
-        self.pending.len()
-    }
-
     /// Appends the definitions that are not written yet, in order, and returns their number.
     pub(super) fn take_definitions(&mut self, out: &mut Vec<u8>) -> Result<u64> {
         if let Some(error) = self.failed.take() {
@@ -212,6 +217,7 @@ impl FirstNumbers {
             let first = self.first(class, classes);
             numbers.own.clone_from(&first.own);
             numbers.pending.clone_from(&first.pending);
+            numbers.by_number.clone_from(&first.by_number);
             (numbers.count, numbers.last) = (first.count, first.last);
         }
         numbers.number(class, classes)

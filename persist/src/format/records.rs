@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
 
-use super::{ADDED, MAX_ID, SEPARATOR, damaged, newer};
+use super::{ADDED, BLOCK_HEAD, BLOCK_RECORDS, Block, MAX_ID, SEPARATOR, damaged, newer};
 use crate::codec::{Decoder, Fail, count};
 use crate::reflect::Holder;
 use crate::{Error, Result};
@@ -35,6 +35,36 @@ impl RecordLocation {
         self.holder == Holder::VALUE && !self.added
     }
 
+    /// Returns true if this is no object, but a page of the record with its id.
+    pub fn is_page(&self) -> bool {
+        self.holder == Holder::PAGE
+    }
+
+    /// Returns true if this is an object, or the root value.
+    pub fn is_object(&self) -> bool {
+        !self.is_kept() && !self.is_page()
+    }
+
+    /// Returns the bytes of the record with a payload of this length.
+    pub fn whole_length(&self, payload: usize) -> usize {
+        let mut head = Vec::new();
+        count::push(u64::from(self.class) + 1, &mut head);
+        head.push(self.holder.code());
+        count::push(self.id, &mut head);
+        head.len() + size_of::<u32>() + payload + 1
+    }
+
+    /// Returns the checksum of the block whose only item this is, in a save without compression; `None` if the block
+    /// has others.
+    pub(crate) fn page_digest(&self, save: &[u8]) -> Option<u32> {
+        let payload = self.payload(save).len();
+        let end = self.start + payload + 1;
+        let content = end.checked_sub(self.whole_length(payload))?;
+        let head = Block::head(save, content.checked_sub(BLOCK_HEAD)?);
+        let crc = save.get(end..)?.first_chunk()?;
+        (head == Some((BLOCK_RECORDS, end))).then_some(u32::from_le_bytes(*crc))
+    }
+
     /// Returns the bytes of the value.
     #[inline]
     pub fn payload<'s>(&self, save: &'s [u8]) -> &'s [u8] {
@@ -51,6 +81,7 @@ pub struct Records {
     places: Vec<RecordLocation>,
     /// The largest id of a record.
     last_id: u64,
+    /// True if some record is not held by a pointer.
     has_value: bool,
 }
 
@@ -65,7 +96,7 @@ impl Records {
 
     #[inline]
     pub(crate) fn push(&mut self, record: RecordLocation) {
-        self.has_value |= record.holder == Holder::VALUE;
+        self.has_value |= record.holder.code() <= Holder::PAGE.code();
         self.last_id = self.last_id.max(record.id);
         self.places.push(record);
     }
@@ -106,7 +137,7 @@ impl Records {
         records.find(|record| record.holder == Holder::VALUE)
     }
 
-    /// Returns true if some record is a value or unknown data.
+    /// Returns true if some record is a value, unknown data or a page.
     pub(crate) fn has_value(&self) -> bool {
         self.has_value
     }
@@ -116,14 +147,14 @@ impl Records {
         self.places.partition_point(|record| record.start < offset)
     }
 
-    /// Removes the records of unknown data, and returns them.
-    pub(crate) fn take_unknown(&mut self) -> Vec<RecordLocation> {
-        if !self.has_value || !self.iter().any(|record| record.is_kept()) {
+    /// Removes the records that are no objects, and returns them: unknown data and pages.
+    pub(crate) fn take_parts(&mut self) -> Vec<RecordLocation> {
+        if !self.has_value || self.iter().all(|record| record.is_object()) {
             return Vec::new();
         }
-        let (unknown, others): (Vec<_>, Vec<_>) = self.iter().partition(RecordLocation::is_kept);
+        let (others, parts): (Vec<_>, Vec<_>) = self.iter().partition(RecordLocation::is_object);
         *self = others.into_iter().collect();
-        unknown
+        parts
     }
 
     /// Finds a record by binary search. The records must be sorted: added ones first, then by id.
@@ -203,6 +234,7 @@ fn record_head(
     }
     let code: u8 = input.value().map_err(malformed)?;
     let holder = Holder::from_code(code & !ADDED)
+        .filter(|holder| *holder != Holder::PAGE || code & ADDED == 0)
         .ok_or_else(|| newer(at as u64, "holder", u64::from(code & !ADDED)))?;
     let id = count::decode(input).map_err(malformed)?;
     if id == 0 || id > MAX_ID {

@@ -92,6 +92,8 @@ pub(crate) use components::Edges;
 pub(crate) use load::{LoadOutcome, LoadedObjects, Loader};
 pub(crate) use registry::Implementors;
 pub use registry::{Registry, SharedPointer};
+#[cfg(feature = "world")]
+pub(crate) use save::RootValue;
 pub(crate) use save::{SaveTables, Saver, Targets, free_unheld, is_unknown};
 
 /// A decoded reference: the record of its target, and flags that say where the reference is. It takes 4 bytes, since a

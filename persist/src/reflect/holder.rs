@@ -58,6 +58,10 @@ impl Holder {
     /// A value without a holder: [`save`](crate::save()) writes one.
     pub const VALUE: Self = Self(0);
 
+    /// A page: a part of the record with its id.
+    #[doc(hidden)]
+    pub const PAGE: Self = Self(1);
+
     /// Creates the holder of this pointer around this cell.
     #[doc(hidden)]
     #[must_use]
@@ -86,7 +90,7 @@ impl Holder {
     #[inline]
     pub fn from_code(code: u8) -> Option<Self> {
         let holder = Self(code);
-        (code == 0 || holder.parts().is_some()).then_some(holder)
+        (code <= Self::PAGE.0 || holder.parts().is_some()).then_some(holder)
     }
 
     /// Returns the byte of this holder in a save.

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
+use super::pages::{LostPage, LostParts};
 use super::untyped::UntypedSave;
 use crate::format::{DamagedSave, check, nothing_whole};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
@@ -41,6 +42,10 @@ pub struct Salvage {
     ///
     /// A load takes the defaults of a [`Header`](crate::save::Header) for them.
     pub lost_header: bool,
+    /// The lost pages of worlds that could be rescued. Their other objects are whole.
+    pub lost_pages: Vec<LostPage>,
+    /// True if the head of a world is lost, and with it the resources. The world has the objects of its pages.
+    pub lost_head: bool,
 }
 
 impl fmt::Display for Salvage {
@@ -58,6 +63,17 @@ impl fmt::Display for Salvage {
             Some(1) => f.write_str(" and 1 is lost")?,
             Some(lost) => write!(f, " and {lost} are lost")?,
             None => f.write_str(", and it is not known how many are lost")?,
+        }
+        let in_pages: u64 = self.lost_pages.iter().map(|page| u64::from(page.objects)).sum();
+        match (in_pages, self.lost_pages.len()) {
+            (0, _) => {}
+            (objects, 1) => write!(f, "; {objects} objects of a world are lost, with 1 page")?,
+            (objects, pages) => {
+                write!(f, "; {objects} objects of worlds are lost, with {pages} pages")?;
+            }
+        }
+        if self.lost_head {
+            f.write_str("; the head of the world is lost, with its resources")?;
         }
         if self.lost_header {
             f.write_str(
@@ -101,7 +117,9 @@ pub fn salvaged(save: &[u8], limits: &Limits) -> Result<(UntypedSave, Salvage)> 
     };
     let (scan, classes) = damaged.scan(limits)?;
     let stored = Stored::new(classes.clone());
-    let mut document = UntypedSave::from_scan(damaged.plain(), scan, classes, limits);
+    let mut lost = LostParts::default();
+    let mut document = UntypedSave::from_scan(damaged.plain(), scan, classes, limits, &mut lost);
+    (found.lost_pages, found.lost_head) = (lost.pages, lost.has_no_head);
     let objects = document.entries().filter(|entry| !entry.is_kept());
     let mut alive: HashSet<ObjectId> = objects.map(|entry| entry.id()).collect();
     loop {
@@ -125,7 +143,8 @@ pub fn salvaged(save: &[u8], limits: &Limits) -> Result<(UntypedSave, Salvage)> 
         }
     }
     found.objects = alive.len() as u64;
-    let left = document.entries().count() as u64;
+    let pages = lost.whole + found.lost_pages.len() as u64;
+    let left = document.entries().count() as u64 + pages;
     found.lost = damaged.records().map(|records| records.saturating_sub(left));
     if alive.is_empty() {
         return Err(nothing_whole(found.lost));

@@ -1,14 +1,17 @@
 //! The values of a save, read by the schema in it: what a salvage mends, and tools show and edit.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::pages::{LostParts, WholePages};
+use super::record_writer::RecordWriter;
 use super::{Output, SaveOutcome};
 use crate::codec::Buffer;
 use crate::env::Env;
-use crate::format::{Compression, Definition, Header, Plain, RecordLocation, Scan, Sealer, Writer};
+use crate::format::{Compression, Definition, Header, Plain, RecordLocation, Scan, Sealer};
 use crate::reflect::Holder;
 use crate::schema::{ClassSchema, KindSchema, Reader, Stored, StoredPointer, Strict};
 use crate::{Limits, ObjectId, Result, Value};
@@ -47,12 +50,14 @@ pub fn write_file(
 }
 
 impl UntypedSave {
-    /// Reads the records that a scan has found, but for those that cannot be read.
+    /// Reads the records that a scan has found, but for those that cannot be read. Worlds get the objects of the pages
+    /// that are whole; the others are added to `lost`.
     pub(super) fn from_scan(
         save: Plain<'_>,
         scan: Scan<'_>,
         classes: Vec<ClassSchema>,
         limits: &Limits,
+        lost: &mut LostParts,
     ) -> Self {
         let Plain { bytes: save, weight, compression } = save;
         let preceding = |definition: &Definition<'_>| scan.records.count_until(definition.at);
@@ -68,15 +73,31 @@ impl UntypedSave {
         };
         let mut reader = Reader::new(limits, weight);
         let names: Vec<_> = document.stored.iter().map(|class| (&*class.name).into()).collect();
+        let mut pages = WholePages::default();
         for record in scan.records.iter() {
+            if record.is_page() {
+                pages.add(&record);
+                continue;
+            }
             let class_name = names.get(record.class as usize).cloned().unwrap_or_default();
-            let Some(entry) = document.read(&record, class_name, save, &mut reader) else {
+            let Some(mut entry) = document.read(&record, class_name, save, &mut reader) else {
                 continue;
             };
+            if !entry.is_kept() {
+                pages.put(&mut entry, (&document.stored, limits), save, &mut reader, lost);
+            }
             if !entry.is_kept() {
                 document.places.insert(entry.id, document.entries.len());
             }
             document.entries.push(Some(entry));
+        }
+        if document.entries.is_empty() {
+            let world = pages.without_head((&document.stored, limits), save, &mut reader, lost);
+            let (place, entry) = (document.entries.len(), world);
+            if let Some(entry) = entry {
+                document.places.insert(entry.id, place);
+                document.entries.push(Some(entry));
+            }
         }
         document
     }
@@ -140,7 +161,8 @@ impl UntypedSave {
         let mut buffer = Buffer::new();
         let mut sealer = Sealer::new(out, self.compression, &self.limits);
         let env = Env::bare(&self.limits);
-        let mut writer = Writer::new(&mut sealer, header, &env, &mut buffer)?;
+        let classes = (&self.stored, &self.defined[..]);
+        let mut writer = RecordWriter::new(&mut sealer, header, classes, (&env, &mut buffer))?;
         let check_reference = |kind: &KindSchema, id: Option<ObjectId>| match *kind {
             KindSchema::Reference { holder, weak, class } => {
                 self.check_reference((holder, weak, Some(class)), id)
@@ -151,31 +173,15 @@ impl UntypedSave {
             _ => Ok(()),
         };
         let mut target = Strict::new(&self.stored, &self.limits, &check_reference);
-        let mut payload = Vec::new();
-        let mut defined = 0;
-        for (place, entry) in self.entries.iter().enumerate() {
-            let Some(entry) = entry else { continue };
-            payload.clear();
-            let (number, id) = (entry.class as u64 + 1, entry.id.get());
-            target.highest = number;
-            target
-                .write(entry.class, &entry.value, &mut payload)
-                .map_err(|error| error.in_object(id).in_class(entry.class()))?;
-            // Definitions that came before this record in the save, and definitions that its new value needs.
-            while defined < self.stored.len()
-                && (self.defined[defined] <= place || (defined as u64) < target.highest)
-            {
-                writer.definition(&self.stored[defined])?;
-                defined += 1;
-            }
-            writer
-                .payload(number, (entry.holder, entry.added), id, &payload)
-                .map_err(|error| error.in_object(id).in_class(entry.class()))?;
+        for entry in &self.entries {
+            let Some(entry) = entry else {
+                writer.skip();
+                continue;
+            };
+            let head = (entry.class, entry.holder, entry.added, entry.id.get());
+            writer.value(head, Cow::Borrowed(&entry.value), &mut target)?;
         }
-        for class in &self.stored[defined..] {
-            writer.definition(class)?;
-        }
-        writer.finish(0).map(drop)
+        writer.finish()
     }
 
     /// Checks that a reference leads to an object of its class and holder.

@@ -45,6 +45,7 @@ mod instances;
 mod matching;
 mod number;
 mod order;
+mod pages;
 mod pairing;
 mod plan;
 mod program;
@@ -64,10 +65,12 @@ pub(crate) use event::{IN_PLACE_OF_DEFAULT, Occurrences, PlannedRow, REMOVED};
 pub use instances::contested;
 pub(crate) use matching::Matched;
 pub use order::inner_first;
+pub(crate) use pages::{EncodedPage, each_list_of_objects, move_pages, take_objects, world_of};
+pub use pages::{missing_page, objects_in_page, page_fault, put_objects};
 pub use pairing::{Pairing, find_variant, pair};
 pub(crate) use plan::{
-    DefaultedField, InlinedObject, SharedValue, SourceRecord, UnknownLocation, UnknownValues,
-    converted_length, transcode,
+    DefaultedField, InlinedObject, RecordExtras, SharedValue, SourceRecord, UnknownLocation,
+    UnknownValues, converted_length, transcode,
 };
 pub use plan::{Plans, Texts, texts_and_classes_by_place};
 pub(crate) use program::ProgramClass;
@@ -78,7 +81,7 @@ pub(crate) use stored::{StoredPointer, UnknownMember};
 #[cfg(feature = "world")]
 pub(crate) use walk::paths;
 pub use walk::{Checker, LocalValue, Long, Reader, Strict, UsageTree};
-pub(crate) use walk::{Cursor, WriteTarget, length, locate, write_value};
+pub(crate) use walk::{Cursor, WriteTarget, length, locate, renumbered, write_value};
 
 /// An open value of a walk, with its next part: by nodes, or by conversions where it is rewritten.
 ///
@@ -217,7 +220,7 @@ fn path<'f>(stored: &Stored, frames: impl IntoIterator<Item = &'f WalkFrame>) ->
 
 /// Reads which class the value of a trait object is of.
 fn dynamic(stored: &Stored, input: &mut Decoder<'_>) -> Result<usize, Fail> {
-    let number = input.count()?;
+    let number = usize::try_from(input.class_number()?).map_err(|_| Fail::Count)?;
     number.checked_sub(1).filter(|class| *class < stored.len()).ok_or(Fail::Value)
 }
 

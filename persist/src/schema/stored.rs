@@ -4,14 +4,18 @@
 //! values.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::{Deref, Range};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use super::order::inner_first;
-use super::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema};
-use crate::reflect::{ClassId, Holder};
-use crate::{ErrorKind, ObjectId, Result};
+use super::pages::{PagedClass, page_fault};
+use super::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema, fault, not_as_written};
+use crate::codec::pages::{ENTRY_CLASS, PAGE_CLASS};
+use crate::codec::{Decoder, NoLinks};
+use crate::env::Env;
+use crate::reflect::{ClassId, Holder, Integer};
+use crate::{Error, ErrorKind, ObjectId, Result};
 
 /// Variants with their fields.
 type NamedFields = Box<[(usize, usize)]>;
@@ -25,11 +29,24 @@ pub struct Stored {
     blocks: Vec<Vec<usize>>,
     /// The classes and holders whose records become the program's objects.
     made: OnceLock<HashSet<(usize, Holder)>>,
+    pages: OnceLock<PageClasses>,
     /// For each class its variants in the order of their names.
     variants: OnceLock<Vec<Box<[usize]>>>,
     /// For each class its variants with their fields, in the order of the names of the fields; of those of one name and
     /// kind the first.
     fields: OnceLock<Vec<NamedFields>>,
+}
+
+/// The classes by which a reader knows pages; none of them if the save defines no pages.
+#[derive(Default)]
+struct PageClasses {
+    page: Option<usize>,
+    /// The class of the entries of an index.
+    entry: Option<usize>,
+    /// The classes whose values may have pages.
+    paged: Vec<PagedClass>,
+    /// The numbers of all classes by their ids.
+    ids: HashMap<ClassId, u64>,
 }
 
 /// A pointer in a save: its holder, whether it is weak, and the class that it leads to; `None` if that is any of a
@@ -145,6 +162,7 @@ impl Stored {
             nodes,
             blocks,
             made: OnceLock::new(),
+            pages: OnceLock::new(),
             variants: OnceLock::new(),
             fields: OnceLock::new(),
         };
@@ -293,6 +311,103 @@ impl Stored {
     /// True if objects of a class in a holder are the program's, and not kept as they are stored.
     pub(crate) fn is_created(&self, class: usize, holder: Holder) -> bool {
         self.made.get().is_some_and(|made| made.contains(&(class, holder)))
+    }
+
+    /// Returns the classes of pages.
+    fn pages(&self) -> &PageClasses {
+        self.pages.get_or_init(|| {
+            let find = |name: &str| {
+                let id = ClassId::from_name(name);
+                self.classes.iter().position(|class| class.id == id)
+            };
+            let fields = |class: usize| match &self.classes[class].form {
+                Form::Struct(fields) => &fields[..],
+                _ => &[],
+            };
+            let is_list = |kind: &KindSchema| matches!(kind, KindSchema::List(_));
+            let page = find(PAGE_CLASS).filter(|page| match fields(*page) {
+                [ids, objects] => {
+                    ids.kind == KindSchema::List(Arc::new(KindSchema::U64))
+                        && is_list(&objects.kind)
+                }
+                _ => false,
+            });
+            let [number, short] = [Integer::U64, Integer::U32].map(KindSchema::Compact);
+            let kinds = [&number, &short, &number, &KindSchema::U32];
+            let entry = find(ENTRY_CLASS)
+                .filter(|entry| fields(*entry).iter().map(|field| &field.kind).eq(kinds));
+            let (Some(page), Some(entry)) = (page, entry) else { return PageClasses::default() };
+            let is_index = |field: &FieldSchema| {
+                matches!(&field.kind, KindSchema::List(kind) if **kind == KindSchema::Class(entry))
+            };
+            let paged = |class: usize| {
+                let index = fields(class).iter().position(is_index)?;
+                let objects = index.checked_sub(1)?;
+                let is_list = fields(class)[objects].kind == fields(page)[1].kind;
+                is_list.then_some(PagedClass { class, objects, index })
+            };
+            let ids = self.classes.iter().map(|class| class.id).zip(1..).collect();
+            let paged = (0..self.classes.len()).filter_map(paged).collect();
+            PageClasses { page: Some(page), entry: Some(entry), paged, ids }
+        })
+    }
+
+    /// Returns the class of pages, if the save defines it.
+    pub fn page_class(&self) -> Option<usize> {
+        self.pages().page
+    }
+
+    /// Returns the classes whose values may have pages.
+    pub(super) fn paged(&self) -> &[PagedClass] {
+        &self.pages().paged
+    }
+
+    /// Returns true if a list of this kind is an index of pages.
+    pub(super) fn is_index_of(&self, entry: &KindSchema) -> bool {
+        matches!(entry, KindSchema::Class(class) if self.pages().entry == Some(*class))
+    }
+
+    /// Checks that a page is of the class of pages, and stands before the record with its id.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if it is not.
+    pub fn check_page(&self, class: usize, id: u64, is_before: bool) -> Result<()> {
+        if self.page_class() == Some(class) && is_before {
+            return Ok(());
+        }
+        let error = page_fault(id, "is of another class, or stands after that object");
+        Err(error.in_class(&*self.classes[class].name))
+    }
+
+    /// Returns the numbers in the save of the classes of a page; `None` for the payload of another class.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the page has a class that the save does not define, or one twice.
+    pub fn page_numbers(&self, class: usize, payload: &[u8]) -> Result<Option<Vec<u64>>> {
+        let PageClasses { page, ids: by_id, .. } = self.pages();
+        if *page != Some(class) {
+            return Ok(None);
+        }
+        let mut links = NoLinks::default();
+        let mut input = Decoder::new(payload, &Env::DEFAULT, &mut links);
+        let ids = input.value::<Vec<u64>>().map_err(fault)?;
+        let mut numbers = Vec::with_capacity(ids.len());
+        let mut seen = HashSet::new();
+        for id in ids {
+            match by_id.get(&ClassId(id)).filter(|number| seen.insert(**number)) {
+                Some(number) => numbers.push(*number),
+                None => {
+                    let id = ClassId(id);
+                    let what = format!(
+                        "the page lists class {id}, which the save does not define, or twice"
+                    );
+                    return Err(not_as_written(&Error::new(ErrorKind::InvalidValue, what)));
+                }
+            }
+        }
+        Ok(Some(numbers))
     }
 
     /// Returns the classes of the save.

@@ -71,7 +71,7 @@ impl<T: Persist + Copy> Persist for Cell<T> {
         if T::LEAF {
             return Ok(());
         }
-        // A hook may change the value. A `Copy` value holds no references.
+        // A hook may change the value. A `Copy` value holds no references, and no pages.
         let mut value = self.get();
         value.__visit(visitor)?;
         self.set(value);
@@ -171,9 +171,10 @@ macro_rules! guarded {
                 if T::LEAF {
                     return Ok(());
                 }
-                if visitor.phase() == Phase::Validate {
-                    // `validate` only reads, so the program may read at the same time.
-                    return self.open(visitor.limits().lock_wait)?.__visit_shared(visitor);
+                if matches!(visitor.phase(), Phase::Validate | Phase::Pages) {
+                    // These only read, so the program may read at the same time.
+                    let value = self.open(visitor.limits().lock_wait)?;
+                    return visitor.inside(Within::Cell, |visitor| value.__visit_shared(visitor));
                 }
                 if visitor.phase() == Phase::Dismantle {
                     // After this, nobody inspects the state that a panicked hook has left.
@@ -322,7 +323,11 @@ macro_rules! once {
                     Phase::Seal => visitor.next_deferred(),
                     // Its hooks ran before the cell was set.
                     Phase::AfterLoad => None,
-                    _ => return self.get().map_or(Ok(()), |value| value.__visit_shared(visitor)),
+                    _ => {
+                        return self.get().map_or(Ok(()), |value| {
+                            visitor.inside(Within::Once, |visitor| value.__visit_shared(visitor))
+                        });
+                    }
                 };
                 if let Some(value) = value {
                     // The cell is empty, because it was emptied before it was shared. If a hook has set it since, the

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::fmt;
 
-use super::column::{Column, Page};
+use super::column::Column;
 use super::resources::UnknownComponent;
 use super::{ComponentScope, ComponentType, FramePhase, Location, World};
 use crate::codec::{
@@ -126,8 +126,6 @@ pub(super) trait AnyColumn: Any + Send {
     fn insert_page(&mut self, page: usize);
     fn retain_pages(&mut self, keep: &[bool]);
     fn pages(&self) -> usize;
-    /// Returns the place of the first component.
-    fn first(&self) -> Option<Location>;
     /// Returns the components of a page in order; `None` if one of them is out, or there are none.
     fn items(&self, page: usize) -> Option<Box<dyn ErasedComponents + '_>>;
     /// Encodes the component at a place like a `Box<dyn AnyComponent>`, after the number of its class; `None` if there
@@ -227,13 +225,6 @@ impl<T: Component> AnyColumn for Column<T> {
 
     fn pages(&self) -> usize {
         self.pages().len()
-    }
-
-    fn first(&self) -> Option<Location> {
-        let bit = |(page, of): (usize, &Option<Box<Page<T>>>)| {
-            Some(Location { page, bit: of.as_ref()?.bits().next()? })
-        };
-        self.pages().iter().enumerate().find_map(bit)
     }
 
     fn items(&self, page: usize) -> Option<Box<dyn ErasedComponents + '_>> {

@@ -3,6 +3,8 @@
 //! [`StoredWorld`] defines the schema: a list of objects, each with its components. The code here writes the same bytes
 //! as its derived implementation, without building that list; a test in `load.rs` compares the two.
 //!
+//! A large world writes its objects as pages, before the record that it is in, and its head names them.
+//!
 //! A save has the components object by object, but a world has them in columns. Three paths write objects, the fastest
 //! first:
 //!
@@ -10,15 +12,17 @@
 //! 2. `encode_plain` writes the head of a plain object in one copy.
 //! 3. `encode_object` writes any object.
 
+use std::any::TypeId;
+
 use super::component::{AnyComponent, ErasedComponents};
-use super::directory::WIDTH;
 use super::names::{Name, Names};
 use super::resources::AnyResource;
 use super::{Activity, ComponentIndex, Shape, Shapes};
-use super::{ColumnEntry, ComponentType, Location, Object, ParkedObject, UnknownEntry, World};
-use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, encode_parts, trait_name};
+use super::{ComponentType, Location, Object, ParkedObject, UnknownEntry, World};
+use crate::codec::pages::{PageCut, PageEntry, PageSink, PageSource};
+use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, trait_name};
 use crate::format::{Compression, Header, Sealer};
-use crate::graph::{SaveTables, Saver};
+use crate::graph::{RootValue, SaveTables, Saver};
 use crate::sorting::sort;
 use crate::types::encode_text;
 use crate::{Error, ErrorKind, ObjectId, Result};
@@ -28,8 +32,21 @@ use crate::{Error, ErrorKind, ObjectId, Result};
 #[persist(crate = crate, class = "persist.World")]
 pub(super) struct StoredWorld {
     last_id: u64,
+    /// The objects, unless they are in pages.
     objects: Vec<StoredObject>,
+    // Worlds of older saves have none.
+    #[persist(default)]
+    pages: Vec<PageEntry>,
     resources: Vec<Box<dyn AnyResource>>,
+}
+
+/// The schema of a page of a world. A class number in it counts in its list of classes.
+#[derive(crate::Persist)]
+#[persist(crate = crate, class = "persist.Page")]
+pub(super) struct StoredPage {
+    /// The ids of the classes.
+    classes: Vec<u64>,
+    objects: Vec<StoredObject>,
 }
 
 /// The schema of an object in a save.
@@ -111,10 +128,29 @@ pub(super) fn encode_objects(
     content: EncodeScope,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
-    let progress = world.columns.iter().map(|_| ColumnProgress::default()).collect();
-    let widths = vec![RowWidth::Varies; world.shapes.len()];
-    let head = PlainHead::default();
-    WorldWriter { world, content, progress, widths, head }.objects(objects, out)
+    WorldWriter::new(world, content).objects(objects, out)
+}
+
+impl PageSource for World {
+    fn page_type(&self) -> TypeId {
+        TypeId::of::<StoredPage>()
+    }
+
+    fn write_pages(&self, sink: &mut dyn PageSink) -> Result<()> {
+        let mut writer = WorldWriter::new(self, EncodeScope::World);
+        let mut next = NextObject::default();
+        while sink.page(&mut |out| writer.encode_page(&mut next, out))? {}
+        Ok(())
+    }
+}
+
+/// The next object of a world that is written as pages.
+#[derive(Default)]
+struct NextObject {
+    /// The row of ids, which is a page of the columns.
+    row: usize,
+    /// The number of objects before it in the row.
+    place: usize,
 }
 
 struct WorldWriter<'w> {
@@ -122,37 +158,39 @@ struct WorldWriter<'w> {
     content: EncodeScope,
     /// The state of each column.
     progress: Vec<ColumnProgress<'w>>,
-    /// The row width of each shape on the current page.
+    /// The row width of each shape in the current row.
     widths: Vec<RowWidth>,
     head: PlainHead,
 }
 
 impl<'w> WorldWriter<'w> {
+    fn new(world: &'w World, content: EncodeScope) -> Self {
+        let progress = world.columns.iter().map(|_| ColumnProgress::default()).collect();
+        let widths = vec![RowWidth::Varies; world.shapes.len()];
+        Self { world, content, progress, widths, head: PlainHead::default() }
+    }
+
     fn objects(
         &mut self,
         objects: ObjectSelection<'_, 'w>,
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
+        out.value(&self.world.last_id)?;
+        let address = std::ptr::from_ref(self.world).addr();
+        let pages = match objects {
+            ObjectSelection::All => out.ask(|links| Ok(links.take_pages(address)))?,
+            ObjectSelection::These(_) => None,
+        };
         let count = match objects {
+            _ if pages.is_some() => 0,
             ObjectSelection::All => self.world.count,
             ObjectSelection::These(objects) => objects.len(),
         };
-        if let ObjectSelection::All = objects {
-            self.number_classes(out)?;
-        }
-        out.value(&self.world.last_id)?;
         count::encode(count as u64, out)?;
         out.nested_in::<StoredObject>(|out| match objects {
-            // A large world is encoded page by page into a buffer that stays in the cache, and appended.
-            // Otherwise its memory, which is cleared and then written, would cross the bus twice.
-            ObjectSelection::All if count > WIDTH => {
-                encode_parts(self.world.directory.len(), out, |page, out| {
-                    self.encode_page(page, out)
-                })
-            }
-            ObjectSelection::All => {
-                (0..self.world.directory.len()).try_for_each(|page| self.encode_page(page, out))
-            }
+            _ if pages.is_some() => Ok(()),
+            ObjectSelection::All => (0..self.world.directory.len())
+                .try_for_each(|row| self.encode_row(row, 0, usize::MAX, out).map(drop)),
             ObjectSelection::These(objects) => objects.iter().try_for_each(|(id, source)| {
                 let object = match source {
                     ObjectSource::Live(location) => self.world.objects.get(*location),
@@ -164,6 +202,7 @@ impl<'w> WorldWriter<'w> {
                 }
             }),
         })?;
+        out.value(&pages.unwrap_or_default())?;
         let resources = &self.world.resources;
         let count = match self.content {
             EncodeScope::World => resources.values.len() + resources.unknown.len(),
@@ -184,27 +223,47 @@ impl<'w> WorldWriter<'w> {
         })
     }
 
-    /// Assigns the numbers of all component classes before the first object is written, so that the size of their
-    /// definitions is known by then. The order is that in which the derived implementation would assign them: by the
-    /// first object of each class, and then by its position among the components of that object.
-    fn number_classes(&mut self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        // Definitions come before the record. Once, a large record was moved whenever a definition turned up in it.
-        // Without the moves, and with pages, a save of a million objects takes half the time.
-        let world = self.world;
-        let first_use = |(column, entry): (usize, &ColumnEntry)| {
-            let Location { page, bit } = entry.column.first()?;
-            let object = world.objects.get(Location { page, bit })?;
-            let columns = world.shapes.columns(object.shape);
-            Some((page, bit, columns.iter().position(|at| *at == column), column))
-        };
-        let mut columns: Vec<_> = world.columns.iter().enumerate().filter_map(first_use).collect();
-        sort(&mut columns);
-        columns.into_iter().try_for_each(|(.., column)| self.number(column, out).map(drop))?;
-        let of = trait_name::<dyn AnyResource>();
-        // Resources follow the objects in a save, so their classes have the last numbers.
-        world.resources.values.iter().try_for_each(|(class, name, _)| {
-            out.ask(|links| links.class(*class, of, &|| name.clone())).map(drop)
-        })
+    /// Writes the objects of the next page. Returns the id of the first object and their number, which is 0 after the
+    /// last page.
+    fn encode_page(
+        &mut self,
+        next: &mut NextObject,
+        out: &mut Encoder<'_>,
+    ) -> Result<(u64, u32), Stop> {
+        // Each page numbers the classes itself.
+        self.progress.iter_mut().for_each(|progress| progress.number = None);
+        self.widths.fill(RowWidth::Unknown);
+        let (world, start) = (self.world, out.position());
+        let (mut first, mut last, mut count) = (0, 0, 0);
+        while next.row < world.directory.len() {
+            let objects = world.objects.page(next.row);
+            let Some(objects) = objects.filter(|objects| next.place < objects.items().len()) else {
+                *next = NextObject { row: next.row + 1, place: 0 };
+                continue;
+            };
+            let (row, place) = (next.row, next.place);
+            let id_at = |place| {
+                let bit = objects.bits().nth(place).unwrap_or_default();
+                world.directory.first(row) + u64::from(bit)
+            };
+            let (begin, bytes) = (id_at(place), out.position() - start);
+            if count > 0 && PageCut::is_between(last, begin, bytes) {
+                break;
+            }
+            first = if count == 0 { begin } else { first };
+            let room = PageCut::room(bytes);
+            out.nested_in::<StoredObject>(|out| {
+                next.place = self.encode_row(row, place, room, out)?;
+                Ok(())
+            })?;
+            count += next.place - place;
+            last = id_at(next.place - 1);
+            if PageCut::is_full(out.position() - start) {
+                break;
+            }
+        }
+        // A page has at most the objects of a cell.
+        Ok((first, u32::try_from(count).unwrap_or(u32::MAX)))
     }
 
     /// Returns the number of a column's class in this save, which is assigned on first use.
@@ -221,48 +280,65 @@ impl<'w> WorldWriter<'w> {
         Ok(number)
     }
 
-    /// Writes the objects of a page, as runs where possible.
-    fn encode_page(&mut self, page: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
-        // Widths hold for one page: where a component runs, its column has no cursor on the page.
-        self.widths.fill(RowWidth::Unknown);
-        for (progress, entry) in self.progress.iter_mut().zip(&self.world.columns) {
-            // One cursor through each column, so that no component is searched for.
-            progress.items = entry.column.items(page);
+    /// Writes the objects of a row from a place on, as runs where possible. It ends after the object with which they
+    /// take `room` bytes. Returns the place after the last one.
+    fn encode_row(
+        &mut self,
+        row: usize,
+        from: usize,
+        room: usize,
+        out: &mut Encoder<'_>,
+    ) -> Result<usize, Stop> {
+        if from == 0 {
+            // Widths hold for one row: where a component runs, its column has no cursor in the row.
+            self.widths.fill(RowWidth::Unknown);
+            for (progress, entry) in self.progress.iter_mut().zip(&self.world.columns) {
+                // One cursor through each column, so that no component is searched for.
+                progress.items = entry.column.items(row);
+            }
         }
-        let (directory, objects) = (&self.world.directory, self.world.objects.page(page));
-        let Some(objects) = objects else { return Ok(()) };
-        let mut bits_of_page = objects.bits();
-        for objects in objects.items().chunks(RUN) {
+        let (directory, objects) = (&self.world.directory, self.world.objects.page(row));
+        let Some(objects) = objects else { return Ok(0) };
+        let end = out.position().saturating_add(room);
+        let mut bits_of_row = objects.bits().skip(from);
+        let mut place = from;
+        for objects in objects.items()[from..].chunks(RUN) {
             let mut bits = [0; RUN];
-            bits.iter_mut().zip(&mut bits_of_page).for_each(|(to, bit)| *to = bit);
+            bits.iter_mut().zip(&mut bits_of_row).for_each(|(to, bit)| *to = bit);
             let mut at = 0;
             while at < objects.len() {
-                let run =
-                    self.encode_run(directory.first(page), &bits[at..], &objects[at..], out)?;
+                let room = end.saturating_sub(out.position());
+                if room == 0 {
+                    return Ok(place + at);
+                }
+                let of_run = (&bits[at..], &objects[at..]);
+                let run = self.encode_run(directory.first(row), of_run, room, out)?;
                 at += run;
                 // No run begins at this object, so it is written by itself.
                 if run == 0 {
                     let bit = bits[at];
-                    let Some(id) = directory.id(page, bit) else { return Err(out.no_field()) };
-                    let source = ObjectSource::Live(Location { page, bit });
+                    let Some(id) = directory.id(row, bit) else { return Err(out.no_field()) };
+                    let source = ObjectSource::Live(Location { page: row, bit });
                     self.encode_object(id, &objects[at], source, out)?;
                     at += 1;
                 }
             }
+            place += at;
         }
-        Ok(())
+        Ok(place)
     }
 
     /// Writes a run of plain objects that have one shape and components of fixed widths. Returns how many it has
     /// written, which may be 0.
     ///
     /// First it writes the head of each object, and leaves a gap for its components. Then it fills the gaps column by
-    /// column, with one virtual call for each column. `first` is the first id of the page.
+    /// column, with one virtual call for each column. `first` is the first id of the row. The run ends after the object
+    /// with which it takes `room` bytes.
     fn encode_run(
         &mut self,
         first: u64,
-        bits: &[u32],
-        objects: &[Object],
+        (bits, objects): (&[u32], &[Object]),
+        room: usize,
         out: &mut Encoder<'_>,
     ) -> Result<usize, Stop> {
         let world = self.world;
@@ -290,6 +366,9 @@ impl<'w> WorldWriter<'w> {
             *row = at;
             at += width;
             len += 1;
+            if at >= room {
+                break;
+            }
         }
         // `rows` has the offset of each object's components. `offset` is that of the column in each row.
         let mut offset = 0;
@@ -491,9 +570,10 @@ pub(super) fn save_of(
     let mut encode = |out: &mut crate::codec::Encoder<'_>| {
         encode_objects(world, ObjectSelection::These(objects), content, out)
     };
+    // It has no pages: a history takes such a save apart, and keeps its parts.
+    let value = RootValue { class, visit: &mut |_| Ok(()), encode: &mut encode };
     Saver::new(&registry, &env, 1, &mut SaveTables::default()).save_root(
-        class,
-        &mut encode,
+        value,
         |_| String::new(),
         &mut Sealer::new(&mut save, Compression::None, &env.limits),
         &Header::default(),

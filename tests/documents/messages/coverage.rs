@@ -38,6 +38,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
         "`field!` needs the feature",
         "the compiler says it, in a build without the feature",
     ),
+    ("graph/save/pages.rs", "the class of pages is not registered", INVARIANT),
     ("world/objects/saving.rs", "a world was registered in no registry", INVARIANT),
     ("format/records.rs", "there are too many classes", HUGE),
     ("serde/read.rs", "the bytes are damaged", "the fault of the bytes takes its place"),

@@ -18,4 +18,5 @@ mod registration;
 mod sources;
 mod table;
 mod values;
+mod world_pages;
 mod worlds;

@@ -6,13 +6,16 @@ use super::super::decoder::{Decoder, NoLinks};
 use super::super::fail::Fail;
 use super::super::persist::Persist;
 use super::super::row::cut_mut;
-use super::super::{RemainingWindows, SMALLEST, Window};
+use super::super::{MAX_WINDOWS, PIECE, RemainingWindows, SMALLEST, Window};
 use super::{EncodeState, Encoder, SaveLinks, Stop};
 use crate::env::Env;
 use crate::{Error, ErrorKind, Result};
 
 /// Windows of this many bytes or more are moved out of their buffer instead of being copied.
 const LONG: usize = 64 << 10;
+
+/// Bytes are appended to no more windows than these. The others are enough for any value.
+const MAX_EXTENDED: usize = MAX_WINDOWS - 40;
 
 /// A reusable buffer that values are encoded into, one at a time.
 ///
@@ -85,6 +88,32 @@ impl Buffer {
         self.len = end;
         self.used = left.map_or(0, |left| self.table.len() - left);
         Ok(())
+    }
+
+    /// Appends bytes to memory that is not cleared first, and that grows with them. For memory outside of the cache,
+    /// clearing takes as long as writing.
+    pub(crate) fn extend(&mut self, bytes: &[u8]) {
+        if self.used >= MAX_EXTENDED {
+            self.gather();
+        }
+        self.table.resize_with(MAX_WINDOWS, Window::default);
+        let last = self.used.checked_sub(1).filter(|last| self.table[*last].grows);
+        let at = last.unwrap_or_else(|| {
+            let Window { bytes, start, room, expected, grows } = &mut self.table[self.used];
+            (*start, *grows) = (self.len, true);
+            *room = if self.len <= LONG { self.len } else { 0 };
+            bytes.clear();
+            bytes.reserve_exact(*expected);
+            bytes.resize(*room, 0);
+            self.used += 1;
+            self.used - 1
+        });
+        let window = &mut self.table[at];
+        window.bytes.truncate(window.room + self.len - window.start);
+        window.bytes.extend_from_slice(bytes);
+        self.len += bytes.len();
+        // The bytes after them are mostly few: the end of a record, and the next one.
+        window.bytes.resize(window.bytes.len() + PIECE, 0);
     }
 
     /// Returns the free rest of the last window, and the windows after it.
@@ -218,30 +247,6 @@ impl Buffer {
         windows.iter_mut().for_each(|window| window.start += bytes.len());
         self.len += bytes.len();
     }
-}
-
-/// Size of the memory in which parts are encoded: about a page of objects.
-#[cfg(feature = "world")]
-const PART: usize = 256 << 10;
-
-/// Encodes many bytes in parts. Each part is encoded in memory that stays in the cache, and then appended to the value.
-///
-/// A window is cleared before it is written to. For memory outside of the cache, clearing takes as long as writing.
-#[cfg(feature = "world")]
-pub(crate) fn encode_parts(
-    count: usize,
-    out: &mut Encoder<'_>,
-    mut encode: impl FnMut(usize, &mut Encoder<'_>) -> Result<(), Stop>,
-) -> Result<(), Stop> {
-    let ((depth, within), mut buffer) = (out.level(), Buffer::with_size(PART));
-    out.append(count, |part, env, links, to| {
-        let bytes = buffer.encode_with(env, links, |out| {
-            out.enter(depth, within);
-            encode(part, out)
-        })?;
-        to.extend_from_slice(bytes);
-        Ok(())
-    })
 }
 
 /// Decodes a value from `bytes`. The value must use up all of them.

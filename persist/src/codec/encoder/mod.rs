@@ -1,7 +1,5 @@
 mod buffer;
 
-#[cfg(feature = "world")]
-pub(crate) use self::buffer::encode_parts;
 pub(crate) use self::buffer::left_over;
 pub use self::buffer::{Buffer, decode, decode_into};
 
@@ -12,6 +10,8 @@ use std::{fmt, mem};
 
 use super::fail::Fail;
 use super::links::{Link, Referent, Within};
+#[cfg(feature = "world")]
+use super::pages::PageEntry;
 use super::text::copy;
 use super::{ByteRun, RemainingWindows, large, large_box, levels, weight};
 use crate::env::Env;
@@ -36,10 +36,11 @@ pub(crate) trait SaveLinks {
         false
     }
 
-    /// Returns how many bytes of definitions will be put before the value that is being encoded.
+    /// Returns the index of the pages of the value at an address; `None` if it has none.
     #[cfg(feature = "world")]
-    fn ahead(&self) -> usize {
-        0
+    fn take_pages(&mut self, address: usize) -> Option<Vec<PageEntry>> {
+        let _ = address;
+        None
     }
 
     /// Counts elements without bytes, within [`Limits::empty_elements`]. Also counts the memory of elements that are
@@ -208,48 +209,6 @@ impl<'a> Encoder<'a> {
     fn run(&mut self, left: usize, run: &ByteRun<'_>) -> Result<(), Stop> {
         self.rest = grow(left, run.len(), Some(run), self.state).ok_or(Stop(()))?;
         Ok(())
-    }
-
-    /// Appends parts of the value to a window of its own.
-    #[cfg(feature = "world")]
-    fn append(
-        &mut self,
-        parts: usize,
-        mut append: impl FnMut(usize, &Env<'_>, &mut dyn SaveLinks, &mut Vec<u8>) -> Result<()>,
-    ) -> Result<(), Stop> {
-        let state = self.state;
-        let start = self.position();
-        let ahead = self.ask(|links| Ok(links.ahead()))?;
-        self.rest = &mut [];
-        let append = |to: &mut Vec<u8>, room: usize| {
-            (0..parts).try_for_each(|part| {
-                state.ask(|links| append(part, state.env, links, to))?;
-                let len = start - state.start + to.len() - room;
-                if len as u64 > state.env.limits.bytes {
-                    return Err(too_large(&state.env.limits));
-                }
-                Ok(())
-            })
-        };
-        let window = state.next.take().appended(start, ahead, append);
-        let (len, window, next) = window.map_err(|error| keep(state, error))?.ok_or(Stop(()))?;
-        state.next.set(next);
-        state.end.set(start + len + window.len());
-        self.rest = window;
-        Ok(())
-    }
-
-    /// Returns the depth that is left, and the cell around the cursor.
-    #[cfg(feature = "world")]
-    fn level(&self) -> (u32, Within) {
-        (self.state.depth.get(), self.state.within.get())
-    }
-
-    /// Continues on a [`level`](Self::level) of another encode.
-    #[cfg(feature = "world")]
-    fn enter(&mut self, depth: u32, within: Within) {
-        self.state.depth.set(depth);
-        self.state.within.set(within);
     }
 
     /// Records the reason why this value cannot be saved.

@@ -96,7 +96,7 @@ impl Persist for Unknown {
         }
         let mut pieces = Vec::new();
         for _ in 0..count {
-            let number = count::decode(input)?;
+            let number = input.class_number()?;
             let rest = input.rest();
             match input.links().unknown(number, rest, true) {
                 Ok((length, unknown)) => {

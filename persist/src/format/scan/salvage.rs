@@ -3,11 +3,14 @@
 use std::ops::Range;
 
 use super::super::plain::Unpacker;
+use super::super::records::Item;
 use super::super::{
-    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, Block, CRC_SIZE, Compression, Header, MAGIC,
-    Plain, Scan, TRAILER_SIZE, Trailer, weight,
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, Block, CRC_SIZE, Compression, Header, LZ4_MAGIC,
+    MAGIC, Plain, Scan, TRAILER_SIZE, Trailer, ZSTD_MAGIC, weight,
 };
 use super::definitions_in;
+use crate::codec::{Decoder, NoLinks};
+use crate::env::Env;
 use crate::schema::ClassSchema;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -176,10 +179,29 @@ impl<'s> DamagedSave<'s> {
         Block::head(self.save, at).filter(|(tag, _)| is_block(*tag))
     }
 
+    /// Returns true if this content may be that of a block: its first item ends with a separator, or it is a frame. In
+    /// a damaged page of numbers, a block could begin at every few bytes, and their checksums would use up the effort.
+    fn begins_as_block(&self, tag: u8, content: Range<usize>) -> bool {
+        let (content, end) = (&self.save[content.clone()], content.end);
+        if content.is_empty() {
+            return true;
+        }
+        if [BLOCK_RECORDS, BLOCK_DEFINITIONS].contains(&tag) {
+            let mut links = NoLinks::default();
+            let mut input = Decoder::new(content, &Env::DEFAULT, &mut links);
+            return Item::read(&mut input, end, None).is_ok();
+        }
+        let frame = content.get(size_of::<u32>()..).unwrap_or_default();
+        frame.starts_with(&LZ4_MAGIC) || frame.starts_with(&ZSTD_MAGIC)
+    }
+
     /// Returns the block at `at`, if it is whole.
     fn block(&mut self, at: usize) -> Option<Block> {
         let (tag, end) = self.head(at)?;
         self.save.get(end..end.checked_add(CRC_SIZE)?)?;
+        if !self.begins_as_block(tag, at + BLOCK_HEAD..end) {
+            return None;
+        }
         self.effort = self.effort.checked_sub((end - at) as u64)?;
         Block::is_whole(self.save, at, end)?.then_some(Block { tag, at, end })
     }

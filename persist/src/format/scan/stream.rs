@@ -222,6 +222,22 @@ impl StreamBlock<'_> {
         }
     }
 
+    /// Returns the checksum of the block without compression.
+    pub fn digest(&self) -> u32 {
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&[BLOCK_RECORDS]);
+        // The length fits, since it was read from 32 bits.
+        let length = u32::try_from(self.content.len()).unwrap_or(u32::MAX);
+        crc.update(&length.to_le_bytes());
+        crc.update(self.content);
+        crc.finalize()
+    }
+
+    /// Returns the bytes of the block without compression.
+    pub fn plain_length(&self) -> u64 {
+        (BLOCK_HEAD + self.content.len() + CRC_SIZE) as u64
+    }
+
     /// Passes each item to `take`, with the offset of its head in the content. `defined` is the number of classes that
     /// are defined before the block.
     ///

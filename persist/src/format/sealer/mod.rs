@@ -40,6 +40,8 @@ pub struct Sealer<'w> {
     saved_bytes: u64,
     written: u64,
     memory: u64,
+    /// The checksum of the last page, without compression.
+    digest: u32,
 }
 
 impl<'w> Sealer<'w> {
@@ -61,6 +63,7 @@ impl<'w> Sealer<'w> {
             saved_bytes: 0,
             written: 0,
             memory: 0,
+            digest: 0,
         }
     }
 
@@ -103,11 +106,17 @@ impl<'w> Sealer<'w> {
         self.emit(bytes)
     }
 
-    /// Seals a block. The first piece begins with the tag and length of the block.
-    fn block(&mut self, pieces: &[&[u8]]) -> Result<Vec<u8>> {
+    /// Seals a block. The first piece begins with the tag and length of the block. The digest of a page is kept.
+    fn block(&mut self, pieces: &[&[u8]], is_page: bool) -> Result<Vec<u8>> {
+        let plain = pieces;
         let is_packed = self.pack(pieces)?;
         let packed = [&self.packed[..]];
         let pieces = if is_packed { &packed[..] } else { pieces };
+        if is_page && (is_packed || !self.has_checksums) {
+            let mut digest = crc32fast::Hasher::new();
+            plain.iter().for_each(|piece| digest.update(piece));
+            self.digest = digest.finalize();
+        }
         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
         self.written += (length + CRC_SIZE) as u64;
         self.limits.check_total(self.written)?;
@@ -121,7 +130,11 @@ impl<'w> Sealer<'w> {
                 out.write_all(piece).map_err(write_error)?;
             }
         }
-        let crc = crc.finalize().to_le_bytes();
+        let crc = crc.finalize();
+        if is_page && !is_packed {
+            self.digest = crc;
+        }
+        let crc = crc.to_le_bytes();
         let Some(out) = &mut self.out else { return Ok(crc.to_vec()) };
         out.write_all(&crc).map_err(write_error)?;
         Ok(Vec::new())
@@ -197,7 +210,7 @@ pub(crate) fn write_again(
     go_on(start as u64)?;
     let (_, trailer) = each_block(save, checksums, start, &mut |block| {
         let bytes = &save[block.at..block.end];
-        let crc = out.block(&[bytes])?;
+        let crc = out.block(&[bytes], false)?;
         if out.is_in_place() {
             in_place.extend_from_slice(bytes);
             in_place.extend_from_slice(&crc);

@@ -5,8 +5,8 @@ use std::mem;
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::super::{
-    ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, ClassNumbers, Header,
-    SEPARATOR, Sealer, definition,
+    ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, CRC_SIZE, ClassNumbers,
+    Header, SEPARATOR, Sealer, definition,
 };
 use crate::codec::{Buffer, Encoder, NoLinks, SaveLinks, Stop, count};
 use crate::env::Env;
@@ -25,6 +25,8 @@ pub struct Writer<'w, 's> {
     records: u64,
     definitions: u64,
     blocks: u64,
+    /// Bytes of the blocks so far, without compression.
+    content: u64,
     /// All definitions so far. A save of several blocks has a copy of them at its end: without them no record can be
     /// decoded.
     defined: Vec<u8>,
@@ -51,8 +53,17 @@ impl<'w, 's> Writer<'w, 's> {
         let header = out.header(header)?;
         buffer.clear();
         let (block, defined) = (None, Vec::new());
-        let mut writer =
-            Self { out, env, buffer, block, records: 0, definitions: 0, blocks: 0, defined };
+        let mut writer = Self {
+            out,
+            env,
+            buffer,
+            block,
+            records: 0,
+            definitions: 0,
+            blocks: 0,
+            content: 0,
+            defined,
+        };
         writer.put(&header)?;
         Ok(writer)
     }
@@ -90,10 +101,7 @@ impl<'w, 's> Writer<'w, 's> {
     ) -> Result<()> {
         self.begin()?;
         // Most records need no new definitions, and each record makes this check twice.
-        if links.numbers().has_definitions() {
-            let from = self.define(links.numbers())?;
-            self.put_defined(from)?;
-        }
+        self.define_new(links.numbers())?;
         let start = self.append(number, holder, added, id, links, payload)?;
         if links.numbers().has_definitions() {
             // The payload has trait objects of new classes, whose definitions go before the record.
@@ -101,6 +109,52 @@ impl<'w, 's> Writer<'w, 's> {
             self.buffer.insert(start, &self.defined[from..]);
         }
         self.close_if_full()
+    }
+
+    /// Writes the definitions of new classes.
+    #[inline]
+    pub(crate) fn define_new(&mut self, numbers: &mut ClassNumbers) -> Result<()> {
+        if !numbers.has_definitions() {
+            return Ok(());
+        }
+        let from = self.define(numbers)?;
+        self.put_defined(from)
+    }
+
+    /// Writes a page of the record with this id, in a block of its own. Its classes are defined already. Returns the
+    /// position of the block in the blocks so far, and its digest, both without compression.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a limit is exceeded, or the output cannot be written.
+    pub fn page(&mut self, number: u64, id: u64, payload: [&[u8]; 2]) -> Result<(u64, u32)> {
+        self.close(BLOCK_RECORDS)?;
+        self.begin_block()?;
+        let position = self.content;
+        let length = payload.iter().map(|part| part.len()).sum();
+        let length = definition::item_length(length, "this")?;
+        self.count_record()?;
+        self.buffer.append(self.env, &mut NoLinks::default(), |out| {
+            count::encode(number, out)?;
+            out.value(&Holder::PAGE.code())?;
+            count::encode(id, out)?;
+            out.value(&length)?;
+            out.bytes(payload[0])
+        })?;
+        self.buffer.extend(payload[1]);
+        self.put(&[SEPARATOR])?;
+        self.seal(BLOCK_RECORDS, true)?;
+        Ok((position, self.out.digest))
+    }
+
+    /// Counts a record.
+    #[inline]
+    fn count_record(&mut self) -> Result<()> {
+        if self.records >= self.env.limits.objects {
+            return Err(too_many(self.env.limits.objects));
+        }
+        self.records += 1;
+        Ok(())
     }
 
     /// Appends a record, and returns its offset.
@@ -116,9 +170,7 @@ impl<'w, 's> Writer<'w, 's> {
     ) -> Result<usize> {
         let holder = holder.code() | if added { ADDED } else { 0 };
         let env = self.env;
-        if self.records >= env.limits.objects {
-            return Err(too_many(env.limits.objects));
-        }
+        self.count_record()?;
         let start = self.buffer.len();
         self.buffer.append(env, links, |out| {
             count::encode(number, out)?;
@@ -133,7 +185,6 @@ impl<'w, 's> Writer<'w, 's> {
             }
             out.value(&SEPARATOR)
         })?;
-        self.records += 1;
         Ok(start)
     }
 
@@ -205,6 +256,11 @@ impl<'w, 's> Writer<'w, 's> {
     }
 
     fn close(&mut self, tag: u8) -> Result<()> {
+        self.seal(tag, false)
+    }
+
+    /// Ends the block, if one has begun.
+    fn seal(&mut self, tag: u8, is_page: bool) -> Result<()> {
         let Some(start) = self.block.take() else { return Ok(()) };
         // The length fits: a record is limited so that a block with it has a length of 32 bits.
         let length = self.buffer.len() - start - BLOCK_HEAD;
@@ -213,8 +269,9 @@ impl<'w, 's> Writer<'w, 's> {
         head[0] = tag;
         LittleEndian::write_u32(&mut head[1..], length);
         self.blocks += 1;
+        self.content += u64::from(length) + (BLOCK_HEAD + CRC_SIZE) as u64;
         let pieces: Vec<_> = self.buffer.pieces(start..self.buffer.len()).collect();
-        let crc = self.out.block(&pieces)?;
+        let crc = self.out.block(&pieces, is_page)?;
         if !self.out.is_in_place() {
             self.buffer.clear();
         }

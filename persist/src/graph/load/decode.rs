@@ -4,6 +4,10 @@ use std::any::TypeId;
 use std::ops::Range;
 
 use super::{Strategy, Table, Unregistered, missing};
+#[cfg(feature = "world")]
+use crate::codec::pages::PageEntry;
+#[cfg(feature = "world")]
+use crate::codec::{Decoder, Fail};
 use crate::codec::{
     FailedElement, Implementor, Linked, LoadLinks, Pointed, Pointing, Prototypes, Remapped, Shared,
     SkippingField, Unknown, Within, charge_empty,
@@ -135,8 +139,18 @@ impl LoadLinks for Table<'_> {
             return Ok((length, Some(piece.into())));
         }
         self.refused = Some(Unregistered::Class(class));
-        let (stored, limits) = (&self.plans.stored, &self.env.limits);
-        Ok((length(class, stored, rest, limits, &mut |_, _, _| true)?, None))
+        let (of, numbers) = ((class, &*self.plans.stored), self.page_numbers.as_deref());
+        Ok((length(of, rest, numbers, &self.env.limits, &mut |_, _, _| true)?, None))
+    }
+
+    #[cfg(feature = "world")]
+    fn read_page(
+        &mut self,
+        entry: &PageEntry,
+        within: Within,
+        read: &mut dyn FnMut(&mut Decoder<'_>) -> Result<(), Fail>,
+    ) -> Result<()> {
+        self.read_page_of_record(entry, within, read)
     }
 
     fn skip_failed(&mut self, element: &FailedElement<'_>) -> Result<Option<usize>> {
@@ -144,7 +158,8 @@ impl LoadLinks for Table<'_> {
         let Some(class) = self.registry.class_index(class) else { return Ok(None) };
         let program = self.registry.program();
         let Some(kind) = program.field_kind(class, variant, field) else { return Ok(None) };
-        let length = converted_length(&self.plans, kind.parts(), element.bytes, self.env)?;
+        let bytes = (element.bytes, self.page_numbers.as_deref());
+        let length = converted_length(&self.plans, kind.parts(), bytes, self.env)?;
         self.references.truncate(element.pending);
         self.refused = None;
         let part = element.index.map_or_else(String::new, |index| format!("[{index}]"));

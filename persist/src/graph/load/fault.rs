@@ -50,7 +50,11 @@ fn bad_field(
     stored: Option<StoredRecord<'_>>,
 ) -> (Vec<String>, Option<String>) {
     let (program, env) = (table.registry.program(), table.env);
-    let mut input = Decoder::new(payload, env, table);
+    // A page that was not converted has numbers of its own.
+    let numbers = stored.filter(|(.., bytes)| std::ptr::eq(*bytes, payload));
+    let numbers =
+        numbers.and_then(|(stored, class, _)| stored.page_numbers(class, payload).ok()?);
+    let mut input = Decoder::new(payload, env, table).in_page(numbers.as_deref());
     let mut path = Vec::new();
     // The number of bytes that were left where the last bad field begins.
     let mut stopped = None;

@@ -37,7 +37,7 @@ impl<'l> Loader<'l> {
     ) -> Result<Box<Self>> {
         let limits = &env.limits;
         let mut scan = Scan::read(save.bytes, limits)?;
-        let unknown = scan.records.take_unknown();
+        let parts = scan.records.take_parts();
         let stored_root = scan.records.value();
         let root = stored_root.map(|record| record.class as usize).zip(root);
         let matched = registry.schemas.matched(&scan.definitions, limits, options, root, || {
@@ -52,16 +52,27 @@ impl<'l> Loader<'l> {
         let Scan { header, records, .. } = scan;
         let objects = LoadingObjects::new(registry, records)?;
         let mut earlier: HashMap<u64, Vec<RecordLocation>> = HashMap::new();
-        for record in unknown {
-            let class = &matched.stored[record.class as usize];
-            class
-                .check_unknown(record.id, objects.find(record.id).is_some())
-                .map_err(|error| error.at(record.start as u64))?;
-            earlier.entry(record.id).or_default().push(record);
+        let mut pages: HashMap<u64, Vec<RecordLocation>> = HashMap::new();
+        for part in parts {
+            let class = part.class as usize;
+            let whole = objects.find(part.id).map(|whole| objects.records.get(whole as usize));
+            if part.is_page() {
+                let is_before = whole.is_some_and(|whole| part.start < whole.start);
+                matched
+                    .stored
+                    .check_page(class, part.id, is_before)
+                    .map_err(|error| error.at(part.start as u64))?;
+                pages.entry(part.id).or_default().push(part);
+                continue;
+            }
+            matched.stored[class]
+                .check_unknown(part.id, whole.is_some())
+                .map_err(|error| error.at(part.start as u64))?;
+            earlier.entry(part.id).or_default().push(part);
         }
         let first_free = objects.records.last_id() + 1;
         let plans = Plans::with_matched(matched, registry.program(), options);
-        let table = Table::new(registry, env, plans, objects, remap, save.weight);
+        let table = Table::new(registry, env, plans, objects, remap, (save.bytes, save.weight));
         // A `Loader` on the stack would leave less of it for values nested in values.
         Ok(Box::new(Self {
             save: save.bytes,
@@ -69,6 +80,7 @@ impl<'l> Loader<'l> {
             outcome: LoadOutcome { header, ..LoadOutcome::default() },
             scratch: Vec::new(),
             earlier,
+            pages,
             is_checked: false,
             promoted: Vec::new(),
             synthesized: Vec::new(),
@@ -387,6 +399,9 @@ impl<'l> Loader<'l> {
     ) -> Result<()> {
         let class = record.class as usize;
         let unknown = self.earlier_of(record.id);
+        if !self.pages.is_empty() {
+            self.open_pages(record.id, true)?;
+        }
         // A field that an earlier program kept as unknown may be a field of this program.
         let identical =
             record.class < OWN_CLASS && self.plans().is_identical(class) && unknown.is_empty();
@@ -411,6 +426,9 @@ impl<'l> Loader<'l> {
         let left = input.rest().len();
         match result {
             Ok(()) if left == 0 => {
+                if identical {
+                    self.check_pages().map_err(|error| self.table.of_record(record, error))?;
+                }
                 if !to_keep.is_empty() {
                     self.keep(to_keep, index, record.id)
                         .map_err(|error| self.table.of_record(record, in_save(record, error)))?;
@@ -419,6 +437,9 @@ impl<'l> Loader<'l> {
             }
             result => {
                 let refused = input.take_error();
+                if let Some(error) = self.failed_page() {
+                    return Err(error);
+                }
                 Err(self.explained(record, identical, refused, left, result.err()))
             }
         }
@@ -462,8 +483,11 @@ impl<'l> Loader<'l> {
         is_meant: impl Fn(&RecordLocation) -> bool,
     ) -> Result<()> {
         let objects = &self.table.objects;
-        let wrong = RefCell::new(None);
+        let (wrong, index) = (RefCell::new(None), RefCell::new(Vec::new()));
         let mut is_target = |value: LocalValue<'_>| {
+            if let LocalValue::Pages(entries) = value {
+                index.borrow_mut().extend_from_slice(entries);
+            }
             let LocalValue::Reference { id, weak, class, holder } = value else { return true };
             let found = objects.find(id).map(|index| {
                 let record = objects.records.get(index as usize);
@@ -477,14 +501,20 @@ impl<'l> Loader<'l> {
             is_right
         };
         let mut checker = None;
-        let unknown = self.earlier.values().flatten().copied();
-        for record in objects.records.iter().filter(is_meant).chain(unknown) {
+        let parts = self.earlier.values().chain(self.pages.values()).flatten().copied();
+        for record in objects.records.iter().filter(is_meant).chain(parts) {
             let (class, payload) = (record.class as usize, record.payload(self.save));
-            if stored.takes_any_bytes(class, payload) {
+            let has_pages = self.pages.contains_key(&record.id);
+            if stored.takes_any_bytes(class, payload) && !has_pages {
                 continue;
             }
+            index.borrow_mut().clear();
             let new = || Checker::new(stored, &self.table.env.limits);
             let result = checker.get_or_insert_with(new).check(class, payload, &mut is_target);
+            let result = result.and_then(|_| {
+                let checked = self.check_index(&record, &index.borrow());
+                checked.map_err(|error| error.at(0))
+            });
             let Err(error) = result else { continue };
             if matches!(error.kind(), ErrorKind::TooDeep | ErrorKind::TooLarge) {
                 continue;
@@ -502,7 +532,7 @@ impl<'l> Loader<'l> {
 
     /// Returns the error for a record whose decode failed, or left bytes, with the field if it can be found.
     #[cold]
-    fn explained(
+    pub(super) fn explained(
         &mut self,
         record: &RecordLocation,
         identical: bool,
@@ -534,6 +564,7 @@ impl<'l> Loader<'l> {
             }
             LocalValue::Handle { arena, bits } => handles.refused != Some((arena, bits)),
             LocalValue::Class(class) => !self.table.is_refused(class),
+            LocalValue::Pages(_) => true,
         };
         let found =
             locate(class, &self.plans().stored, stored, &self.table.env.limits, &mut is_target);
@@ -646,7 +677,7 @@ impl<T: Persist> LoadRoot for RootValue<T> {
 }
 
 /// Moves the offset of an error from its record to the whole save.
-fn in_save(record: &RecordLocation, error: Error) -> Error {
+pub(super) fn in_save(record: &RecordLocation, error: Error) -> Error {
     match error.offset() {
         Some(offset) => error.moved_to(record.start as u64 + offset),
         None => error.at(record.start as u64),

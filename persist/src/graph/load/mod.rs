@@ -5,6 +5,7 @@ mod decode;
 mod fault;
 mod loader;
 mod outcome;
+mod pages;
 mod rewrite;
 mod unknown;
 
@@ -16,6 +17,7 @@ use std::num::NonZeroU32;
 use std::ops::Range;
 use std::sync::Arc;
 
+use self::pages::{FailedPage, LoadedPage};
 use super::{Handles, PendingReference, References, Registry, Tally};
 use crate::codec::{LoadedObject, Phase, Prototypes, Shared, Unknown, Visitor};
 use crate::env::Env;
@@ -27,6 +29,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// The objects of a load and their references, with everything that a decoder needs to know of the save.
 struct Table<'l> {
+    save: &'l [u8],
     registry: &'l Registry,
     env: &'l Env<'l>,
     plans: Plans<'l>,
@@ -53,6 +56,11 @@ struct Table<'l> {
     /// others.
     deferred: VecDeque<usize>,
     requested: HashSet<usize>,
+    /// The pages of the record that is being read, in their order.
+    pages: Vec<LoadedPage<'l>>,
+    /// The numbers in the save of the classes of the page that is being read.
+    page_numbers: Option<Arc<[u64]>>,
+    failed_page: Option<FailedPage>,
     /// Contents of once cells that an earlier visit of an object set aside, by record.
     once_contents: HashMap<usize, OnceContents>,
     empty_elements: usize,
@@ -78,6 +86,8 @@ pub(crate) struct Loader<'l> {
     scratch: Vec<u8>,
     /// The records of unknown data that earlier programs kept, by the id of its object.
     earlier: HashMap<u64, Vec<RecordLocation>>,
+    /// The pages of each record, by its id, in their order.
+    pages: HashMap<u64, Vec<RecordLocation>>,
     /// True if all records were checked by the schema of the save.
     is_checked: bool,
     /// Payloads of values that have become objects, each with its defaulted fields.
@@ -167,9 +177,10 @@ impl<'l> Table<'l> {
         plans: Plans<'l>,
         objects: LoadingObjects<'l>,
         remap: Option<&'l mut dyn Renumber>,
-        save_bytes: u64,
+        (save, save_bytes): (&'l [u8], u64),
     ) -> Self {
         Self {
+            save,
             registry,
             env,
             plans,
@@ -186,6 +197,9 @@ impl<'l> Table<'l> {
             defaulted: DefaultedFields::default(),
             deferred: VecDeque::new(),
             requested: HashSet::new(),
+            pages: Vec::new(),
+            page_numbers: None,
+            failed_page: None,
             once_contents: HashMap::new(),
             empty_elements: 0,
             held: 0,

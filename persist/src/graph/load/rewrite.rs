@@ -12,7 +12,7 @@ use crate::format::{MAX_ID, RecordLocation};
 use crate::options::LoadPolicy;
 use crate::reflect::Holder;
 use crate::schema::{
-    InlinedObject, LoadEvent, PlannedRow, SharedValue, SourceRecord, UnknownLocation,
+    InlinedObject, LoadEvent, PlannedRow, RecordExtras, SharedValue, SourceRecord, UnknownLocation,
     UnknownValues, transcode,
 };
 use crate::{ErrorKind, Result};
@@ -36,21 +36,12 @@ impl<'l> Loader<'l> {
         unknown: &UnknownValues<'l>,
     ) -> Result<UnknownValues<'l>> {
         let payload = record.payload(self.save);
-        let (save, earlier) = (self.save, &self.earlier);
-        let Table { plans, objects, env, .. } = &mut self.table;
-        let found = |id, class, holder| {
-            let found = objects.find(id)?;
-            let record = objects.records.get(found as usize);
-            (objects.is_target(found, Some(class), holder)).then(|| InlinedObject {
-                payload: record.payload(save),
-                unknown: parts_of(earlier, id, save),
-            })
-        };
         let source = SourceRecord { class: record.class as usize, id: record.id, payload, unknown };
-        self.scratch.clear();
-        // Wider numbers may double the length of a record. Reserved memory that is never written costs nothing.
-        self.scratch.reserve(2 * payload.len());
-        let rest = transcode(plans, &source, &found, &mut self.next_id, env, &mut self.scratch)?;
+        let mut scratch = take(&mut self.scratch);
+        scratch.clear();
+        let result = self.transcode(&source, &mut scratch);
+        self.scratch = scratch;
+        let rest = result?;
         self.table.defaulted = DefaultedFields::new(rest.defaulted, self.scratch.len());
         self.synthesized = rest.synthesized;
         for value in rest.shared {
@@ -64,6 +55,27 @@ impl<'l> Loader<'l> {
                 UnknownLocation::Original(i) => unknown[i],
             })
             .collect())
+    }
+
+    /// Appends the payload of a record in the program's form.
+    pub(super) fn transcode(
+        &mut self,
+        source: &SourceRecord<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<RecordExtras> {
+        let (save, earlier) = (self.save, &self.earlier);
+        let Table { plans, objects, env, .. } = &mut self.table;
+        let found = |id, class, holder| {
+            let found = objects.find(id)?;
+            let record = objects.records.get(found as usize);
+            (objects.is_target(found, Some(class), holder)).then(|| InlinedObject {
+                payload: record.payload(save),
+                unknown: parts_of(earlier, id, save),
+            })
+        };
+        // Wider numbers may double the length of a record. Reserved memory that is never written costs nothing.
+        out.reserve(2 * source.payload.len());
+        transcode(plans, source, &found, &mut self.next_id, env, out)
     }
 
     /// Returns the unknown data that earlier programs kept of an object.
@@ -107,7 +119,7 @@ impl<'l> Loader<'l> {
 
     /// Adds an object for a value that a record held directly, and that is behind a pointer in the program. Its record
     /// comes after all others, so the loop of the fill pass decodes it too.
-    fn add_shared(&mut self, value: SharedValue) -> Result<()> {
+    pub(super) fn add_shared(&mut self, value: SharedValue) -> Result<()> {
         let SharedValue { id: temporary_id, class, holder, payload, defaulted } = value;
         let id = self.first_free.saturating_add(temporary_id - FIRST_TEMPORARY_ID);
         let registry = self.table.registry;
@@ -199,6 +211,7 @@ impl<'l> Loader<'l> {
     fn fill_unknown_object(&mut self, index: usize) -> Result<()> {
         let record = self.table.objects.records.get(index);
         let start = self.table.references.len();
+        self.open_pages(record.id, false)?;
         self.table
             .create_unknown_object(index, record.payload(self.save))
             .and_then(|()| self.keep(self.earlier_of(record.id), Some(index), record.id))

@@ -1,9 +1,11 @@
 //! Facts that follow from all classes of a registry, computed when they are first needed.
 
+use std::any::TypeId;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{ClassFacts, Implementors, ObjectEntry, Traits};
+use crate::codec::pages::PageEntry;
 use crate::reflect::{FieldRecord, Prototype};
 use crate::schema::{FieldSchema, Form, KindSchema, Program};
 use crate::{ErrorKind, Result};
@@ -54,6 +56,7 @@ impl Traits {
         self.after_load |= other.after_load;
         self.validate |= other.validate;
         self.dynamic |= other.dynamic;
+        self.pages |= other.pages;
     }
 
     /// Returns the traits that the values of a class have themselves. `push` gets the classes inside.
@@ -68,6 +71,7 @@ impl Traits {
             before_save: class.before_save,
             after_load: class.after_load,
             validate: class.validate,
+            pages: class.type_id() == TypeId::of::<PageEntry>(),
             ..Self::default()
         });
         program.classes[class].kinds().for_each(|kind| traits.add(kind, implementors, push));

@@ -51,6 +51,11 @@ impl Registry {
         self.implementors.has(of, *index, class).then_some(*index)
     }
 
+    /// Returns the index of the class of a type.
+    pub(crate) fn class_of_type(&self, of: TypeId) -> Option<usize> {
+        self.by_type.get(&of).map(|(index, _)| *index)
+    }
+
     /// Iterates over the classes and holders of all object types but stand-ins, which are saved as the data that they
     /// hold.
     #[doc(hidden)]

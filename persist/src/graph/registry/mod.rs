@@ -103,6 +103,8 @@ pub(crate) struct Traits {
     validate: bool,
     /// Trait objects by value. Their classes may have any of these traits.
     pub(crate) dynamic: bool,
+    /// Values that may have pages.
+    pub(crate) pages: bool,
 }
 
 impl Registry {

@@ -2,11 +2,15 @@
 
 mod identity;
 mod object_list;
+#[cfg_attr(not(feature = "world"), allow(dead_code, reason = "worlds have pages"))]
+mod pages;
 mod saver;
 mod targets;
 
 pub(crate) use self::targets::{Targets, free_unheld, is_unknown};
 
+#[cfg(feature = "world")]
+pub(crate) use self::saver::RootValue;
 pub(crate) use self::saver::Saver;
 
 use std::any::{Any, TypeId};
@@ -18,6 +22,7 @@ use self::object_list::ObjectList;
 use super::Registry;
 use super::components::Edges;
 use super::registry::ObjectEntry;
+use crate::codec::pages::{PageClasses, PageEntry};
 use crate::codec::{
     Link, Pointed, Referent, SaveLinks, Shared, Within, charge_empty, not_registered_yet, shared,
 };
@@ -64,6 +69,10 @@ struct Links<'s> {
     /// True if one of them is weak. Without a weak one they cannot form a cycle, since the program could not have built
     /// it.
     bare_weak: bool,
+    /// The classes of the page that is being encoded.
+    page: Option<PageClasses>,
+    /// The index of the pages of each value in the next record, by the address of the value.
+    pages: HashMap<usize, Vec<PageEntry>>,
 }
 
 /// An object that had an id before the save.
@@ -99,6 +108,8 @@ impl<'s> Links<'s> {
             from: None,
             bare: Vec::new(),
             bare_weak: false,
+            page: None,
+            pages: HashMap::new(),
         }
     }
 
@@ -300,6 +311,12 @@ fn two_types(id: u64) -> Error {
     .in_object(id)
 }
 
+/// Returns the number of a class where it is written: in a page or in another record.
+#[inline]
+fn own_number(page: &mut Option<PageClasses>, number: u64) -> u64 {
+    page.as_mut().map_or(number, |page| page.number(number))
+}
+
 impl SaveLinks for Links<'_> {
     fn charge(&mut self, empty: usize, memory: u64, limits: &Limits) -> Result<()> {
         // The sum is compared with the length of the save when that is known.
@@ -341,24 +358,27 @@ impl SaveLinks for Links<'_> {
     fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64> {
         let id = (of.id)();
         if let Some(number) = self.implementors.get(&(class, id)) {
-            return Ok(*number);
+            return Ok(own_number(&mut self.page, *number));
         }
         let Some(index) = self.registry.implementor(class, id) else {
             return Err(not_registered_yet(&name(), of.name));
         };
         let number = self.tables.numbers.number(index, &self.registry.program().classes);
         self.implementors.insert((class, id), number);
-        Ok(number)
+        Ok(own_number(&mut self.page, number))
     }
 
     #[cfg(feature = "world")]
-    fn ahead(&self) -> usize {
-        self.tables.numbers.pending()
+    fn take_pages(&mut self, address: usize) -> Option<Vec<PageEntry>> {
+        self.pages.remove(&address)
     }
 
     fn unknown_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {
         match schema.clone().downcast::<Stored>() {
-            Ok(schema) => Ok(self.tables.numbers.unknown(&schema, index, self.registry.program())),
+            Ok(schema) => {
+                let number = self.tables.numbers.unknown(&schema, index, self.registry.program());
+                Ok(own_number(&mut self.page, number))
+            }
             Err(_) => Err(error!(ErrorKind::Unsupported, "the class of a kept value is lost")),
         }
     }

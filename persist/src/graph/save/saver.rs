@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::super::Registry;
 use super::super::registry::ObjectEntry;
+use super::pages::{RecordPages, not_written};
 use super::targets::{Targets, unknown_in};
 use super::{Links, SaveTables};
 use crate::codec::{
@@ -41,6 +42,15 @@ pub(crate) struct Saver<'s> {
 /// Number of objects that are prefetched at a time, and the maximum number of bytes that are encoded of each.
 const PREFETCHED: usize = 64;
 const MAX_PREFETCHED: u64 = 1 << 10;
+
+/// One value that is saved.
+pub(crate) struct RootValue<'v> {
+    pub(crate) class: usize,
+    /// Visits the value, to write the pages of the values in it.
+    pub(crate) visit: &'v mut dyn FnMut(&mut Visitor<'_>) -> Result<()>,
+    /// Encodes the value.
+    pub(crate) encode: &'v mut dyn FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
+}
 
 /// The data that all objects of a type share.
 #[derive(Clone, Copy)]
@@ -131,7 +141,9 @@ impl<'s> Saver<'s> {
         buffer: &mut Buffer,
     ) -> Result<()> {
         let field = |saver: &mut Self| saver.find_field(value, &mut Buffer::new());
-        self.save_root(class, &mut |out| out.value(value), field, out, header, buffer)
+        let mut visit = |visitor: &mut Visitor<'_>| value.__visit_shared(visitor);
+        let value = RootValue { class, visit: &mut visit, encode: &mut |out| out.value(value) };
+        self.save_root(value, field, out, header, buffer)
     }
 
     /// Writes the parts of one value as the class that owns them, with everything that they refer to.
@@ -152,31 +164,67 @@ impl<'s> Saver<'s> {
             });
             refused.unwrap_or_default()
         };
-        self.save_root(class, &mut |out| parts.encode_parts(out), field, out, header, buffer)
+        let mut visit = |visitor: &mut Visitor<'_>| parts.visit_parts(visitor);
+        let encode = &mut |out: &mut Encoder<'_>| parts.encode_parts(out);
+        let value = RootValue { class, visit: &mut visit, encode };
+        self.save_root(value, field, out, header, buffer)
     }
 
-    /// Writes one value of a class with everything that it refers to. `encode` encodes the value; `field` returns the
-    /// path of the field that refuses to be encoded.
+    /// Writes one value with everything that it refers to. `field` returns the path of the field that refuses to be
+    /// encoded.
     pub(crate) fn save_root(
         mut self,
-        class: usize,
-        encode: &mut dyn FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
+        value: RootValue<'_>,
         field: impl FnOnce(&mut Self) -> String,
         out: &mut Sealer<'_>,
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<()> {
         let mut writer = Writer::new(out, header, self.env, buffer)?;
+        let RootValue { class, visit, encode } = value;
         let classes = &self.registry.program().classes[..];
         let id = self.links.take_id();
         let number = self.links.class_number(class)?;
-        writer
-            .record(number, Holder::VALUE, true, id, &mut self.links, encode)
-            .map_err(|error| error.in_field(&field(&mut self)).in_class(&*classes[class].name))?;
+        let written = self
+            .write_pages(class, id, visit, &mut writer)
+            .and_then(|()| writer.record(number, Holder::VALUE, true, id, &mut self.links, encode));
+        written
+            .and_then(|()| self.check_pages())
+            .map_err(|error| match error.field() {
+                // The visit that writes pages has named it.
+                Some(_) => error,
+                None => error.in_field(&field(&mut self)),
+            })
+            .map_err(|error| error.in_class(&*classes[class].name))?;
         if let Some(unknown) = self.unknown_of_root {
             self.write_unknown_parts(unknown, id, &mut writer)?;
         }
         self.finish(writer)
+    }
+
+    /// Writes the pages of the values in a record, before it.
+    fn write_pages(
+        &mut self,
+        class: usize,
+        id: u64,
+        visit: &mut dyn FnMut(&mut Visitor<'_>) -> Result<()>,
+        writer: &mut Writer<'_, '_>,
+    ) -> Result<()> {
+        if !self.registry.traits(class).pages {
+            return Ok(());
+        }
+        let mut pages = RecordPages::new(&mut self.links, writer, self.env, id);
+        visit(&mut Visitor::new(Phase::Pages, self.env, &mut pages))
+    }
+
+    /// Checks that the values whose pages were written are in the record.
+    #[inline]
+    fn check_pages(&mut self) -> Result<()> {
+        if self.links.pages.is_empty() {
+            return Ok(());
+        }
+        self.links.pages.clear();
+        Err(not_written())
     }
 
     /// Writes the unknown data of an object, after its record.
@@ -262,6 +310,7 @@ impl<'s> Saver<'s> {
             .record(class, of.holder, added, id, &mut self.links, |out| {
                 shared.object().encode_object(out)
             })
+            .and_then(|()| self.check_pages())
             .map_err(|error| self.refused(error, shared, entry()).in_object(id))
     }
 
@@ -288,6 +337,9 @@ impl<'s> Saver<'s> {
             let mut visitor = Visitor::new(Phase::Validate, self.env, &mut links);
             shared.object().visit_object(&mut visitor).map_err(named)?;
         }
+        let mut visit = |visitor: &mut Visitor<'_>| shared.object().visit_object(visitor);
+        self.write_pages(entry.class, id, &mut visit, writer)
+            .map_err(|error| self.refused(error, shared, entry).in_object(id))?;
         let Some(stand_in) = self.registry.implementors().stand_in(entry.class) else {
             return Ok(false);
         };
@@ -305,10 +357,12 @@ impl<'s> Saver<'s> {
     #[cold]
     fn refused(&mut self, error: Error, shared: &Shared, entry: &ObjectEntry) -> Error {
         let mut field = String::new();
+        let is_named = error.field().is_some();
         inspect(shared, entry, Duration::ZERO, &mut |value| {
             field = self.find_field(value, &mut Buffer::new());
         });
-        error.in_field(&field).in_class(&*self.registry.program().classes[entry.class].name)
+        let error = if is_named { error } else { error.in_field(&field) };
+        error.in_class(&*self.registry.program().classes[entry.class].name)
     }
 
     /// Writes an object of an unknown class in the form in which it was loaded.
@@ -357,7 +411,9 @@ impl<'s> Saver<'s> {
                     return Err(self.unregistered(number, shared));
                 };
                 let ObjectEntry { kind, class } = self.registry.objects[index];
-                let takes_more = self.registry.traits(class).before_save
+                let traits = self.registry.traits(class);
+                let takes_more = traits.before_save
+                    || traits.pages
                     || self.registry.validates_saves(class)
                     || self.registry.implementors().stand_in(class).is_some();
                 LastType {

@@ -19,8 +19,8 @@ mod texts;
 mod transcode;
 
 pub(crate) use self::transcode::{
-    DefaultedField, InlinedObject, SharedValue, SourceRecord, UnknownLocation, UnknownValues,
-    transcode,
+    DefaultedField, InlinedObject, RecordExtras, SharedValue, SourceRecord, UnknownLocation,
+    UnknownValues, transcode,
 };
 
 pub use self::texts::{Texts, texts_and_classes_by_place};

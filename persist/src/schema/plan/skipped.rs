@@ -16,11 +16,11 @@ const HANDLE: usize = 9;
 pub(crate) fn converted_length(
     plans: &Plans<'_>,
     kinds: &[KindSchema],
-    bytes: &[u8],
+    (bytes, numbers): (&[u8], Option<&[u64]>),
     env: &Env<'_>,
 ) -> Result<usize> {
     let mut links = NoLinks::default();
-    let mut input = Decoder::new(bytes, env, &mut links);
+    let mut input = Decoder::new(bytes, env, &mut links).in_page(numbers);
     for kind in kinds {
         skip(plans, kind, &mut input)
             .map_err(|fail| input.take_error().unwrap_or_else(|| fault(fail)))?;
@@ -111,7 +111,8 @@ fn skip_class(plans: &Plans<'_>, class: usize, input: &mut Decoder<'_>) -> Resul
 
 /// Passes a value of a class of the save, as it is stored.
 fn skip_stored(plans: &Plans<'_>, class: usize, input: &mut Decoder<'_>) -> Result<(), Fail> {
-    let length = length(class, &plans.stored, input.rest(), input.limits(), &mut |_, _, _| true);
+    let (class, numbers) = ((class, &*plans.stored), input.numbers());
+    let length = length(class, input.rest(), numbers, input.limits(), &mut |_, _, _| true);
     let length = length.map_err(|error| input.refuse(error))?;
     input.take(length).map(drop)
 }

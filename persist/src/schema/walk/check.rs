@@ -182,9 +182,12 @@ impl<S: Borrow<Stored>> Checker<S> {
         visit: &mut dyn FnMut(LocalValue<'_>) -> bool,
     ) -> Result<u64> {
         let (limits, budget) = (self.limits, self.budget);
+        let numbers = self.stored().page_numbers(class, payload);
+        let numbers = numbers.map_err(|error| error.in_field("classes").at(0))?;
+        let numbers = numbers.as_deref();
         let mut links = NoLinks::default();
         let env = Env::bare(&limits);
-        let mut input = Decoder::new(payload, &env, &mut links);
+        let mut input = Decoder::new(payload, &env, &mut links).in_page(numbers);
         let references = Cell::new(0);
         let mut visit = |visited: LocalValue<'_>, _: usize, _: usize| {
             let is_reference = matches!(visited, LocalValue::Reference { .. });
@@ -196,7 +199,7 @@ impl<S: Borrow<Stored>> Checker<S> {
         }
         references.set(0);
         // It is wrong, or deep.
-        let mut input = Decoder::new(payload, &env, &mut links);
+        let mut input = Decoder::new(payload, &env, &mut links).in_page(numbers);
         let stored: &Stored = self.stored.borrow();
         let mut walk = Walk::new(stored, &input, Checks::All);
         walk.budget = budget.over(payload);
@@ -428,6 +431,7 @@ impl<S: Borrow<Stored>> StepLayout<'_, S> {
             }
             KindSchema::Set(_) if stored.node(first).size.min > 0 => CheckStep::Set(index(first)),
             KindSchema::Map(_) if stored.entry(first).min > 0 => CheckStep::Map(index(first)),
+            KindSchema::List(entry) if stored.is_index_of(entry) => CheckStep::Walked(index(node)),
             KindSchema::List(_) | KindSchema::Unknown => {
                 let part = stored.node(first).size;
                 match part.width().filter(|width| *width > 0 && is_shallow(part)) {

@@ -34,6 +34,7 @@ use super::{
     Form, KindSchema, Stored, UnknownMember, WalkFrame, check_count, dynamic, fault, is_key, path,
     surplus, tag,
 };
+use crate::codec::pages::PageEntry;
 use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count};
 use crate::env::Env;
 use crate::reflect::Holder;
@@ -63,6 +64,8 @@ pub enum LocalValue<'s> {
     },
     /// The index of a class whose value follows.
     Class(usize),
+    /// An index of pages.
+    Pages(&'s [PageEntry]),
 }
 
 /// Called with what a walk meets, and how many bytes were left before and after it;
@@ -87,17 +90,17 @@ pub(super) fn skip(
     result
 }
 
-/// How many of these bytes a value of a class takes.
+/// How many of these bytes a value of a class takes. In a page, its classes have these numbers in the save.
 pub(crate) fn length(
-    class: usize,
-    stored: &Stored,
+    (class, stored): (usize, &Stored),
     bytes: &[u8],
+    numbers: Option<&[u64]>,
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Result<usize> {
     let mut links = NoLinks::default();
     let env = Env::bare(limits);
-    let mut input = Decoder::new(bytes, &env, &mut links);
+    let mut input = Decoder::new(bytes, &env, &mut links).in_page(numbers);
     let nodes = match stored.unknown_member(class) {
         None => stored.root(class)..stored.root(class) + 1,
         Some(UnknownMember::Field { node, .. }) => node..node + 1,
@@ -126,9 +129,13 @@ pub(crate) fn locate(
     limits: &Limits,
     visit: &mut Visit<'_>,
 ) -> Option<(Error, usize)> {
+    let numbers = match stored.page_numbers(class, payload) {
+        Ok(numbers) => numbers,
+        Err(error) => return Some((error.in_field("classes"), 0)),
+    };
     let mut links = NoLinks::default();
     let env = Env::bare(limits);
-    let mut input = Decoder::new(payload, &env, &mut links);
+    let mut input = Decoder::new(payload, &env, &mut links).in_page(numbers.as_deref());
     let mut walk = Walk::new(stored, &input, Checks::Texts);
     let result = walk.all(stored.root(class), &mut input, visit);
     let left = input.rest().len();
@@ -138,6 +145,44 @@ pub(crate) fn locate(
         Ok(()) => return None,
     };
     Some((error.in_field(&walk.path()), payload.len() - left))
+}
+
+/// Returns the payload of a page with the numbers that its classes have in the save.
+///
+/// # Errors
+///
+/// Returns an error if the bytes are no page.
+pub(crate) fn renumbered(
+    class: usize,
+    stored: &Stored,
+    payload: &[u8],
+    limits: &Limits,
+) -> Result<Vec<u8>> {
+    let numbers = stored.page_numbers(class, payload)?;
+    let mut links = NoLinks::default();
+    let env = Env::bare(limits);
+    let mut input = Decoder::new(payload, &env, &mut links).in_page(numbers.as_deref());
+    let (mut out, mut copied) = (Vec::with_capacity(payload.len()), 0);
+    let mut visit = |visited: LocalValue<'_>, before: usize, after: usize| {
+        if let LocalValue::Class(class) = visited {
+            out.extend_from_slice(&payload[copied..payload.len() - before]);
+            count::push(class as u64 + 1, &mut out);
+            copied = payload.len() - after;
+        }
+        true
+    };
+    let mut walk = Walk::new(stored, &input, Checks::Texts);
+    let result = walk.all(stored.root(class), &mut input, &mut visit);
+    let left = input.rest().len();
+    let error = match result {
+        Ok(()) if left == 0 => {
+            out.extend_from_slice(&payload[copied..]);
+            return Ok(out);
+        }
+        Ok(()) => surplus(left),
+        Err(fail) => fault(fail),
+    };
+    Err(error.in_field(&walk.path()).at((payload.len() - left) as u64))
 }
 
 /// The paths of what `expected` picks of all that a walk over the payload of a record meets, in order.
@@ -454,6 +499,16 @@ impl<'s, 'd> Walk<'s, 'd> {
                     return Ok(true);
                 }
                 WalkFrame::one(first)
+            }
+            KindSchema::List(entry) if !opens_each && stored.is_index_of(entry) => {
+                let previous = input.rest().len();
+                let index = input.value::<Vec<PageEntry>>()?;
+                // The list of objects before it is empty.
+                let list = (self.payload.len() - previous).checked_sub(1);
+                let is_empty = list.is_some_and(|list| self.payload[list] == 0);
+                let is_good = (index.is_empty() || is_empty)
+                    && visit(LocalValue::Pages(&index), previous, input.rest().len());
+                return if is_good { Ok(true) } else { Err(Fail::Value) };
             }
             KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Unknown => {
                 let count = count::decode(input)?;

@@ -79,7 +79,8 @@ impl Reader {
         payload: &[u8],
         limits: &Limits,
     ) -> Result<Value> {
-        self.whole(stored, stored.root(class), payload, limits)
+        let numbers = stored.page_numbers(class, payload)?;
+        self.in_page(stored, stored.root(class), (payload, numbers.as_deref()), limits)
     }
 
     /// Reads a value of a stored kind, by its node; the bytes are those of the value.
@@ -94,9 +95,19 @@ impl Reader {
         payload: &[u8],
         limits: &Limits,
     ) -> Result<Value> {
+        self.in_page(stored, node, (payload, None), limits)
+    }
+
+    fn in_page(
+        &mut self,
+        stored: &Stored,
+        node: usize,
+        (payload, numbers): (&[u8], Option<&[u64]>),
+        limits: &Limits,
+    ) -> Result<Value> {
         let mut links = NoLinks::default();
         let env = Env::bare(limits);
-        let mut input = Decoder::new(payload, &env, &mut links);
+        let mut input = Decoder::new(payload, &env, &mut links).in_page(numbers);
         let result = self.value(stored, node, &mut input);
         let left = input.rest().len();
         let result = match result {

@@ -5,6 +5,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use super::write::{FieldsByName, WriteTarget, write_value};
+use crate::codec::pages::PageClasses;
 use crate::schema::{FieldPlace, Form, KindSchema, Stored};
 use crate::value::{Field, HandleValue, Record, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
@@ -26,6 +27,8 @@ pub struct Strict<'s> {
     by_name: OnceCell<HashMap<&'s str, Option<usize>>>,
     /// The largest number of a class whose value was written as a trait object.
     pub highest: u64,
+    /// The classes of the page that is being written.
+    page: Option<PageClasses>,
 }
 
 impl<'s> Strict<'s> {
@@ -42,6 +45,7 @@ impl<'s> Strict<'s> {
             check_handle: None,
             by_name: OnceCell::new(),
             highest: 0,
+            page: None,
         }
     }
 
@@ -53,6 +57,17 @@ impl<'s> Strict<'s> {
     pub fn write(&mut self, node: usize, value: &Value, out: &mut Vec<u8>) -> Result<()> {
         let stored = self.stored;
         write_value(self, stored, node, value, out)
+    }
+
+    /// Begins a page; returns the classes of the last one.
+    pub(crate) fn begin_page(&mut self, page: Option<PageClasses>) -> Option<PageClasses> {
+        std::mem::replace(&mut self.page, page)
+    }
+
+    /// Returns the id of the class of a number.
+    pub(crate) fn class_id(&self, number: u64) -> u64 {
+        let class = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        class.and_then(|class| self.stored.get(class)).map_or(0, |class| class.id.0)
     }
 
     /// For values that an editor gives: floats are rounded, handles are checked.
@@ -170,7 +185,7 @@ impl WriteTarget for Strict<'_> {
         let class = self.class_named(record)?;
         let number = class as u64 + 1;
         self.highest = self.highest.max(number);
-        Ok((class, number))
+        Ok((class, self.page.as_mut().map_or(number, |page| page.number(number))))
     }
 
     fn limits(&self) -> &Limits {

@@ -71,9 +71,10 @@ impl UsageTree {
         ratio: f64,
         limits: &Limits,
     ) -> Result<()> {
+        let numbers = stored.page_numbers(class, payload)?;
         let mut links = NoLinks::default();
         let env = Env::bare(limits);
-        let mut input = Decoder::new(payload, &env, &mut links);
+        let mut input = Decoder::new(payload, &env, &mut links).in_page(numbers.as_deref());
         let mut walk = Walk::new(stored, &input, Checks::Texts);
         // The parts whose frames are open.
         let mut open: Vec<u32> = Vec::new();

@@ -3,9 +3,10 @@
 use std::any::{Any, TypeId};
 
 use crate::codec::class_holder::HolderAccess;
+use crate::codec::pages::PageEntry;
 use crate::codec::{
-    AsTrait, BoxOf, Decoder, Encoder, Fail, Generic, Layout, Persist, Phase, Pointee, Prototypes,
-    Stop, TraitObject as _, TypeSet, Visitor, count,
+    AsTrait, BoxOf, Decoder, Encoder, Fail, Generic, Layout, NoLinks, Persist, Phase, Pointee,
+    Prototypes, Stop, TraitObject as _, TypeSet, Visitor, count,
 };
 use crate::env::{Env, shared};
 use crate::format::unpacked;
@@ -17,7 +18,7 @@ use crate::world::column::Column;
 use crate::world::component::{AnyComponent, charge_pages};
 use crate::world::resources::{AnyResource, UnknownComponent, UnknownResource};
 use crate::world::stored::{
-    EncodeScope, ObjectSelection, StoredObject, StoredWorld, encode_objects,
+    EncodeScope, ObjectSelection, StoredObject, StoredPage, StoredWorld, encode_objects,
 };
 use crate::world::{Activity, Shape};
 use crate::world::{LAST_ID, Location, Object, UnknownEntry, World, visit};
@@ -29,6 +30,9 @@ struct WorldReader<'w> {
     by_number: Vec<Option<usize>>,
     /// The previous object.
     last: Option<ObjectId>,
+    /// How many objects are read, of how many.
+    done: usize,
+    all: usize,
     /// The columns of the current object's components so far.
     columns: Vec<usize>,
     /// The number of these components that have been started.
@@ -129,7 +133,7 @@ impl WorldReader<'_> {
     ) -> Result<(), Fail> {
         let start = input.rest();
         // The number of the component's class in this save.
-        let number = usize::try_from(count::decode(input)?).map_err(|_| Fail::Value)?;
+        let number = usize::try_from(input.class_number()?).map_err(|_| Fail::Value)?;
         if let Some(column) = self.by_number.get(number).copied().flatten() {
             self.enter(column, is_started);
             return match self.world.columns[column].column.decode(location, input)? {
@@ -176,6 +180,39 @@ impl WorldReader<'_> {
         Ok(())
     }
 
+    /// Reads that many objects, and reports the progress.
+    fn decode_objects(&mut self, count: usize, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        input.nested_in::<StoredObject, _>(|input| {
+            for start in (0..count).step_by(REPORTED) {
+                input.env().report(self.done + start, self.all);
+                (start..count.min(start + REPORTED)).try_for_each(|_| self.decode_object(input))?;
+            }
+            self.done += count;
+            input.env().report(self.done, self.all);
+            Ok(())
+        })
+    }
+
+    /// Reads a page. Its classes were read before.
+    fn decode_page(&mut self, entry: &PageEntry, input: &mut Decoder<'_>) -> Result<(), Fail> {
+        let classes = input.count()?;
+        input.take(classes.checked_mul(8).ok_or(Fail::Count)?)?;
+        let head = input.take(1)?;
+        let count = input.elements::<StoredObject>(head)?;
+        let first = match input.rest() {
+            [] => 0,
+            rest => count::decode(&mut Decoder::new(rest, input.env(), &mut NoLinks::default()))?,
+        };
+        if count == 0 || count != entry.objects as usize || first != entry.first {
+            let of_index = (entry.objects, entry.first);
+            return Err(input.refuse(wrong(format!(
+                "the page has {count} objects from {first} on, and the index says {} from {} on",
+                of_index.0, of_index.1
+            ))));
+        }
+        self.decode_objects(count, input)
+    }
+
     #[cold]
     fn duplicate_component(&self, id: ObjectId, column: usize) -> Error {
         let name = (self.world.columns[column].of.name)();
@@ -199,20 +236,25 @@ fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
         world,
         by_number: Vec::new(),
         last: None,
+        done: 0,
+        all: count,
         columns: Vec::new(),
         started: 0,
         shape: Shape::default(),
         held: Vec::new(),
         has_children: false,
     };
-    input.nested_in::<StoredObject, _>(|input| {
-        for start in (0..count).step_by(REPORTED) {
-            input.env().report(start, count);
-            (start..count.min(start + REPORTED)).try_for_each(|_| reading.decode_object(input))?;
-        }
-        input.env().report(count, count);
-        Ok(())
-    })?;
+    reading.decode_objects(count, input)?;
+    let pages = input.value::<Vec<PageEntry>>()?;
+    if count > 0 && !pages.is_empty() {
+        let message = format!("the world has {count} of its objects beside its pages");
+        return Err(input.refuse(wrong(message)));
+    }
+    let objects = pages.iter().map(|entry| entry.objects as usize);
+    reading.all = objects.fold(count, usize::saturating_add);
+    for entry in &pages {
+        input.page(entry, &mut |input| reading.decode_page(entry, input))?;
+    }
     let WorldReader { has_children, held, .. } = reading;
     if has_children && let Err(error) = connect_children(world) {
         return Err(input.refuse(error));
@@ -308,6 +350,7 @@ pub(super) fn load_part(
     remap: &mut Remap<'_>,
 ) -> Result<World> {
     let class = registry.register_value::<StoredWorld>()?;
+    registry.register_value::<StoredPage>()?;
     let (limits, options) = options;
     let registry = &*registry;
     let env = Env::new(limits, shared(&registry.context));
@@ -321,7 +364,7 @@ pub(super) fn load_part(
 #[diagnostic::do_not_recommend]
 impl Persist for World {
     const __LAYOUT: Layout = Layout {
-        min: 10,
+        min: 11,
         class_holder: Some(HolderAccess::new::<Self>()),
         ..Layout::new::<Self>()
     };
@@ -351,6 +394,7 @@ impl Persist for World {
 
     fn __reach(types: &mut TypeSet) {
         StoredWorld::__reach(types);
+        StoredPage::__reach(types);
     }
 
     fn __visit(&mut self, visitor: &mut Visitor<'_>) -> Result<()> {
@@ -362,6 +406,9 @@ impl Persist for World {
     }
 
     fn __visit_shared(&self, visitor: &mut Visitor<'_>) -> Result<()> {
+        if visitor.phase() == Phase::Pages {
+            return visitor.pages(self);
+        }
         visit::visit_shared(self, visitor)
     }
 }
@@ -419,8 +466,8 @@ mod tests {
         saves.register_component::<Health>()?;
         saves.register_component::<Target>()?;
         saves.register_resource::<Health>()?;
-        // More than a page are written in parts.
-        for objects in [300, 10_000, 30_000] {
+        // A larger one has pages, which the derived form has not.
+        for objects in [300, 900] {
             let by_hand = saves.to_vec(&filled(objects)?)?;
             let derived = saves.from_slice::<StoredWorld>(&by_hand)?;
             let save = saves.to_vec(&*derived)?;

@@ -529,7 +529,7 @@ impl SynthesizedFields {
             let mut is_same_anywhere = |visited: LocalValue<'_>, _, _| {
                 matches!(visited, LocalValue::Reference { id: 0, weak: true, .. })
             };
-            let length = length(class, layout, bytes, limits, &mut is_same_anywhere);
+            let length = length((class, layout), bytes, None, limits, &mut is_same_anywhere);
             // Without a copy, a later program cannot see whether the value was changed. It then counts as chosen, and
             // wins over a kept field.
             (length.ok() == Some(bytes.len())).then(|| (class, bytes.to_vec()))

@@ -1,0 +1,148 @@
+//! The pages of a damaged save.
+
+use std::collections::{HashMap, HashSet};
+
+use super::untyped::Entry;
+use crate::codec::pages::PageEntry;
+use crate::format::RecordLocation;
+use crate::reflect::Holder;
+use crate::schema::{
+    KindSchema, Reader, Stored, each_list_of_objects, objects_in_page, put_objects, world_of,
+};
+use crate::types::{Arena as _, WorldObjects};
+use crate::value::HandleValue;
+use crate::{Limits, ObjectId, Value};
+
+/// A page of a damaged save that is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LostPage {
+    /// The id of the record in which the world is.
+    pub record: ObjectId,
+    /// The id of the first object of the page, and the number of its objects.
+    pub first: ObjectId,
+    /// The number of lost objects.
+    pub objects: u32,
+}
+
+/// What is lost of worlds.
+#[derive(Default)]
+pub(super) struct LostParts {
+    /// The pages that an index names, and that are damaged.
+    pub(super) pages: Vec<LostPage>,
+    /// The pages that are whole.
+    pub(super) whole: u64,
+    /// True if a world is made of its pages alone.
+    pub(super) has_no_head: bool,
+}
+
+/// The whole pages of a damaged save, by the ids of their records.
+#[derive(Default)]
+pub(super) struct WholePages {
+    by_id: HashMap<u64, Vec<RecordLocation>>,
+}
+
+impl WholePages {
+    pub(super) fn add(&mut self, page: &RecordLocation) {
+        self.by_id.entry(page.id).or_default().push(*page);
+    }
+
+    /// Puts the objects of whole pages into the worlds of an entry.
+    pub(super) fn put(
+        &mut self,
+        entry: &mut Entry,
+        (stored, limits): (&Stored, &Limits),
+        save: &[u8],
+        reader: &mut Reader,
+        lost: &mut LostParts,
+    ) {
+        let id = entry.id();
+        let pages = self.by_id.remove(&id.get()).unwrap_or_default();
+        // Positions mean nothing in a damaged save. Two pages of a world with one digest have the same bytes.
+        let digests = pages.iter().map(|page| (page.page_digest(save), page));
+        let by_digest: HashMap<Option<u32>, &RecordLocation> = digests.collect();
+        let mut put = |index: &PageEntry| {
+            let page = by_digest.get(&Some(index.digest));
+            Ok(page.and_then(|page| objects_of(page, (stored, limits), save, reader)))
+        };
+        let Ok(missing) = put_objects(&mut entry.value, stored, &mut put) else { return };
+        lost.whole += pages.len() as u64;
+        if missing.is_empty() {
+            return;
+        }
+        let page = |index: &PageEntry| {
+            let first = ObjectId::new(index.first)?;
+            Some(LostPage { record: id, first, objects: index.objects })
+        };
+        lost.pages.extend(missing.iter().filter_map(page));
+        forget_lost_children(&mut entry.value, stored);
+    }
+
+    /// Returns a world of the pages of a save whose record is lost, if the save holds one world.
+    ///
+    /// Its head is lost with that record: the resources, and the last id. So that no id is used again, the next ones are
+    /// far above those that are known.
+    pub(super) fn without_head(
+        mut self,
+        (stored, limits): (&Stored, &Limits),
+        save: &[u8],
+        reader: &mut Reader,
+        lost: &mut LostParts,
+    ) -> Option<Entry> {
+        let mut ids: Vec<u64> = self.by_id.keys().copied().collect();
+        let (id, class) = (ids.pop().filter(|_| ids.is_empty())?, 0);
+        let pages = self.by_id.remove(&id)?;
+        let mut objects = Vec::new();
+        for page in &pages {
+            objects.append(&mut objects_of(page, (stored, limits), save, reader)?);
+        }
+        let mut value = world_of(stored, class, objects, limits.objects)?;
+        forget_lost_children(&mut value, stored);
+        (lost.whole, lost.has_no_head) = (pages.len() as u64, true);
+        let name = (&*stored[class].name).into();
+        Some(Entry::new((ObjectId::new(id)?, value), (class, name), (Holder::VALUE, true)))
+    }
+}
+
+/// Returns the objects of a page; `None` if they cannot be read.
+fn objects_of(
+    page: &RecordLocation,
+    (stored, limits): (&Stored, &Limits),
+    save: &[u8],
+    reader: &mut Reader,
+) -> Option<Vec<Value>> {
+    let class = page.class as usize;
+    if stored.page_class() != Some(class) {
+        return None;
+    }
+    objects_in_page(reader.payload(stored, class, page.payload(save), limits).ok()?)
+}
+
+/// Removes the children that are lost from the objects of worlds. Objects whose parent is lost have none then.
+fn forget_lost_children(value: &mut Value, stored: &Stored) {
+    let _ = each_list_of_objects(value, stored, &mut |objects, class| {
+        let id = |object: &Value| object.as_record()?.fields.first()?.value.as_u64();
+        let ids: HashSet<u64> = objects.iter().filter_map(id).collect();
+        let is_ids = |kind: &KindSchema| match kind {
+            KindSchema::List(part) => {
+                matches!(&**part, KindSchema::Handle(arena) if **arena == *WorldObjects::NAME)
+            }
+            _ => false,
+        };
+        let fields = stored.fields(class, 0).iter().enumerate();
+        let lists: Vec<usize> =
+            fields.filter(|(_, field)| is_ids(&field.kind)).map(|(place, _)| place).collect();
+        for object in objects.iter_mut().filter_map(Value::as_record_mut) {
+            for list in &lists {
+                if let Some(Value::Seq(children)) =
+                    object.fields.get_mut(*list).map(|field| &mut field.value)
+                {
+                    children.retain(|child| match child {
+                        Value::Handle(HandleValue::Live(id)) => ids.contains(id),
+                        _ => true,
+                    });
+                }
+            }
+        }
+    });
+}

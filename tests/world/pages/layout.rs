@@ -1,0 +1,168 @@
+//! Pages as they lie in a save.
+
+use std::io::Cursor;
+
+use persist::save::Compression;
+use persist::{Limits, ObjectId, Result, SaveOptions, World};
+use persist_tools::verify;
+
+use super::{Note, Place, blocks, grow, pages, place, saves, state, world_of};
+
+#[test]
+fn a_small_world_lies_in_its_record_and_a_large_one_in_pages() -> Result<()> {
+    let saves = saves();
+    for (objects, is_paged) in
+        [(0, false), (1, false), (1_000, false), (3_000, true), (20_000, true)]
+    {
+        let world = world_of(objects)?;
+        let save = saves.to_vec(&world)?;
+        let found = pages(&save);
+        assert_eq!(!found.is_empty(), is_paged, "{objects} objects");
+        if is_paged {
+            assert_eq!(found.iter().map(|page| page.objects).sum::<u64>(), objects as u64);
+        }
+        let loaded = saves.from_slice::<World>(&save)?;
+        assert_eq!(state(&loaded), state(&world));
+        assert!(saves.to_vec(&*loaded)? == save, "{objects} objects");
+        let verified = verify(Cursor::new(&save), &Limits::DEFAULT)?;
+        assert_eq!((verified.objects, verified.pages), (1, found.len() as u64));
+    }
+    Ok(())
+}
+
+/// The ends of pages follow from the ids and sizes of the objects alone, by the rule in `format.md`.
+#[test]
+fn pages_end_by_the_rule_of_the_format() -> Result<()> {
+    let mut world = world_of(9_000)?;
+    // Gaps of ids, over the end of a row and of a cell.
+    let gone: Vec<ObjectId> = world.objects().skip(3_000).take(2_500).collect();
+    gone.into_iter().for_each(|id| assert!(world.remove(id)));
+    let far: Vec<ObjectId> = (0..70_000).map(|_| world.spawn("")).collect();
+    far.iter().take(69_000).for_each(|id| assert!(world.remove(*id)));
+    let save = saves().to_vec(&world)?;
+    let found = pages(&save);
+    assert!(found.len() > 4);
+    let ids: Vec<u64> = world.objects().map(ObjectId::get).collect();
+    let mut next = 0;
+    for (at, page) in found.iter().enumerate() {
+        assert_eq!(page.first, ids[next], "page {at}");
+        next += usize::try_from(page.objects).expect("few");
+        let Some(following) = ids.get(next) else { break };
+        let (last, bytes) = (ids[next - 1], page.payload.len());
+        let ends_row = last / 4_096 != following / 4_096 && bytes >= 16 << 10;
+        let ends_cell = last / 65_536 != following / 65_536;
+        // The payload has the list of classes, too.
+        assert!(bytes >= 64 << 10 || ends_row || ends_cell, "page {at} of {bytes} bytes");
+        assert!(bytes < (64 << 10) + 200, "page {at} of {bytes} bytes");
+    }
+    assert_eq!(next, ids.len());
+    Ok(())
+}
+
+#[test]
+fn a_change_of_one_object_changes_its_page_alone() -> Result<()> {
+    let saves = saves();
+    let mut world = world_of(20_000)?;
+    let before = saves.to_vec(&world)?;
+    let of_before = pages(&before);
+    let ids: Vec<ObjectId> = world.objects().collect();
+    for at in [1, 4_095, 11_111, 19_999] {
+        let old = world.get_mut::<Place>(ids[at]).map(|place| std::mem::replace(&mut place.x, 0.5));
+        let after = saves.to_vec(&world)?;
+        let changed = pages(&after)
+            .into_iter()
+            .zip(&of_before)
+            .filter(|(new, old)| after[new.block.clone()] != before[old.block.clone()]);
+        let changed: Vec<u64> = changed.map(|(new, _)| new.first).collect();
+        let of_object =
+            of_before.iter().rfind(|page| page.first <= ids[at].get()).map(|page| page.first);
+        assert_eq!(changed, Vec::from_iter(of_object.filter(|_| old.is_some())), "object {at}");
+        if let (Some(old), Some(place)) = (old, world.get_mut::<Place>(ids[at])) {
+            place.x = old;
+        }
+    }
+    // A larger object moves no end of a page outside of its cell, and a new one comes into the last page.
+    world.attach(ids[2], Note { text: "y".repeat(70_000), whom: None })?;
+    world.spawn("Elf");
+    let after = saves.to_vec(&world)?;
+    let kept = |page: &&super::SavedPage| {
+        of_before.iter().any(|old| before[old.block.clone()] == after[page.block.clone()])
+    };
+    let after_pages = pages(&after);
+    let kept = after_pages.iter().filter(kept).count();
+    assert!(kept + 4 >= of_before.len(), "{kept} of {}", of_before.len());
+    Ok(())
+}
+
+#[test]
+fn pages_of_one_state_have_the_same_bytes_whatever_was_done_before() -> Result<()> {
+    let saves = saves();
+    let direct = world_of(12_000)?;
+    let mut detoured = World::new();
+    grow(&mut detoured, 12_000)?;
+    detoured.insert_resource(Note { text: "of all".into(), whom: None })?;
+    let loaded = saves.from_slice::<World>(&saves.to_vec(&detoured)?)?;
+    let mut detoured = loaded.into_inner();
+    let ids: Vec<ObjectId> = detoured.objects().collect();
+    for at in (0..12_000).step_by(17).filter(|at| at % 7 != 0) {
+        detoured.detach::<Place>(ids[at]);
+        detoured.attach(ids[at], place(at))?;
+        if at % 3 == 0 {
+            let note = detoured.get::<Note>(ids[at]).cloned().expect("it has one");
+            detoured.detach::<Note>(ids[at]);
+            detoured.attach(ids[at], note)?;
+        }
+    }
+    let [one, other] = [saves.to_vec(&direct)?, saves.to_vec(&detoured)?];
+    for (one_page, other_page) in pages(&one).iter().zip(pages(&other)) {
+        assert!(one[one_page.block.clone()] == other[other_page.block], "{}", one_page.first);
+    }
+    assert!(one == other);
+    Ok(())
+}
+
+/// A page names its classes itself, so the rest of the save does not matter.
+#[test]
+fn pages_do_not_depend_on_what_else_is_saved() -> Result<()> {
+    #[derive(persist::Persist)]
+    struct Game {
+        world: World,
+        notes: Vec<(Note, String)>,
+    }
+    let saves = saves();
+    let alone = saves.to_vec(&world_of(6_000)?)?;
+    let game = Game { world: world_of(6_000)?, notes: Vec::new() };
+    let inside = saves.to_vec(&game)?;
+    let [alone, inside] = [&alone, &inside].map(|save| {
+        pages(save).into_iter().map(|page| save[page.payload].to_vec()).collect::<Vec<_>>()
+    });
+    assert!(!alone.is_empty() && alone == inside);
+    Ok(())
+}
+
+#[test]
+fn compression_and_snapshots_change_no_digest() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let plain = saves().to_vec(&world_of(8_000)?)?;
+    let head = |save: &[u8]| {
+        let document = persist_tools::Document::from_slice(save)?;
+        document.to_vec()
+    };
+    for compression in [Compression::None, Compression::Lz4, Compression::Zstd(3)] {
+        let saves = saves().save_options(SaveOptions::new().compression(compression));
+        let path = folder.path().join(format!("{compression:?}.sav"));
+        saves.file(&path).save(&world_of(8_000)?)?;
+        let save = std::fs::read(&path).expect("written");
+        verify(Cursor::new(&save), &Limits::DEFAULT)?;
+        assert_eq!(state(&*saves.file(&path).load::<World>()?), state(&world_of(8_000)?));
+        // A document is cut into the same pages.
+        assert!(head(&save)? == save, "{compression:?}");
+        let path = folder.path().join(format!("{compression:?}_2.sav"));
+        saves.file(&path).save_in_background(&world_of(8_000)?)?.wait()?;
+        let other = std::fs::read(&path).expect("written");
+        assert!(blocks(&other).len() == blocks(&save).len());
+        verify(Cursor::new(&other), &Limits::DEFAULT)?;
+    }
+    assert!(head(&plain)? == plain);
+    Ok(())
+}
