@@ -283,7 +283,10 @@ impl FirstPass {
             self.define(definitions);
         }
         let (ids, index) = (&mut self.ids, &mut self.index);
-        index.clear();
+        // Most records have none.
+        if !index.is_empty() {
+            index.clear();
+        }
         let mut visit = |value: LocalValue<'_>| {
             match value {
                 LocalValue::Reference { id, weak, class, holder } => {
@@ -297,10 +300,11 @@ impl FirstPass {
         // A record that seems wrong now may be right once all classes are known.
         let found = self.checker.as_mut().map(|checker| checker.check(class, payload, &mut visit));
         match found {
-            Some(Ok(references)) if check_index(record, index, block, &mut self.pages).is_ok() => {
-                self.found.references += references;
-            }
+            Some(Ok(references)) => self.found.references += references,
             _ => self.is_sure = false,
+        }
+        if !index.is_empty() && check_index(record, index, block, &mut self.pages).is_err() {
+            self.is_sure = false;
         }
         Ok(())
     }

@@ -87,6 +87,13 @@ pub(crate) trait PageSource {
     /// Returns the type whose class is that of the pages.
     fn page_type(&self) -> TypeId;
 
+    /// Returns about how many bytes the objects take, at most those of a page.
+    fn size_hint(&self) -> usize;
+
+    /// Encodes the objects as they stand in the record, and returns their number; `None` if they take so many bytes that
+    /// the value has pages.
+    fn encode_small(&self, out: &mut Encoder<'_>) -> Result<Option<usize>, Stop>;
+
     /// Writes all pages, one after another.
     fn write_pages(&self, sink: &mut dyn PageSink) -> Result<()>;
 }
@@ -95,6 +102,14 @@ pub(crate) trait PageSource {
 pub(crate) trait PageSink {
     /// Writes the page whose objects a function encodes. Returns false if it has encoded none.
     fn page(&mut self, encode: &mut EncodePage<'_>) -> Result<bool>;
+}
+
+/// What the visit before a record has found for a value in it.
+pub(crate) enum PagedObjects {
+    /// The index of its pages.
+    Index(Vec<PageEntry>),
+    /// The objects of a small value, with their number.
+    Encoded(usize, Vec<u8>),
 }
 
 /// Encodes the objects of a page; returns the id of the first, and their number.

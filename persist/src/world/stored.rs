@@ -19,7 +19,7 @@ use super::names::{Name, Names};
 use super::resources::AnyResource;
 use super::{Activity, ComponentIndex, Shape, Shapes};
 use super::{ComponentType, Location, Object, ParkedObject, UnknownEntry, World};
-use crate::codec::pages::{PageCut, PageEntry, PageSink, PageSource};
+use crate::codec::pages::{LEAST_PAGED, PageCut, PageEntry, PageSink, PageSource, PagedObjects};
 use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, trait_name};
 use crate::format::{Compression, Header, Sealer};
 use crate::graph::{RootValue, SaveTables, Saver};
@@ -118,6 +118,10 @@ enum RowWidth {
     Fixed(usize),
 }
 
+/// The fewest bytes of an object, and about those of most: id, name, children, activity, two counts, and components.
+const LEAST: usize = 6;
+const SIZE: usize = 96;
+
 /// The maximum number of objects in a run. Their offsets are in an array on the stack.
 const RUN: usize = 64;
 
@@ -134,6 +138,20 @@ pub(super) fn encode_objects(
 impl PageSource for World {
     fn page_type(&self) -> TypeId {
         TypeId::of::<StoredPage>()
+    }
+
+    fn size_hint(&self) -> usize {
+        self.count.saturating_mul(SIZE).min(LEAST_PAGED) + RUN * SIZE
+    }
+
+    fn encode_small(&self, out: &mut Encoder<'_>) -> Result<Option<usize>, Stop> {
+        if self.count.saturating_mul(LEAST) >= LEAST_PAGED {
+            return Ok(None);
+        }
+        let mut writer = WorldWriter::new(self, EncodeScope::World);
+        let start = out.position();
+        out.nested_in::<StoredObject>(|out| writer.encode_all(LEAST_PAGED, out))?;
+        Ok((out.position() - start < LEAST_PAGED).then_some(self.count))
     }
 
     fn write_pages(&self, sink: &mut dyn PageSink) -> Result<()> {
@@ -176,33 +194,42 @@ impl<'w> WorldWriter<'w> {
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
         out.value(&self.world.last_id)?;
-        let address = std::ptr::from_ref(self.world).addr();
-        let pages = match objects {
-            ObjectSelection::All => out.ask(|links| Ok(links.take_pages(address)))?,
-            ObjectSelection::These(_) => None,
-        };
-        let count = match objects {
-            _ if pages.is_some() => 0,
-            ObjectSelection::All => self.world.count,
-            ObjectSelection::These(objects) => objects.len(),
-        };
-        count::encode(count as u64, out)?;
-        out.nested_in::<StoredObject>(|out| match objects {
-            _ if pages.is_some() => Ok(()),
-            ObjectSelection::All => (0..self.world.directory.len())
-                .try_for_each(|row| self.encode_row(row, 0, usize::MAX, out).map(drop)),
-            ObjectSelection::These(objects) => objects.iter().try_for_each(|(id, source)| {
-                let object = match source {
-                    ObjectSource::Live(location) => self.world.objects.get(*location),
-                    ObjectSource::Parked(parked) => Some(&parked.object),
-                };
-                match object {
-                    Some(object) => self.encode_object(*id, object, *source, out),
-                    None => Err(out.no_field()),
+        let mut index = Vec::new();
+        match objects {
+            ObjectSelection::All => {
+                let address = std::ptr::from_ref(self.world).addr();
+                match out.take_pages(address)? {
+                    Some(PagedObjects::Index(pages)) => {
+                        count::encode(0, out)?;
+                        index = pages;
+                    }
+                    Some(PagedObjects::Encoded(count, bytes)) => {
+                        count::encode(count as u64, out)?;
+                        out.bytes(&bytes)?;
+                    }
+                    None => {
+                        count::encode(self.world.count as u64, out)?;
+                        out.nested_in::<StoredObject>(|out| self.encode_all(usize::MAX, out))?;
+                    }
                 }
-            }),
-        })?;
-        out.value(&pages.unwrap_or_default())?;
+            }
+            ObjectSelection::These(objects) => {
+                count::encode(objects.len() as u64, out)?;
+                out.nested_in::<StoredObject>(|out| {
+                    objects.iter().try_for_each(|(id, source)| {
+                        let object = match source {
+                            ObjectSource::Live(location) => self.world.objects.get(*location),
+                            ObjectSource::Parked(parked) => Some(&parked.object),
+                        };
+                        match object {
+                            Some(object) => self.encode_object(*id, object, *source, out),
+                            None => Err(out.no_field()),
+                        }
+                    })
+                })?;
+            }
+        }
+        out.value(&index)?;
         let resources = &self.world.resources;
         let count = match self.content {
             EncodeScope::World => resources.values.len() + resources.unknown.len(),
@@ -221,6 +248,19 @@ impl<'w> WorldWriter<'w> {
             }
             Ok(())
         })
+    }
+
+    /// Writes all objects. It ends after the object with which they take `room` bytes.
+    fn encode_all(&mut self, room: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
+        let end = out.position().saturating_add(room);
+        for row in 0..self.world.directory.len() {
+            let room = end.saturating_sub(out.position());
+            if room == 0 {
+                break;
+            }
+            self.encode_row(row, 0, room, out)?;
+        }
+        Ok(())
     }
 
     /// Writes the objects of the next page. Returns the id of the first object and their number, which is 0 after the
@@ -390,6 +430,10 @@ impl<'w> WorldWriter<'w> {
         let width = self.widths.get_mut(Shapes::index(shape))?;
         if let RowWidth::Unknown = width {
             let columns = self.world.shapes.columns(shape);
+            // The first object of a shape, which is written by itself, numbers its classes.
+            if columns.iter().any(|column| self.progress[*column].number.is_none()) {
+                return None;
+            }
             let mut widths = columns.iter().map(|column| {
                 let ColumnProgress { number, items } = &self.progress[*column];
                 number.filter(|number| *number <= count::SHORT)?;

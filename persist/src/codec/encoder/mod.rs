@@ -11,7 +11,7 @@ use std::{fmt, mem};
 use super::fail::Fail;
 use super::links::{Link, Referent, Within};
 #[cfg(feature = "world")]
-use super::pages::PageEntry;
+use super::pages::PagedObjects;
 use super::text::copy;
 use super::{ByteRun, RemainingWindows, large, large_box, levels, weight};
 use crate::env::Env;
@@ -36,10 +36,11 @@ pub(crate) trait SaveLinks {
         false
     }
 
-    /// Returns the index of the pages of the value at an address; `None` if it has none.
+    /// Returns what the visit before the record has found for the value at an address. The objects of a small value are
+    /// encoded for the top of a record alone, where the limit of nesting is far.
     #[cfg(feature = "world")]
-    fn take_pages(&mut self, address: usize) -> Option<Vec<PageEntry>> {
-        let _ = address;
+    fn take_pages(&mut self, address: usize, is_at_top: bool) -> Option<PagedObjects> {
+        let _ = (address, is_at_top);
         None
     }
 
@@ -209,6 +210,13 @@ impl<'a> Encoder<'a> {
     fn run(&mut self, left: usize, run: &ByteRun<'_>) -> Result<(), Stop> {
         self.rest = grow(left, run.len(), Some(run), self.state).ok_or(Stop(()))?;
         Ok(())
+    }
+
+    /// Returns what the visit before the record has found for the value at an address.
+    #[cfg(feature = "world")]
+    pub(crate) fn take_pages(&mut self, address: usize) -> Result<Option<PagedObjects>, Stop> {
+        let is_at_top = self.state.depth.get() == self.state.env.limits.depth;
+        self.ask(|links| Ok(links.take_pages(address, is_at_top)))
     }
 
     /// Records the reason why this value cannot be saved.

@@ -15,6 +15,7 @@ use crate::schema::{SourceRecord, missing_page, page_fault, renumbered};
 use crate::{Error, Result};
 
 /// A page of the record that is being read.
+#[cfg_attr(not(feature = "world"), allow(dead_code, reason = "worlds read pages"))]
 pub(super) struct LoadedPage<'l> {
     pub(super) location: RecordLocation,
     /// The payload in the program's form, with the fields that get their default values without a conversion.

@@ -19,10 +19,13 @@ use std::sync::Arc;
 
 use self::identity::AddressMap;
 use self::object_list::ObjectList;
+use self::pages::FoundPages;
 use super::Registry;
 use super::components::Edges;
 use super::registry::ObjectEntry;
-use crate::codec::pages::{PageClasses, PageEntry};
+use crate::codec::pages::PageClasses;
+#[cfg(feature = "world")]
+use crate::codec::pages::PagedObjects;
 use crate::codec::{
     Link, Pointed, Referent, SaveLinks, Shared, Within, charge_empty, not_registered_yet, shared,
 };
@@ -71,8 +74,8 @@ struct Links<'s> {
     bare_weak: bool,
     /// The classes of the page that is being encoded.
     page: Option<PageClasses>,
-    /// The index of the pages of each value in the next record, by the address of the value.
-    pages: HashMap<usize, Vec<PageEntry>>,
+    /// What was found for each value in the next record that may have pages, by the address of the value.
+    pages: HashMap<usize, FoundPages>,
 }
 
 /// An object that had an id before the save.
@@ -369,8 +372,15 @@ impl SaveLinks for Links<'_> {
     }
 
     #[cfg(feature = "world")]
-    fn take_pages(&mut self, address: usize) -> Option<Vec<PageEntry>> {
-        self.pages.remove(&address)
+    fn take_pages(&mut self, address: usize, is_at_top: bool) -> Option<PagedObjects> {
+        let FoundPages { objects, charged } = self.pages.remove(&address)?;
+        if is_at_top || matches!(objects, PagedObjects::Index(_)) {
+            return Some(objects);
+        }
+        // The value is encoded again, and counted then.
+        self.held -= charged.0;
+        self.empty_elements -= charged.1;
+        None
     }
 
     fn unknown_class(&mut self, schema: &Arc<dyn Any + Send + Sync>, index: usize) -> Result<u64> {

@@ -3,7 +3,7 @@
 use std::any::TypeId;
 
 use super::Links;
-use crate::codec::pages::{EncodePage, LEAST_PAGED, PageClasses, PageEntry, PageSink, PageSource};
+use crate::codec::pages::{EncodePage, PageClasses, PageEntry, PageSink, PageSource, PagedObjects};
 use crate::codec::{Buffer, Prototypes, VisitLinks, Within};
 use crate::env::Env;
 use crate::format::Writer;
@@ -18,7 +18,6 @@ pub(super) struct RecordPages<'p, 's, 'w, 'o> {
     id: u64,
     /// The position of its first page.
     first: Option<u64>,
-    buffer: Buffer,
 }
 
 impl<'p, 's, 'w, 'o> RecordPages<'p, 's, 'w, 'o> {
@@ -28,7 +27,7 @@ impl<'p, 's, 'w, 'o> RecordPages<'p, 's, 'w, 'o> {
         env: &'p Env<'p>,
         id: u64,
     ) -> Self {
-        Self { links, writer, env, id, first: None, buffer: Buffer::new() }
+        Self { links, writer, env, id, first: None }
     }
 
     /// Writes a page whose objects are encoded.
@@ -47,18 +46,29 @@ impl<'p, 's, 'w, 'o> RecordPages<'p, 's, 'w, 'o> {
 
 impl VisitLinks for RecordPages<'_, '_, '_, '_> {
     fn pages(&mut self, source: &dyn PageSource, within: Within) -> Result<()> {
-        let page = source.page_type();
         let before = (self.links.held, self.links.empty_elements);
-        let mut sink =
-            Pages { record: self, page, within, held: Vec::new(), bytes: 0, index: Vec::new() };
-        source.write_pages(&mut sink)?;
-        let Pages { held, index, .. } = sink;
-        if held.is_empty() && !index.is_empty() {
-            self.links.pages.insert(std::ptr::from_ref(source).cast::<()>().addr(), index);
-        } else {
-            // The value is small, and is encoded again where it stands.
-            (self.links.held, self.links.empty_elements) = before;
-        }
+        let mut small = None;
+        let mut buffer = Buffer::with_size(source.size_hint());
+        buffer.encode_with(self.env, &mut *self.links, |out| {
+            out.within(within, |out| {
+                small = source.encode_small(out)?;
+                Ok(())
+            })
+        })?;
+        let objects = match small {
+            Some(count) => PagedObjects::Encoded(count, buffer.into_bytes()),
+            None => {
+                (self.links.held, self.links.empty_elements) = before;
+                let page = source.page_type();
+                let mut sink = Pages { record: self, page, within, buffer, index: Vec::new() };
+                source.write_pages(&mut sink)?;
+                PagedObjects::Index(sink.index)
+            }
+        };
+        let links = &mut *self.links;
+        let charged = (links.held - before.0, links.empty_elements - before.1);
+        let address = std::ptr::from_ref(source).cast::<()>().addr();
+        links.pages.insert(address, FoundPages { objects, charged });
         Ok(())
     }
 
@@ -67,49 +77,41 @@ impl VisitLinks for RecordPages<'_, '_, '_, '_> {
     }
 }
 
+/// What was found for a value that may have pages, and what was counted for it: the memory that it holds, and the
+/// elements without bytes.
+pub(super) struct FoundPages {
+    pub(super) objects: PagedObjects,
+    pub(super) charged: (u64, usize),
+}
+
 /// The pages of one value.
 struct Pages<'r, 'p, 's, 'w, 'o> {
     record: &'r mut RecordPages<'p, 's, 'w, 'o>,
     page: TypeId,
     within: Within,
-    /// The first pages, until the value is large enough to have pages.
-    held: Vec<(u64, u32, Vec<u8>, Vec<u8>)>,
-    /// The bytes of the objects so far.
-    bytes: usize,
+    buffer: Buffer,
     index: Vec<PageEntry>,
 }
 
 impl PageSink for Pages<'_, '_, '_, '_, '_> {
     fn page(&mut self, encode: &mut EncodePage<'_>) -> Result<bool> {
-        let RecordPages { links, env, buffer, .. } = &mut *self.record;
+        let RecordPages { links, env, .. } = &mut *self.record;
         links.page = Some(PageClasses::default());
-        let (mut found, within) = ((0, 0), self.within);
-        let result = buffer.encode_with(env, &mut **links, |out| {
+        let ((mut first, mut objects), within) = ((0, 0), self.within);
+        let result = self.buffer.encode_with(env, &mut **links, |out| {
             out.within(within, |out| {
-                found = encode(out)?;
+                (first, objects) = encode(out)?;
                 Ok(())
             })
         });
         let classes = links.page.take().unwrap_or_default();
-        let (first, objects) = found;
-        let bytes = result?.len();
+        let bytes = result?;
         if objects == 0 {
             return Ok(false);
         }
-        self.bytes += bytes;
         let numbers = &links.tables.numbers;
         let head = classes.head(objects, |number| numbers.id(number).map_or(0, |id| id.0));
-        if self.bytes < LEAST_PAGED {
-            self.held.push((first, objects, head, buffer.bytes().to_vec()));
-            return Ok(true);
-        }
-        for (first, objects, head, bytes) in std::mem::take(&mut self.held) {
-            let (position, digest) = self.record.write(self.page, (&head, &bytes))?;
-            self.index.push(PageEntry { first, objects, position, digest });
-        }
-        let buffer = std::mem::take(&mut self.record.buffer);
-        let (position, digest) = self.record.write(self.page, (&head, buffer.bytes()))?;
-        self.record.buffer = buffer;
+        let (position, digest) = self.record.write(self.page, (&head, bytes))?;
         self.index.push(PageEntry { first, objects, position, digest });
         Ok(true)
     }
