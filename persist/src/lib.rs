@@ -340,7 +340,7 @@ pub mod __private {
 /// Exports what only the crate `persist-tools` of the same version may use; not for programs.
 #[doc(hidden)]
 pub mod __tools {
-    pub use crate::codec::pages::{PageEntry, page_head};
+    pub use crate::codec::pages::PageEntry;
     pub use crate::env::{Env, Trial};
     #[cfg(any(feature = "history", feature = "world"))]
     pub use crate::fields::{Direction, FieldChange, FieldEdit, Owner, PathStep};
@@ -376,7 +376,8 @@ pub mod __tools {
         Checker, ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LocalValue, Long, Pairing,
         Plans, Program, ProgramFields, Reader, Stored, Strict, Texts, UsageTree, VariantSchema,
         contested, find_variant, inner_first, is_same_class, missing_page, objects_in_page,
-        page_fault, pair, put_objects, rust_type, same_classes, texts_and_classes_by_place,
+        page_fault, page_head, pair, put_objects, rust_type, same_classes,
+        texts_and_classes_by_place,
     };
     pub use crate::storage::patient::FILES;
     pub use crate::storage::save_files::commit::replace_file;

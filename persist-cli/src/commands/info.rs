@@ -74,6 +74,7 @@ struct Info {
     objects: Option<u64>,
     kept: Option<u64>,
     classes: Vec<Class>,
+    worlds: Option<Worlds>,
     beside: Vec<Beside>,
     journals: Vec<Journal>,
 }
@@ -92,11 +93,29 @@ struct Class {
     bytes: u64,
 }
 
+/// What is in the worlds of a save.
+#[derive(Serialize)]
+struct Worlds {
+    objects: u64,
+    pages: u64,
+    /// The classes of components, of resources and of other trait objects.
+    values: Vec<Values>,
+}
+
+#[derive(Serialize)]
+struct Values {
+    name: String,
+    values: u64,
+}
+
 #[derive(Serialize)]
 struct Rescue {
     objects: u64,
     lost: Option<u64>,
     lost_header: bool,
+    lost_head: bool,
+    /// Objects of worlds in lost pages.
+    lost_in_worlds: u64,
 }
 
 /// An earlier save, or a damaged or refused one that was kept.
@@ -148,6 +167,7 @@ impl Info {
             objects: Some(found.objects),
             kept: Some(found.kept),
             classes: classes(save),
+            worlds: worlds(save),
             ..Self::of_header(Some(save.header()))
         }
     }
@@ -169,16 +189,32 @@ impl Info {
 /// The classes with records, those with the most bytes first.
 fn classes(save: &Save<'_>) -> Vec<Class> {
     let counted = save.classes().iter().zip(save.by_class());
-    let counted = counted.filter(|(_, count)| count.records > 0);
+    let counted = counted.filter(|(_, count)| count.bytes > 0 || count.records > 0);
     let mut classes: Vec<Class> = counted
         .map(|(class, count)| Class {
             name: class.name.clone(),
-            objects: count.records,
+            // Only pages are no objects.
+            objects: if count.records > 0 { count.records } else { save.counts().pages },
             bytes: count.bytes,
         })
         .collect();
     classes.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
     classes
+}
+
+/// The objects of worlds, and the classes of their components, those with the most first.
+fn worlds(save: &Save<'_>) -> Option<Worlds> {
+    let found = save.counts();
+    if found.world_objects == 0 {
+        return None;
+    }
+    let counted = save.classes().iter().zip(save.by_class());
+    let counted = counted.filter(|(_, count)| count.values > 0);
+    let mut values: Vec<Values> = counted
+        .map(|(class, count)| Values { name: class.name.clone(), values: count.values })
+        .collect();
+    values.sort_by(|a, b| b.values.cmp(&a.values).then_with(|| a.name.cmp(&b.name)));
+    Some(Worlds { objects: found.world_objects, pages: found.pages, values })
 }
 
 fn name_of(compression: Compression) -> &'static str {
@@ -192,7 +228,13 @@ fn name_of(compression: Compression) -> &'static str {
 
 fn salvage(save: &[u8]) -> Option<Rescue> {
     let (_, salvage) = Document::salvage(save).ok()?;
-    salvage.map(|Salvage { objects, lost, lost_header, .. }| Rescue { objects, lost, lost_header })
+    salvage.map(|Salvage { objects, lost, lost_header, lost_head, lost_pages, .. }| Rescue {
+        objects,
+        lost,
+        lost_header,
+        lost_head,
+        lost_in_worlds: lost_pages.iter().map(|page| u64::from(page.objects)).sum(),
+    })
 }
 
 /// The backups of a save, and the damaged and refused saves that were kept.
@@ -339,10 +381,18 @@ fn print(info: &Info, out: &mut Out) -> Result<()> {
     if let Some(damage) = &info.damage {
         writeln!(out, "  {}", out.styled(BAD, damage))?;
         match &info.salvage {
-            Some(Rescue { objects, lost, lost_header }) => {
+            Some(Rescue { objects, lost, lost_header, lost_head, lost_in_worlds }) => {
                 let all = lost.map_or_else(String::new, |lost| format!(" of {}", objects + lost));
                 let header = if *lost_header { ", without the header" } else { "" };
-                writeln!(out, "  `persist repair` would save {objects}{all} objects{header}")?;
+                let head = if *lost_head { ", without the head of the world" } else { "" };
+                let of_worlds = match lost_in_worlds {
+                    0 => String::new(),
+                    objects => format!(", without {objects} objects of worlds"),
+                };
+                writeln!(
+                    out,
+                    "  `persist repair` would save {objects}{all} objects{of_worlds}{head}{header}"
+                )?;
             }
             None => writeln!(out, "  nothing of it can be saved")?,
         }
@@ -374,6 +424,19 @@ fn print(info: &Info, out: &mut Out) -> Result<()> {
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         for (name, Class { objects, bytes: size, .. }) in names.iter().zip(&info.classes) {
             writeln!(out, "    {name:width$}  {objects:>8}  {:>10}", bytes(*size))?;
+        }
+    }
+    if let Some(Worlds { objects, pages, values }) = &info.worlds {
+        let pages = match pages {
+            0 => String::new(),
+            1 => String::from(", 1 page"),
+            pages => format!(", {pages} pages"),
+        };
+        line("in worlds", format_args!("{objects} objects{pages}"), out)?;
+        let names = values.iter().map(|value| escape::line(&value.name)).collect::<Vec<_>>();
+        let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+        for (name, Values { values, .. }) in names.iter().zip(values) {
+            writeln!(out, "    {name:width$}  {values:>8}")?;
         }
     }
     if let Some(kept) = info.kept.filter(|kept| *kept > 0) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use persist::save::{Header, Salvage};
+use persist::save::{Header, LostPage, Salvage};
 use persist_tools::Document;
 use serde::Serialize;
 
@@ -76,7 +76,12 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         out.note_done(format!("the repaired save is written to {written}"));
     }
     let backup = input.path.as_deref().and_then(whole_backup);
-    let outcome = Outcome::found(salvage.lost != Some(0) || salvage.lost_header);
+    let outcome = Outcome::found(
+        salvage.lost != Some(0)
+            || salvage.lost_header
+            || salvage.lost_head
+            || !salvage.lost_pages.is_empty(),
+    );
     if out.is_json() {
         let shown = Shown {
             damaged: true,
@@ -91,6 +96,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             lost_bytes: salvage.lost_bytes,
             places: salvage.places,
             lost_header: salvage.lost_header,
+            lost_head: salvage.lost_head,
+            lost_pages: lost_pages(&salvage),
             backup: backup.map(|(path, _)| path.display().to_string()),
         };
         out.json(&shown)?;
@@ -154,6 +161,18 @@ fn print(salvage: &Salvage, document: &Document, out: &mut Out) -> Result<()> {
         let count = salvage.cut;
         writeln!(out, "references to lost objects that were taken out: {count}")?;
     }
+    for page in &salvage.lost_pages {
+        let (record, first) = (page.record, page.first);
+        writeln!(
+            out,
+            "lost in the world of {record}: {} from {first} on",
+            objects(page.objects.into())
+        )?;
+    }
+    if salvage.lost_head {
+        let warning = "the head of the world is lost, with its resources";
+        writeln!(out, "{}", out.styled(WARNING, warning))?;
+    }
     if salvage.lost_header {
         let warning = "the header is lost: the application, the generation and the metadata";
         writeln!(out, "{}", out.styled(WARNING, warning))?;
@@ -206,5 +225,24 @@ struct Shown {
     lost_bytes: u64,
     places: usize,
     lost_header: bool,
+    lost_head: bool,
+    lost_pages: Vec<Page>,
     backup: Option<String>,
+}
+
+/// A lost page of a world: the object that the world is in, the first of its objects, and their number.
+#[derive(Serialize)]
+struct Page {
+    object: u64,
+    first: u64,
+    objects: u32,
+}
+
+fn lost_pages(salvage: &Salvage) -> Vec<Page> {
+    let page = |page: &LostPage| Page {
+        object: page.record.get(),
+        first: page.first.get(),
+        objects: page.objects,
+    };
+    salvage.lost_pages.iter().map(page).collect()
 }

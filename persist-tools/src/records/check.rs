@@ -33,6 +33,8 @@ pub struct Verified {
     pub objects: u64,
     /// The number of pages, which hold the objects of large worlds.
     pub pages: u64,
+    /// The number of objects in worlds.
+    pub world_objects: u64,
     /// The number of records with unknown content of objects, which a program kept.
     pub kept: u64,
     /// The number of references between objects, including dangling weak ones.
@@ -106,13 +108,15 @@ pub struct CheckedSave<R> {
 pub struct ClassCount {
     /// The number of records, of objects and of unknown content.
     pub records: u64,
-    /// The bytes of their values, before compression.
+    /// The bytes of their values, before compression. Those of pages count, too.
     pub bytes: u64,
+    /// The number of values in other records: of objects of worlds, and of trait objects such as components.
+    pub values: u64,
 }
 
 impl ClassCount {
-    fn add(&mut self, payload: &[u8]) {
-        self.records += 1;
+    fn add(&mut self, payload: &[u8], is_page: bool) {
+        self.records += u64::from(!is_page);
         self.bytes += payload.len() as u64;
     }
 }
@@ -140,7 +144,8 @@ impl<R: Read + Seek> CheckedSave<R> {
             plain: 0,
             block: 0,
             pages: SavedPages::default(),
-            index: Vec::new(),
+            inside: Inside::default(),
+            values: ValueCounts::default(),
             found: Verified { header, bytes, ..Verified::default() },
         };
         let mut definitions = Definitions::default();
@@ -168,12 +173,22 @@ impl<R: Read + Seek> CheckedSave<R> {
                 .map_err(|error| error.at(*place))?;
         }
         let is_sure = pass.is_sure && pass.ids.are_sure();
-        let FirstPass { ids, mut pages, mut found, compression, mut counts, places, .. } = pass;
+        let FirstPass {
+            ids,
+            mut pages,
+            mut values,
+            mut found,
+            compression,
+            mut counts,
+            places,
+            ..
+        } = pass;
         counts.resize(classes.len(), ClassCount::default());
         let defined = definitions.preceding();
         let mut checker = Checker::new(Stored::new(classes.clone()), limits);
         if is_sure {
             pages.check(checker.stored())?;
+            values.put(&mut found, &mut counts);
             return Ok(Self {
                 blocks,
                 places,
@@ -188,15 +203,18 @@ impl<R: Read + Seek> CheckedSave<R> {
         }
         found.references = 0;
         pages.forget_names();
+        values = ValueCounts::default();
         blocks.rewind()?;
         let mut definitions = Definitions::default();
         while let Ok(block) = blocks.next_block()? {
             definitions.items(&block, limits, |_, record| {
-                found.references += check(&record, &block, (&ids, &mut pages), &mut checker)?;
+                found.references +=
+                    check(&record, &block, (&ids, &mut pages, &mut values), &mut checker)?;
                 Ok(())
             })?;
         }
         pages.check(checker.stored())?;
+        values.put(&mut found, &mut counts);
         Ok(Self { blocks, places, classes, defined, compression, counts, ids, pages, found })
     }
 }
@@ -223,9 +241,80 @@ struct FirstPass {
     plain: u64,
     block: u64,
     pages: SavedPages,
-    /// The indexes of the record that is being checked.
-    index: Vec<PageEntry>,
+    /// What is inside of the record that is being checked.
+    inside: Inside,
+    values: ValueCounts,
     found: Verified,
+}
+
+/// What is found inside of a record.
+#[derive(Default)]
+struct Inside {
+    /// The indexes of pages.
+    index: Vec<PageEntry>,
+    /// The classes of trait objects, and the number of objects of worlds.
+    classes: Vec<u32>,
+    objects: u64,
+}
+
+/// The numbers of values inside of records: of each class, and of objects of worlds.
+#[derive(Default)]
+struct ValueCounts {
+    by_class: Vec<u64>,
+    objects: u64,
+}
+
+impl ValueCounts {
+    fn put(&self, found: &mut Verified, counts: &mut [ClassCount]) {
+        found.world_objects = self.objects;
+        counts.iter_mut().zip(&self.by_class).for_each(|(count, values)| count.values = *values);
+    }
+}
+
+impl Inside {
+    /// Forgets the last record. Most have nothing of this.
+    fn clear(&mut self) {
+        if !self.index.is_empty() || !self.classes.is_empty() || self.objects > 0 {
+            self.index.clear();
+            self.classes.clear();
+            self.objects = 0;
+        }
+    }
+
+    fn visit(&mut self, value: LocalValue<'_>) {
+        match value {
+            LocalValue::Pages(entries) => self.index.extend_from_slice(entries),
+            LocalValue::Objects(count) => self.objects += count,
+            LocalValue::Class(class) => self.classes.extend(u32::try_from(class)),
+            LocalValue::Again => self.clear(),
+            LocalValue::Handle { .. } | LocalValue::Reference { .. } => {}
+        }
+    }
+
+    /// Checks the indexes of a record that is right otherwise, and counts its values. A page and what was kept have no
+    /// indexes with entries.
+    fn end(
+        &self,
+        record: &RecordLocation,
+        block: &StreamBlock<'_>,
+        pages: &mut SavedPages,
+        values: &mut ValueCounts,
+    ) -> Result<()> {
+        values.objects += self.objects;
+        for class in &self.classes {
+            let class = *class as usize;
+            if values.by_class.len() <= class {
+                values.by_class.resize(class + 1, 0);
+            }
+            values.by_class[class] += 1;
+        }
+        let Some(first) = self.index.first() else { return Ok(()) };
+        let at = block.place(record.start as u64);
+        match record.is_object() {
+            true => pages.name(record.id, &self.index, at),
+            false => Err(missing_page(first).at(at).in_object(record.id)),
+        }
+    }
 }
 
 /// The budget for reading definitions: a constant, and an amount for each byte of the save so far. All definitions are
@@ -258,8 +347,8 @@ impl FirstPass {
         self.found.largest = self.found.largest.max(payload.len() as u64);
         let class = record.class as usize;
         match self.counts.get_mut(class) {
-            Some(count) => count.add(payload),
-            None => self.first_of_class(class, payload),
+            Some(count) => count.add(payload, record.is_page()),
+            None => self.first_of_class(class, payload, record.is_page()),
         }
         if record.is_page() {
             self.page(record, block)?;
@@ -282,29 +371,26 @@ impl FirstPass {
         if self.defined != definitions.count() {
             self.define(definitions);
         }
-        let (ids, index) = (&mut self.ids, &mut self.index);
-        // Most records have none.
-        if !index.is_empty() {
-            index.clear();
-        }
+        let (ids, found) = (&mut self.ids, &mut self.inside);
+        found.clear();
         let mut visit = |value: LocalValue<'_>| {
-            match value {
-                LocalValue::Reference { id, weak, class, holder } => {
-                    ids.refer(id, weak, class, holder);
-                }
-                LocalValue::Pages(entries) => index.extend_from_slice(entries),
-                _ => {}
+            if let LocalValue::Reference { id, weak, class, holder } = value {
+                ids.refer(id, weak, class, holder);
+            } else {
+                found.visit(value);
             }
             true
         };
         // A record that seems wrong now may be right once all classes are known.
-        let found = self.checker.as_mut().map(|checker| checker.check(class, payload, &mut visit));
-        match found {
-            Some(Ok(references)) => self.found.references += references,
+        let checker = self.checker.as_mut();
+        match checker.map(|checker| checker.check(class, payload, &mut visit)) {
+            Some(Ok(references)) => {
+                self.found.references += references;
+                let inside = &self.inside;
+                self.is_sure &=
+                    inside.end(record, block, &mut self.pages, &mut self.values).is_ok();
+            }
             _ => self.is_sure = false,
-        }
-        if !index.is_empty() && check_index(record, index, block, &mut self.pages).is_err() {
-            self.is_sure = false;
         }
         Ok(())
     }
@@ -323,9 +409,9 @@ impl FirstPass {
 
     /// Counts a record of a class that had none.
     #[cold]
-    fn first_of_class(&mut self, class: usize, payload: &[u8]) {
+    fn first_of_class(&mut self, class: usize, payload: &[u8], is_page: bool) {
         self.counts.resize(class + 1, ClassCount::default());
-        self.counts[class].add(payload);
+        self.counts[class].add(payload, is_page);
     }
 
     /// Creates the checker for the definitions so far, unless the budget is used up.
@@ -343,33 +429,17 @@ impl FirstPass {
     }
 }
 
-/// Checks the indexes in a record. A page and what was kept have none.
-fn check_index(
-    record: &RecordLocation,
-    index: &[PageEntry],
-    block: &StreamBlock<'_>,
-    pages: &mut SavedPages,
-) -> Result<()> {
-    let at = block.place(record.start as u64);
-    match index.first().filter(|_| !record.is_object()) {
-        None => pages.name(record.id, index, at),
-        Some(entry) => Err(missing_page(entry).at(at).in_object(record.id)),
-    }
-}
-
 /// Checks a record in the second pass, when all classes and objects are known. Returns the number of its references.
 fn check(
     record: &RecordLocation,
     block: &StreamBlock<'_>,
-    (ids, pages): (&SavedIds, &mut SavedPages),
+    (ids, pages, values): (&SavedIds, &mut SavedPages, &mut ValueCounts),
     checker: &mut Checker<Stored>,
 ) -> Result<u64> {
-    let (mut wrong, mut index) = (None, Vec::new());
+    let (mut wrong, mut inside) = (None, Inside::default());
     let class = record.class as usize;
     let mut visit = |value: LocalValue<'_>| {
-        if let LocalValue::Pages(entries) = value {
-            index.extend_from_slice(entries);
-        }
+        inside.visit(value);
         let LocalValue::Reference { id, weak, class, holder } = value else { return true };
         let is_right = match ids.get(id) {
             Some((found, in_holder)) => {
@@ -385,7 +455,8 @@ fn check(
     let result = checker.check(class, record.payload(block.content), &mut visit);
     let mut error = match result {
         Ok(references) => {
-            check_index(record, &index, block, pages)
+            inside
+                .end(record, block, pages, values)
                 .map_err(|error| error.in_class(&*checker.stored()[class].name))?;
             return Ok(references);
         }

@@ -119,6 +119,8 @@ mod lock;
 pub(crate) mod object;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 #[cfg_attr(not(feature = "world"), allow(dead_code, reason = "worlds have pages"))]
+pub(crate) mod page_source;
+#[cfg_attr(not(feature = "world"), allow(dead_code, reason = "worlds have pages"))]
 pub(crate) mod pages;
 mod parts;
 pub(crate) mod persist;

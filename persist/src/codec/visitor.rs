@@ -2,7 +2,7 @@ use std::any::Any;
 use std::fmt::Display;
 
 use super::links::{Prototypes, ReferenceSlot, Within};
-use super::pages::PageSource;
+use super::page_source::PageSource;
 use crate::env::Env;
 use crate::reflect::Class;
 use crate::{ErrorKind, Limits, Result};

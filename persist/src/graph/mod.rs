@@ -17,10 +17,11 @@
 //!
 //! - Classes: `registry` (enter, check and look up classes), `schemas` (a cache of matched schemas).
 //! - Save: `save` (numbers, ids and checks of references, with the tables of a running save). In it: `saver` (the work
-//!   list), `identity` (addresses to numbers), `object_list`, `targets` (lists what an object refers to).
+//!   list), `identity` (addresses to numbers), `object_list`, `targets` (lists what an object refers to), `pages` (writes
+//!   the pages of the worlds in a record).
 //! - Load: `load` is the state of a load: the table that decoders see, and the objects by record. In it: `loader` drives
 //!   the passes, `decode` resolves references, `connect` points them at their objects. `rewrite` converts records,
-//!   decides which unknown objects are kept and checks the load policy. `unknown` keeps unknown data. `fault` finds the
+//!   decides which unknown objects are kept and checks the load policy. `unknown` keeps unknown data, `pages` passes the pages of a record to its worlds. `fault` finds the
 //!   field of an error. `outcome` is the result. This file has the references to connect, the renumbering of handles,
 //!   and the counts for the report.
 //! - Both: `components` (cycles and an order for building, by Tarjan's algorithm).
@@ -93,7 +94,7 @@ pub(crate) use load::{LoadOutcome, LoadedObjects, Loader};
 pub(crate) use registry::Implementors;
 pub use registry::{Registry, SharedPointer};
 #[cfg(feature = "world")]
-pub(crate) use save::RootValue;
+pub(crate) use save::SavedRoot;
 pub(crate) use save::{SaveTables, Saver, Targets, free_unheld, is_unknown};
 
 /// A decoded reference: the record of its target, and flags that say where the reference is. It takes 4 bytes, since a

@@ -51,7 +51,8 @@
 // - `objects` has the objects of a manager, `objects::loaded` and `report` the result of a load, `salvage` the objects
 //   of a damaged save. `followed` has the saves under a journal, `background` the worker, `reconcile` copies of two
 //   devices.
-// - `info` and `slots` read headers alone. `untyped` has the values of a save without types, which a salvage mends.
+// - `info` and `slots` read headers alone. `untyped` has the values of a save without types, which a salvage mends, with
+//   `pages` for those of worlds. `record_writer` writes them.
 // - This file has what they share: the classes and the buffers of a save, and its destination.
 
 // This module is declared first, so that rustdoc lists its methods of `Saves` first.

@@ -2,10 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::untyped::Entry;
 use crate::codec::pages::PageEntry;
 use crate::format::RecordLocation;
-use crate::reflect::Holder;
 use crate::schema::{
     KindSchema, Reader, Stored, each_list_of_objects, objects_in_page, put_objects, world_of,
 };
@@ -50,13 +48,12 @@ impl WholePages {
     /// Puts the objects of whole pages into the worlds of an entry.
     pub(super) fn put(
         &mut self,
-        entry: &mut Entry,
+        (id, value): (ObjectId, &mut Value),
         (stored, limits): (&Stored, &Limits),
         save: &[u8],
         reader: &mut Reader,
         lost: &mut LostParts,
     ) {
-        let id = entry.id();
         let pages = self.by_id.remove(&id.get()).unwrap_or_default();
         // Positions mean nothing in a damaged save. Two pages of a world with one digest have the same bytes.
         let digests = pages.iter().map(|page| (page.page_digest(save), page));
@@ -65,7 +62,7 @@ impl WholePages {
             let page = by_digest.get(&Some(index.digest));
             Ok(page.and_then(|page| objects_of(page, (stored, limits), save, reader)))
         };
-        let Ok(missing) = put_objects(&mut entry.value, stored, &mut put) else { return };
+        let Ok(missing) = put_objects(value, stored, &mut put) else { return };
         lost.whole += pages.len() as u64;
         if missing.is_empty() {
             return;
@@ -75,10 +72,10 @@ impl WholePages {
             Some(LostPage { record: id, first, objects: index.objects })
         };
         lost.pages.extend(missing.iter().filter_map(page));
-        forget_lost_children(&mut entry.value, stored);
+        forget_lost_children(value, stored);
     }
 
-    /// Returns a world of the pages of a save whose record is lost, if the save holds one world.
+    /// Returns a world of the pages of a save whose record is lost, with its class, if the save holds one world.
     ///
     /// Its head is lost with that record: the resources, and the last id. So that no id is used again, the next ones are
     /// far above those that are known.
@@ -88,7 +85,7 @@ impl WholePages {
         save: &[u8],
         reader: &mut Reader,
         lost: &mut LostParts,
-    ) -> Option<Entry> {
+    ) -> Option<(ObjectId, usize, Value)> {
         let mut ids: Vec<u64> = self.by_id.keys().copied().collect();
         let (id, class) = (ids.pop().filter(|_| ids.is_empty())?, 0);
         let pages = self.by_id.remove(&id)?;
@@ -99,8 +96,7 @@ impl WholePages {
         let mut value = world_of(stored, class, objects, limits.objects)?;
         forget_lost_children(&mut value, stored);
         (lost.whole, lost.has_no_head) = (pages.len() as u64, true);
-        let name = (&*stored[class].name).into();
-        Some(Entry::new((ObjectId::new(id)?, value), (class, name), (Holder::VALUE, true)))
+        Some((ObjectId::new(id)?, class, value))
     }
 }
 

@@ -84,7 +84,8 @@ impl UntypedSave {
                 continue;
             };
             if !entry.is_kept() {
-                pages.put(&mut entry, (&document.stored, limits), save, &mut reader, lost);
+                let value = (entry.id, &mut entry.value);
+                pages.put(value, (&document.stored, limits), save, &mut reader, lost);
             }
             if !entry.is_kept() {
                 document.places.insert(entry.id, document.entries.len());
@@ -93,10 +94,11 @@ impl UntypedSave {
         }
         if document.entries.is_empty() {
             let world = pages.without_head((&document.stored, limits), save, &mut reader, lost);
-            let (place, entry) = (document.entries.len(), world);
-            if let Some(entry) = entry {
-                document.places.insert(entry.id, place);
-                document.entries.push(Some(entry));
+            if let Some((id, class, value)) = world {
+                let class_name = names.get(class).cloned().unwrap_or_default();
+                let (holder, added) = (Holder::VALUE, true);
+                document.places.insert(id, document.entries.len());
+                document.entries.push(Some(Entry { id, class, class_name, holder, added, value }));
             }
         }
         document

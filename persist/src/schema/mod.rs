@@ -14,6 +14,7 @@
 //! | 4. plan | `plan`, with `fields`, `meaning`, `conversion` and `ops` | a `Plan` for each class, a `Conversion` for each pair of kinds |
 //! | 5. rewrite | `plan/transcode`, `plan/due` with `migrate`, `plan/skipped` | each record in the program's form, unknown data apart, rows for the report |
 //! | without a program | `walk`, with `check`, `read`, `write`, `strict`, `cursor` and `usage` | a stored value walked, checked, read or written as data |
+//! | pages | `pages`, `page_classes` | the objects of pages in the values that they belong to, and out of them |
 //! | shared | `event`, `number`, `empty`, `order`, `same`, `plan/texts` | rows, widths, empty values, orders and comparisons of classes, names in texts |
 //!
 //! Code that several files of a folder use is in the `mod.rs` of the folder: the frames of walks and their errors here,
@@ -45,6 +46,7 @@ mod instances;
 mod matching;
 mod number;
 mod order;
+mod page_classes;
 mod pages;
 mod pairing;
 mod plan;
@@ -65,8 +67,9 @@ pub(crate) use event::{IN_PLACE_OF_DEFAULT, Occurrences, PlannedRow, REMOVED};
 pub use instances::contested;
 pub(crate) use matching::Matched;
 pub use order::inner_first;
+pub(crate) use page_classes::PageClasses;
 pub(crate) use pages::{EncodedPage, each_list_of_objects, move_pages, take_objects, world_of};
-pub use pages::{missing_page, objects_in_page, page_fault, put_objects};
+pub use pages::{missing_page, objects_in_page, page_head, put_objects};
 pub use pairing::{Pairing, find_variant, pair};
 pub(crate) use plan::{
     DefaultedField, InlinedObject, RecordExtras, SharedValue, SourceRecord, UnknownLocation,
@@ -76,7 +79,7 @@ pub use plan::{Plans, Texts, texts_and_classes_by_place};
 pub(crate) use program::ProgramClass;
 pub use program::{FieldPlace, Program, ProgramFields};
 pub use same::{is_same_class, same_classes};
-pub use stored::Stored;
+pub use stored::{Stored, page_fault};
 pub(crate) use stored::{StoredPointer, UnknownMember};
 #[cfg(feature = "world")]
 pub(crate) use walk::paths;

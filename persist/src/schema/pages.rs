@@ -1,19 +1,14 @@
 //! The pages of a save as values: the objects of a page in the value that they belong to, and out of it.
 
+use super::page_classes::PageClasses;
+use super::stored::PagedClass;
 use super::walk::Strict;
 use super::{KindSchema, Stored};
-use crate::codec::pages::{LEAST_PAGED, PageClasses, PageCut, PageEntry};
+use crate::codec::pages::{LEAST_PAGED, PageCut, PageEntry};
+use crate::codec::{Decoder, NoLinks, count};
+use crate::env::Env;
 use crate::value::{Record, Value};
 use crate::{Error, ErrorKind, Result};
-
-/// Returns the error for a page of an object about which something is wrong.
-#[cold]
-pub fn page_fault(id: u64, what: &str) -> Error {
-    error!(
-        ErrorKind::Damaged,
-        "a page of object #{id} {what}; the save was written wrongly or is malicious, restore a backup"
-    )
-}
 
 /// Returns the error for an entry of an index that is not that of a page.
 #[cold]
@@ -25,20 +20,23 @@ pub fn missing_page(entry: &PageEntry) -> Error {
     )
 }
 
+/// Returns the id of the first object in the payload of a page, and the number of its objects; `None` if the bytes are
+/// no page with objects.
+pub fn page_head(payload: &[u8]) -> Option<(u64, u32)> {
+    let mut links = NoLinks::default();
+    let mut input = Decoder::new(payload, &Env::DEFAULT, &mut links);
+    let classes = input.count().ok()?;
+    input.take(classes.checked_mul(size_of::<u64>())?).ok()?;
+    let objects = u32::try_from(input.count().ok()?).ok().filter(|objects| *objects > 0)?;
+    Some((count::decode(&mut input).ok()?, objects))
+}
+
 /// A page that is encoded.
 pub(crate) struct EncodedPage {
     /// The entry, whose position and digest are not known yet.
     pub(crate) entry: PageEntry,
     pub(crate) head: Vec<u8>,
     pub(crate) objects: Vec<u8>,
-}
-
-/// A class whose values may have pages, with its field of objects and its index of pages.
-#[derive(Clone, Copy)]
-pub(super) struct PagedClass {
-    pub(super) class: usize,
-    pub(super) objects: usize,
-    pub(super) index: usize,
 }
 
 impl PagedClass {

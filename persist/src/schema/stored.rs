@@ -9,7 +9,6 @@ use std::ops::{Deref, Range};
 use std::sync::{Arc, OnceLock};
 
 use super::order::inner_first;
-use super::pages::{PagedClass, page_fault};
 use super::{ClassSchema, FieldSchema, Form, KindSchema, VariantSchema, fault, not_as_written};
 use crate::codec::pages::{ENTRY_CLASS, PAGE_CLASS};
 use crate::codec::{Decoder, NoLinks};
@@ -29,7 +28,7 @@ pub struct Stored {
     blocks: Vec<Vec<usize>>,
     /// The classes and holders whose records become the program's objects.
     made: OnceLock<HashSet<(usize, Holder)>>,
-    pages: OnceLock<PageClasses>,
+    pages: OnceLock<KnownPages>,
     /// For each class its variants in the order of their names.
     variants: OnceLock<Vec<Box<[usize]>>>,
     /// For each class its variants with their fields, in the order of the names of the fields; of those of one name and
@@ -37,12 +36,22 @@ pub struct Stored {
     fields: OnceLock<Vec<NamedFields>>,
 }
 
-/// The classes by which a reader knows pages; none of them if the save defines no pages.
+/// A class whose values may have pages, with its field of objects and its index of pages.
+#[derive(Clone, Copy)]
+pub(super) struct PagedClass {
+    pub(super) class: usize,
+    pub(super) objects: usize,
+    pub(super) index: usize,
+}
+
+/// The classes by which a reader knows pages; but for one, none of them if the save defines no pages.
 #[derive(Default)]
-struct PageClasses {
+struct KnownPages {
     page: Option<usize>,
     /// The class of the entries of an index.
     entry: Option<usize>,
+    /// The class of the objects of worlds, also in a save without pages.
+    object: Option<usize>,
     /// The classes whose values may have pages.
     paged: Vec<PagedClass>,
     /// The numbers of all classes by their ids.
@@ -314,7 +323,7 @@ impl Stored {
     }
 
     /// Returns the classes of pages.
-    fn pages(&self) -> &PageClasses {
+    fn pages(&self) -> &KnownPages {
         self.pages.get_or_init(|| {
             let find = |name: &str| {
                 let id = ClassId::from_name(name);
@@ -336,19 +345,27 @@ impl Stored {
             let kinds = [&number, &short, &number, &KindSchema::U32];
             let entry = find(ENTRY_CLASS)
                 .filter(|entry| fields(*entry).iter().map(|field| &field.kind).eq(kinds));
-            let (Some(page), Some(entry)) = (page, entry) else { return PageClasses::default() };
+            let Some(entry) = entry else { return KnownPages::default() };
             let is_index = |field: &FieldSchema| {
                 matches!(&field.kind, KindSchema::List(kind) if **kind == KindSchema::Class(entry))
             };
             let paged = |class: usize| {
                 let index = fields(class).iter().position(is_index)?;
                 let objects = index.checked_sub(1)?;
-                let is_list = fields(class)[objects].kind == fields(page)[1].kind;
-                is_list.then_some(PagedClass { class, objects, index })
+                is_list(&fields(class)[objects].kind).then_some(PagedClass { class, objects, index })
             };
+            let mut paged: Vec<_> = (0..self.classes.len()).filter_map(paged).collect();
+            let list = |of: &PagedClass| &fields(of.class)[of.objects].kind;
+            let object = paged.first().and_then(|of| match list(of).parts().first()? {
+                KindSchema::Class(class) => Some(*class),
+                _ => None,
+            });
+            let Some(page) = page else {
+                return KnownPages { object, ..KnownPages::default() };
+            };
+            paged.retain(|of| list(of) == &fields(page)[1].kind);
             let ids = self.classes.iter().map(|class| class.id).zip(1..).collect();
-            let paged = (0..self.classes.len()).filter_map(paged).collect();
-            PageClasses { page: Some(page), entry: Some(entry), paged, ids }
+            KnownPages { page: Some(page), entry: Some(entry), object, paged, ids }
         })
     }
 
@@ -360,6 +377,11 @@ impl Stored {
     /// Returns the classes whose values may have pages.
     pub(super) fn paged(&self) -> &[PagedClass] {
         &self.pages().paged
+    }
+
+    /// Returns true if a list of these values has the objects of a world.
+    pub(super) fn is_object(&self, part: &KindSchema) -> bool {
+        matches!(part, KindSchema::Class(class) if self.pages().object == Some(*class))
     }
 
     /// Returns true if a list of this kind is an index of pages.
@@ -386,7 +408,7 @@ impl Stored {
     ///
     /// Returns an error if the page has a class that the save does not define, or one twice.
     pub fn page_numbers(&self, class: usize, payload: &[u8]) -> Result<Option<Vec<u64>>> {
-        let PageClasses { page, ids: by_id, .. } = self.pages();
+        let KnownPages { page, ids: by_id, .. } = self.pages();
         if *page != Some(class) {
             return Ok(None);
         }
@@ -738,4 +760,13 @@ impl Stored {
             None => self.unknown_member(index).map(|member| Cow::Owned(member.schema())),
         }
     }
+}
+
+/// Returns the error for a page of an object about which something is wrong.
+#[cold]
+pub fn page_fault(id: u64, what: &str) -> Error {
+    error!(
+        ErrorKind::Damaged,
+        "a page of object #{id} {what}; the save was written wrongly or is malicious, restore a backup"
+    )
 }

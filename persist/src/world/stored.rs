@@ -19,10 +19,11 @@ use super::names::{Name, Names};
 use super::resources::AnyResource;
 use super::{Activity, ComponentIndex, Shape, Shapes};
 use super::{ComponentType, Location, Object, ParkedObject, UnknownEntry, World};
-use crate::codec::pages::{LEAST_PAGED, PageCut, PageEntry, PageSink, PageSource, PagedObjects};
+use crate::codec::page_source::{PageSink, PageSource};
+use crate::codec::pages::{LEAST_PAGED, PageCut, PageEntry, PagedObjects};
 use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, trait_name};
 use crate::format::{Compression, Header, Sealer};
-use crate::graph::{RootValue, SaveTables, Saver};
+use crate::graph::{SaveTables, SavedRoot, Saver};
 use crate::sorting::sort;
 use crate::types::encode_text;
 use crate::{Error, ErrorKind, ObjectId, Result};
@@ -615,7 +616,7 @@ pub(super) fn save_of(
         encode_objects(world, ObjectSelection::These(objects), content, out)
     };
     // It has no pages: a history takes such a save apart, and keeps its parts.
-    let value = RootValue { class, visit: &mut |_| Ok(()), encode: &mut encode };
+    let value = SavedRoot { class, visit: &mut |_| Ok(()), encode: &mut encode };
     Saver::new(&registry, &env, 1, &mut SaveTables::default()).save_root(
         value,
         |_| String::new(),

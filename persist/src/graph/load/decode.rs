@@ -3,6 +3,8 @@
 use std::any::TypeId;
 use std::ops::Range;
 
+#[cfg(feature = "world")]
+use super::pages::read_page;
 use super::{Strategy, Table, Unregistered, missing};
 #[cfg(feature = "world")]
 use crate::codec::pages::PageEntry;
@@ -150,7 +152,7 @@ impl LoadLinks for Table<'_> {
         within: Within,
         read: &mut dyn FnMut(&mut Decoder<'_>) -> Result<(), Fail>,
     ) -> Result<()> {
-        self.read_page_of_record(entry, within, read)
+        read_page(self, entry, within, read)
     }
 
     fn skip_failed(&mut self, element: &FailedElement<'_>) -> Result<Option<usize>> {

@@ -485,8 +485,10 @@ impl<'l> Loader<'l> {
         let objects = &self.table.objects;
         let (wrong, index) = (RefCell::new(None), RefCell::new(Vec::new()));
         let mut is_target = |value: LocalValue<'_>| {
-            if let LocalValue::Pages(entries) = value {
-                index.borrow_mut().extend_from_slice(entries);
+            match value {
+                LocalValue::Pages(entries) => index.borrow_mut().extend_from_slice(entries),
+                LocalValue::Again => index.borrow_mut().clear(),
+                _ => {}
             }
             let LocalValue::Reference { id, weak, class, holder } = value else { return true };
             let found = objects.find(id).map(|index| {
@@ -564,7 +566,7 @@ impl<'l> Loader<'l> {
             }
             LocalValue::Handle { arena, bits } => handles.refused != Some((arena, bits)),
             LocalValue::Class(class) => !self.table.is_refused(class),
-            LocalValue::Pages(_) => true,
+            LocalValue::Pages(_) | LocalValue::Objects(_) | LocalValue::Again => true,
         };
         let found =
             locate(class, &self.plans().stored, stored, &self.table.env.limits, &mut is_target);

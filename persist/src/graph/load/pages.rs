@@ -8,10 +8,10 @@ use super::loader::in_save;
 use super::{DefaultedFields, Loader, Table};
 #[cfg(feature = "world")]
 use crate::codec::Within;
-use crate::codec::pages::{PageEntry, page_head};
+use crate::codec::pages::PageEntry;
 use crate::codec::{Decoder, Fail, NoLinks};
 use crate::format::RecordLocation;
-use crate::schema::{SourceRecord, missing_page, page_fault, renumbered};
+use crate::schema::{SourceRecord, missing_page, page_fault, page_head, renumbered};
 use crate::{Error, Result};
 
 /// A page of the record that is being read.
@@ -117,70 +117,70 @@ impl<'l> Loader<'l> {
     }
 }
 
-impl<'l> Table<'l> {
-    /// Takes the page of an entry in an index. A value is the first that reads it.
-    fn take_page(&mut self, entry: &PageEntry) -> Result<&mut LoadedPage<'l>> {
-        let first = self.pages.first().map_or(0, |page| page.location.start);
-        let position = |page: &LoadedPage<'_>| (page.location.start - first) as u64;
-        let place = self.pages.binary_search_by_key(&entry.position, position);
-        let page = place.ok().and_then(|place| self.pages.get_mut(place));
-        let is_right = |page: &&mut LoadedPage<'_>| {
-            page.is_left && page.location.page_digest(self.save) == Some(entry.digest)
-        };
-        let page = page.filter(is_right).ok_or_else(|| missing_page(entry))?;
-        page.is_left = false;
-        Ok(page)
-    }
+/// Takes the page of an entry in an index. A value is the first that reads it.
+fn take_page<'t, 'l>(
+    table: &'t mut Table<'l>,
+    entry: &PageEntry,
+) -> Result<&'t mut LoadedPage<'l>> {
+    let first = table.pages.first().map_or(0, |page| page.location.start);
+    let position = |page: &LoadedPage<'_>| (page.location.start - first) as u64;
+    let place = table.pages.binary_search_by_key(&entry.position, position);
+    let page = place.ok().and_then(|place| table.pages.get_mut(place));
+    let is_right = |page: &&mut LoadedPage<'_>| {
+        page.is_left && page.location.page_digest(table.save) == Some(entry.digest)
+    };
+    let page = page.filter(is_right).ok_or_else(|| missing_page(entry))?;
+    page.is_left = false;
+    Ok(page)
+}
 
-    /// Returns the bytes of the objects of a page, with the numbers that the classes have in the save.
-    pub(super) fn objects_of_page(&mut self, entry: &PageEntry) -> Result<Vec<u8>> {
-        let save = self.save;
-        let location = self.take_page(entry)?.location;
-        let (class, payload) = (location.class as usize, location.payload(save));
-        let whole = renumbered(class, &self.plans.stored, payload, &self.env.limits)
-            .map_err(|error| in_save(&location, error))?;
-        let mut links = NoLinks::default();
-        let mut input = Decoder::new(&whole, self.env, &mut links);
-        input.value::<Vec<u64>>()?;
-        input.count()?;
-        match page_head(payload) == Some((entry.first, entry.objects)) {
-            true => Ok(input.rest().to_vec()),
-            false => Err(missing_page(entry)),
-        }
+/// Returns the bytes of the objects of a page, with the numbers that the classes have in the save.
+pub(super) fn objects_of_page(table: &mut Table<'_>, entry: &PageEntry) -> Result<Vec<u8>> {
+    let save = table.save;
+    let location = take_page(table, entry)?.location;
+    let (class, payload) = (location.class as usize, location.payload(save));
+    let whole = renumbered(class, &table.plans.stored, payload, &table.env.limits)
+        .map_err(|error| in_save(&location, error))?;
+    let mut links = NoLinks::default();
+    let mut input = Decoder::new(&whole, table.env, &mut links);
+    input.value::<Vec<u64>>()?;
+    input.count()?;
+    match page_head(payload) == Some((entry.first, entry.objects)) {
+        true => Ok(input.rest().to_vec()),
+        false => Err(missing_page(entry)),
     }
+}
 
-    /// Reads the page of an entry in an index.
-    #[cfg(feature = "world")]
-    pub(super) fn read_page_of_record(
-        &mut self,
-        entry: &PageEntry,
-        within: Within,
-        read: &mut dyn FnMut(&mut Decoder<'_>) -> Result<(), Fail>,
-    ) -> Result<()> {
-        let page = self.take_page(entry)?;
-        let (payload, defaulted) = std::mem::take(&mut page.payload);
-        let (location, numbers) = (page.location, page.numbers.take());
-        let outer_numbers = std::mem::replace(&mut self.page_numbers, numbers.clone());
-        let outer_defaulted = std::mem::replace(&mut self.defaulted, defaulted);
-        let env = self.env;
-        let mut input =
-            Decoder::new(&payload, env, self).in_page(numbers.as_deref()).inside(within);
-        let result = read(&mut input);
-        let left = input.rest().len();
-        let refused = input.take_error();
-        (self.page_numbers, self.defaulted) = (outer_numbers, outer_defaulted);
-        if result == Ok(()) && left == 0 {
-            return Ok(());
-        }
-        let converted = match payload {
-            Cow::Borrowed(_) => None,
-            Cow::Owned(payload) => Some(payload),
-        };
-        let fail = result.err();
-        self.failed_page = Some(FailedPage { location, converted, refused, left, fail });
-        // The failed page has the error.
-        Err(missing_page(entry))
+/// Reads the page of an entry in an index.
+#[cfg(feature = "world")]
+pub(super) fn read_page(
+    table: &mut Table<'_>,
+    entry: &PageEntry,
+    within: Within,
+    read: &mut dyn FnMut(&mut Decoder<'_>) -> Result<(), Fail>,
+) -> Result<()> {
+    let page = take_page(table, entry)?;
+    let (payload, defaulted) = std::mem::take(&mut page.payload);
+    let (location, numbers) = (page.location, page.numbers.take());
+    let outer_numbers = std::mem::replace(&mut table.page_numbers, numbers.clone());
+    let outer_defaulted = std::mem::replace(&mut table.defaulted, defaulted);
+    let env = table.env;
+    let mut input = Decoder::new(&payload, env, table).in_page(numbers.as_deref()).inside(within);
+    let result = read(&mut input);
+    let left = input.rest().len();
+    let refused = input.take_error();
+    (table.page_numbers, table.defaulted) = (outer_numbers, outer_defaulted);
+    if result == Ok(()) && left == 0 {
+        return Ok(());
     }
+    let converted = match payload {
+        Cow::Borrowed(_) => None,
+        Cow::Owned(payload) => Some(payload),
+    };
+    let fail = result.err();
+    table.failed_page = Some(FailedPage { location, converted, refused, left, fail });
+    // The failed page has the error.
+    Err(missing_page(entry))
 }
 
 #[cold]

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::PendingReference;
+use super::pages::objects_of_page;
 use super::{Table, TypeIndex, Unregistered};
 use crate::codec::pages::PageEntry;
 use crate::codec::{
@@ -47,6 +48,7 @@ impl Table<'_> {
                     return true;
                 }
                 LocalValue::Class(class) => UnknownPartKind::Class(class),
+                LocalValue::Objects(_) | LocalValue::Again => return true,
                 LocalValue::Pages(index) => {
                     indexes.extend((!index.is_empty()).then(|| (start..end, index.to_vec())));
                     return true;
@@ -121,7 +123,7 @@ impl Table<'_> {
             let count = index.iter().map(|entry| u64::from(entry.objects)).sum();
             count::push(count, &mut whole);
             for entry in index {
-                whole.append(&mut self.objects_of_page(entry)?);
+                whole.append(&mut objects_of_page(self, entry)?);
             }
             whole.push(0);
             copied = place.end;

@@ -10,7 +10,7 @@ mod targets;
 pub(crate) use self::targets::{Targets, free_unheld, is_unknown};
 
 #[cfg(feature = "world")]
-pub(crate) use self::saver::RootValue;
+pub(crate) use self::saver::SavedRoot;
 pub(crate) use self::saver::Saver;
 
 use std::any::{Any, TypeId};
@@ -23,7 +23,6 @@ use self::pages::FoundPages;
 use super::Registry;
 use super::components::Edges;
 use super::registry::ObjectEntry;
-use crate::codec::pages::PageClasses;
 #[cfg(feature = "world")]
 use crate::codec::pages::PagedObjects;
 use crate::codec::{
@@ -31,7 +30,7 @@ use crate::codec::{
 };
 use crate::format::{ClassNumbers, MAX_ID, RecordLinks};
 use crate::reflect::TraitName;
-use crate::schema::Stored;
+use crate::schema::{PageClasses, Stored};
 use crate::sorting::sort;
 use crate::{Error, ErrorKind, Limits, Result};
 

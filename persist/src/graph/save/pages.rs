@@ -3,10 +3,12 @@
 use std::any::TypeId;
 
 use super::Links;
-use crate::codec::pages::{EncodePage, PageClasses, PageEntry, PageSink, PageSource, PagedObjects};
+use crate::codec::page_source::{EncodePage, PageSink, PageSource};
+use crate::codec::pages::{PageEntry, PagedObjects};
 use crate::codec::{Buffer, Prototypes, VisitLinks, Within};
 use crate::env::Env;
 use crate::format::Writer;
+use crate::schema::PageClasses;
 use crate::{ErrorKind, Result};
 
 /// A visit of a record that writes the pages of the values in it.
@@ -60,7 +62,8 @@ impl VisitLinks for RecordPages<'_, '_, '_, '_> {
             None => {
                 (self.links.held, self.links.empty_elements) = before;
                 let page = source.page_type();
-                let mut sink = Pages { record: self, page, within, buffer, index: Vec::new() };
+                let mut sink =
+                    WrittenPages { record: self, page, within, buffer, index: Vec::new() };
                 source.write_pages(&mut sink)?;
                 PagedObjects::Index(sink.index)
             }
@@ -85,7 +88,7 @@ pub(super) struct FoundPages {
 }
 
 /// The pages of one value.
-struct Pages<'r, 'p, 's, 'w, 'o> {
+struct WrittenPages<'r, 'p, 's, 'w, 'o> {
     record: &'r mut RecordPages<'p, 's, 'w, 'o>,
     page: TypeId,
     within: Within,
@@ -93,7 +96,7 @@ struct Pages<'r, 'p, 's, 'w, 'o> {
     index: Vec<PageEntry>,
 }
 
-impl PageSink for Pages<'_, '_, '_, '_, '_> {
+impl PageSink for WrittenPages<'_, '_, '_, '_, '_> {
     fn page(&mut self, encode: &mut EncodePage<'_>) -> Result<bool> {
         let RecordPages { links, env, .. } = &mut *self.record;
         links.page = Some(PageClasses::default());

@@ -44,7 +44,7 @@ const PREFETCHED: usize = 64;
 const MAX_PREFETCHED: u64 = 1 << 10;
 
 /// One value that is saved.
-pub(crate) struct RootValue<'v> {
+pub(crate) struct SavedRoot<'v> {
     pub(crate) class: usize,
     /// Visits the value, to write the pages of the values in it.
     pub(crate) visit: &'v mut dyn FnMut(&mut Visitor<'_>) -> Result<()>,
@@ -142,7 +142,7 @@ impl<'s> Saver<'s> {
     ) -> Result<()> {
         let field = |saver: &mut Self| saver.find_field(value, &mut Buffer::new());
         let mut visit = |visitor: &mut Visitor<'_>| value.__visit_shared(visitor);
-        let value = RootValue { class, visit: &mut visit, encode: &mut |out| out.value(value) };
+        let value = SavedRoot { class, visit: &mut visit, encode: &mut |out| out.value(value) };
         self.save_root(value, field, out, header, buffer)
     }
 
@@ -166,7 +166,7 @@ impl<'s> Saver<'s> {
         };
         let mut visit = |visitor: &mut Visitor<'_>| parts.visit_parts(visitor);
         let encode = &mut |out: &mut Encoder<'_>| parts.encode_parts(out);
-        let value = RootValue { class, visit: &mut visit, encode };
+        let value = SavedRoot { class, visit: &mut visit, encode };
         self.save_root(value, field, out, header, buffer)
     }
 
@@ -174,14 +174,14 @@ impl<'s> Saver<'s> {
     /// encoded.
     pub(crate) fn save_root(
         mut self,
-        value: RootValue<'_>,
+        value: SavedRoot<'_>,
         field: impl FnOnce(&mut Self) -> String,
         out: &mut Sealer<'_>,
         header: &Header,
         buffer: &mut Buffer,
     ) -> Result<()> {
         let mut writer = Writer::new(out, header, self.env, buffer)?;
-        let RootValue { class, visit, encode } = value;
+        let SavedRoot { class, visit, encode } = value;
         let classes = &self.registry.program().classes[..];
         let id = self.links.take_id();
         let number = self.links.class_number(class)?;

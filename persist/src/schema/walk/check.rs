@@ -70,6 +70,8 @@ enum CheckStep {
     /// Without a value this many steps are left out.
     Option(u32),
     List(u32),
+    /// The objects of a world.
+    Objects(u32),
     Set(u32),
     Map(u32),
     ListOf {
@@ -207,6 +209,7 @@ impl<S: Borrow<Stored>> Checker<S> {
             return Ok(references.get());
         }
         references.set(0);
+        visit(LocalValue::Again, 0, 0);
         // It is wrong, or deep.
         let mut input = Decoder::new(payload, &env, &mut links).in_page(numbers);
         let stored: &Stored = self.stored.borrow();
@@ -304,10 +307,13 @@ impl<S: Borrow<Stored>> Checker<S> {
                     (self.variants[first], 0)
                 }
                 CheckStep::Array { node, len } => (self.node(node as usize), u64::from(len) - 1),
-                CheckStep::List(node) | CheckStep::Set(node) => {
+                CheckStep::List(node) | CheckStep::Objects(node) | CheckStep::Set(node) => {
                     let count = count::decode(input).ok()?;
                     let min = self.stored().node(node as usize).size.min;
                     check_count(count, u64::from(min), input).ok()?;
+                    if let CheckStep::Objects(_) = step {
+                        visit(LocalValue::Objects(count), 0, 0);
+                    }
                     let Some(left) = count.checked_sub(1) else { continue };
                     (self.node(node as usize), left)
                 }
@@ -321,6 +327,7 @@ impl<S: Borrow<Stored>> Checker<S> {
                 }
                 CheckStep::Dynamic => {
                     let class = dynamic(self.stored(), input).ok()?;
+                    visit(LocalValue::Class(class), 0, 0);
                     (self.node(self.stored().root(class)), 0)
                 }
                 CheckStep::End => {
@@ -445,6 +452,9 @@ impl<S: Borrow<Stored>> StepLayout<'_, S> {
                 let part = stored.node(first).size;
                 match part.width().filter(|width| *width > 0 && is_shallow(part)) {
                     Some(width) => CheckStep::ListOf { width: index(width) },
+                    None if stored.is_object(&stored.node(first).kind) => {
+                        CheckStep::Objects(index(first))
+                    }
                     None if part.min > 0 => CheckStep::List(index(first)),
                     None => CheckStep::Walked(index(node)),
                 }

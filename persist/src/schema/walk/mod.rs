@@ -43,6 +43,7 @@ use crate::value::{levels, too_deep};
 use crate::{Error, Limits, Result};
 
 /// A value that has a meaning within one save only.
+#[derive(Clone, Copy)]
 pub enum LocalValue<'s> {
     /// A reference to an object.
     Reference {
@@ -66,6 +67,10 @@ pub enum LocalValue<'s> {
     Class(usize),
     /// An index of pages.
     Pages(&'s [PageEntry]),
+    /// The number of objects of a world that follow.
+    Objects(u64),
+    /// The record is visited again, from its beginning.
+    Again,
 }
 
 /// Called with what a walk meets, and how many bytes were left before and after it;
@@ -513,6 +518,9 @@ impl<'s, 'd> Walk<'s, 'd> {
             KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Unknown => {
                 let count = count::decode(input)?;
                 check_count(count, u64::from(stored.node(first).size.min), input)?;
+                if checks_all && stored.is_object(&stored.node(first).kind) {
+                    visit(LocalValue::Objects(count), begin, input.rest().len());
+                }
                 let is_set = checks_all && matches!(kind, KindSchema::Set(_));
                 if self.takes_all(first, is_set, *depth + 1, count, input)? {
                     return Ok(true);

@@ -5,8 +5,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 
 use super::write::{FieldsByName, WriteTarget, write_value};
-use crate::codec::pages::PageClasses;
-use crate::schema::{FieldPlace, Form, KindSchema, Stored};
+use crate::schema::{FieldPlace, Form, KindSchema, PageClasses, Stored};
 use crate::value::{Field, HandleValue, Record, Value};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
