@@ -436,6 +436,9 @@ fn check(
     (ids, pages, values): (&SavedIds, &mut SavedPages, &mut ValueCounts),
     checker: &mut Checker<Stored>,
 ) -> Result<u64> {
+    if record.is_page() {
+        pages.see(record.id, block.place(record.start as u64));
+    }
     let (mut wrong, mut inside) = (None, Inside::default());
     let class = record.class as usize;
     let mut visit = |value: LocalValue<'_>| {

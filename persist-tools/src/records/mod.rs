@@ -444,7 +444,8 @@ impl<R: Read + Seek> RecordReader<R> {
     ) -> Result<()> {
         let mut changed_ids = HashSet::new();
         for position in changed.keys() {
-            changed_ids.extend(self.block_at(*position)?.map(|(_, location)| location.id));
+            let found = self.block_at(*position)?.map(|(_, location)| location);
+            changed_ids.extend(found.filter(RecordLocation::is_object).map(|found| found.id));
         }
         self.rewind();
         let (limits, stored, preceding) = (self.limits, self.stored.clone(), self.defined.clone());

@@ -20,6 +20,8 @@ pub struct SavedPage {
     /// The offset of the record in the save.
     at: u64,
     is_named: bool,
+    /// True if the pass over the save has reached it.
+    is_seen: bool,
 }
 
 /// The pages of a save, by the ids of their records: 56 bytes for each.
@@ -69,7 +71,14 @@ impl SavedPages {
         let position = position - of.first;
         let entry = PageEntry { first, objects, position, digest: block.digest() };
         let place = Position::new(number, record.start);
-        of.pages.push(SavedPage { place, entry, class: record.class, at, is_named: false });
+        of.pages.push(SavedPage {
+            place,
+            entry,
+            class: record.class,
+            at,
+            is_named: false,
+            is_seen: true,
+        });
         Ok(())
     }
 
@@ -83,7 +92,7 @@ impl SavedPages {
             let pages = self.by_id.get_mut(&id).map_or(&mut [][..], |of| &mut of.pages);
             let place = pages.binary_search_by_key(&entry.position, |page| page.entry.position);
             let page = place.ok().map(|place| &mut pages[place]);
-            match page.filter(|page| page.entry == *entry && !page.is_named) {
+            match page.filter(|page| page.entry == *entry && page.is_seen && !page.is_named) {
                 Some(page) => page.is_named = true,
                 None => return Err(missing_page(entry).at(at).in_object(id)),
             }
@@ -91,10 +100,18 @@ impl SavedPages {
         Ok(())
     }
 
-    /// Forgets which pages an index names.
+    /// Notes that another pass has reached a page.
+    pub fn see(&mut self, id: u64, at: u64) {
+        let pages = self.by_id.get_mut(&id).map_or(&mut [][..], |of| &mut of.pages);
+        if let Ok(place) = pages.binary_search_by_key(&at, |page| page.at) {
+            pages[place].is_seen = true;
+        }
+    }
+
+    /// Forgets which pages are reached, and named by an index, before another pass.
     pub fn forget_names(&mut self) {
         let pages = self.by_id.values_mut().flat_map(|of| &mut of.pages);
-        pages.for_each(|page| page.is_named = false);
+        pages.for_each(|page| (page.is_named, page.is_seen) = (false, false));
     }
 
     /// Checks that all pages are of the class of pages, and that an index names each.

@@ -10,6 +10,10 @@ use crate::{Error, ErrorKind, Result};
 
 /// A cell that lends its content.
 pub(crate) trait LockCell<T: ?Sized> {
+    /// True if another thread may change the content between two calls. So a visit that writes pages leaves it out: its
+    /// record, which is encoded after that, could not fit them.
+    const IS_LOCK: bool = true;
+
     /// Borrows the content for reading; waits up to `wait` for a lock.
     fn open(&self, wait: Duration) -> Result<impl Deref<Target = T>>;
 
@@ -21,6 +25,8 @@ pub(crate) trait LockCell<T: ?Sized> {
 }
 
 impl<T: ?Sized> LockCell<T> for RefCell<T> {
+    const IS_LOCK: bool = false;
+
     #[inline]
     fn open(&self, _: Duration) -> Result<impl Deref<Target = T>> {
         self.try_borrow().map_err(|_| refused("RefCell", "is mutably borrowed; end the borrow"))

@@ -1,17 +1,13 @@
 //! Pages: parts of a large value that are records of their own. `docs/reference/format.md` describes them.
 
 /// An entry in the index of a value's pages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, crate::Persist)]
-#[persist(crate = crate, class = "persist.PageEntry")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageEntry {
     /// The id of the first object of the page.
-    #[persist(compact)]
     pub first: u64,
     /// The number of its objects.
-    #[persist(compact)]
     pub objects: u32,
     /// The bytes from the first page of the record to this one, without compression.
-    #[persist(compact)]
     pub position: u64,
     /// The checksum of its block, without compression.
     pub digest: u32,

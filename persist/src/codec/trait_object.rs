@@ -14,7 +14,7 @@ use super::count;
 use super::decoder::{Decoder, Implementor};
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::links::{Pointed, Prototypes};
+use super::links::{Pointed, Prototypes, Within};
 use super::lock::LockCell;
 use super::object::Shared;
 use super::persist::Generic;
@@ -332,9 +332,15 @@ macro_rules! trait_cells {
 
             fn visit(&self, visitor: &mut Visitor<'_>) -> Result<()> {
                 let wait = visitor.limits().lock_wait;
-                if visitor.phase() == Phase::Validate {
-                    // `validate` only reads, so the program may read at the same time.
-                    return self.open(wait)?.portable().visit_shared(visitor);
+                if visitor.phase() == Phase::Pages && <Self as LockCell<D>>::IS_LOCK {
+                    return Ok(());
+                }
+                if matches!(visitor.phase(), Phase::Validate | Phase::Pages) {
+                    // These only read, so the program may read at the same time.
+                    let value = self.open(wait)?;
+                    return visitor.inside(Within::Cell, |visitor| {
+                        value.portable().visit_shared(visitor)
+                    });
                 }
                 self.open_mut(wait)?.portable_mut().visit(visitor)
             }

@@ -57,9 +57,11 @@ impl WholePages {
         let pages = self.by_id.remove(&id.get()).unwrap_or_default();
         // Positions mean nothing in a damaged save. Two pages of a world with one digest have the same bytes.
         let digests = pages.iter().map(|page| (page.page_digest(save), page));
-        let by_digest: HashMap<Option<u32>, &RecordLocation> = digests.collect();
+        let mut by_digest: HashMap<Option<u32>, Vec<&RecordLocation>> = HashMap::new();
+        digests.for_each(|(digest, page)| by_digest.entry(digest).or_default().push(page));
         let mut put = |index: &PageEntry| {
-            let page = by_digest.get(&Some(index.digest));
+            // Each page is read once, however many entries name it.
+            let page = by_digest.get_mut(&Some(index.digest)).and_then(Vec::pop);
             Ok(page.and_then(|page| objects_of(page, (stored, limits), save, reader)))
         };
         let Ok(missing) = put_objects(value, stored, &mut put) else { return };
@@ -93,7 +95,7 @@ impl WholePages {
         for page in &pages {
             objects.append(&mut objects_of(page, (stored, limits), save, reader)?);
         }
-        let mut value = world_of(stored, class, objects, limits.objects)?;
+        let mut value = world_of(stored, class, objects, limits.objects.min(u32::MAX.into()))?;
         forget_lost_children(&mut value, stored);
         (lost.whole, lost.has_no_head) = (pages.len() as u64, true);
         Some((ObjectId::new(id)?, class, value))

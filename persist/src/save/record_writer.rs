@@ -18,8 +18,6 @@ pub struct RecordWriter<'w, 's> {
     /// The number of classes that are defined, and of the records so far.
     defined: usize,
     records: usize,
-    /// True if a class was defined earlier than before.
-    is_early: bool,
     /// The pages that were copied since the last record: their positions in the save that they come from, and here.
     copied: Vec<(u64, u64)>,
     payload: Vec<u8>,
@@ -47,7 +45,6 @@ impl<'w, 's> RecordWriter<'w, 's> {
             preceding,
             defined: 0,
             records: 0,
-            is_early: false,
             copied: Vec::new(),
             payload: Vec::new(),
         })
@@ -60,7 +57,6 @@ impl<'w, 's> RecordWriter<'w, 's> {
             if !is_due && self.defined as u64 >= highest {
                 break;
             }
-            self.is_early |= !is_due;
             self.writer.definition(&self.stored[self.defined])?;
             self.defined += 1;
         }
@@ -83,7 +79,7 @@ impl<'w, 's> RecordWriter<'w, 's> {
         value: Cow<'_, Value>,
         target: &mut Strict<'_>,
     ) -> Result<()> {
-        let (class, _, _, id) = head;
+        let (class, holder, added, id) = head;
         let stored = self.stored;
         let in_object = |error: Error| error.in_object(id).in_class(&*stored[class].name);
         let number = class as u64 + 1;
@@ -99,7 +95,8 @@ impl<'w, 's> RecordWriter<'w, 's> {
         };
         // Only a value that may have pages is changed.
         let mut value = value;
-        if stored.page_class().is_some() {
+        let is_object = added || holder != Holder::VALUE;
+        if is_object && stored.page_class().is_some() {
             take_objects(value.to_mut(), stored, target, &mut write).map_err(in_object)?;
         }
         let mut payload = std::mem::take(&mut self.payload);
@@ -157,7 +154,7 @@ impl<'w, 's> RecordWriter<'w, 's> {
         limits: &Limits,
     ) -> Result<()> {
         let first = self.copied.first().map_or(0, |(_, position)| *position);
-        if !self.is_early || self.copied.iter().all(|(at, position)| *at == position - first) {
+        if self.copied.iter().all(|(at, position)| *at == position - first) {
             return self.payload(head, payload, 0);
         }
         let mut value = read()?;

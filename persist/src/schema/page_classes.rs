@@ -1,12 +1,14 @@
 //! [`PageClasses`]: the list of classes of a page that is written.
 
+use hashbrown::HashMap;
+
 use crate::codec::count;
 
 /// The classes of a page, in the order in which its objects need them.
 #[derive(Default)]
 pub(crate) struct PageClasses {
-    /// The numbers of the classes in the page, by those in the save; 0 for others.
-    by_number: Vec<u64>,
+    /// The numbers of the classes in the page, by those in the save.
+    by_number: HashMap<u64, u64>,
     /// The numbers of the classes in the save.
     numbers: Vec<u64>,
 }
@@ -14,16 +16,11 @@ pub(crate) struct PageClasses {
 impl PageClasses {
     /// Returns the number in the page of a class by its number in the save.
     pub(crate) fn number(&mut self, number: u64) -> u64 {
-        let place = usize::try_from(number).unwrap_or(usize::MAX);
-        if self.by_number.len() <= place {
-            self.by_number.resize(place + 1, 0);
-        }
-        let own = &mut self.by_number[place];
-        if *own == 0 {
-            self.numbers.push(number);
-            *own = self.numbers.len() as u64;
-        }
-        *own
+        let numbers = &mut self.numbers;
+        *self.by_number.entry(number).or_insert_with(|| {
+            numbers.push(number);
+            numbers.len() as u64
+        })
     }
 
     /// Returns the head of the page: the ids of its classes, and the number of its objects.

@@ -118,13 +118,16 @@ pub fn put_objects(
     let mut lost = Vec::new();
     each_paged(value, stored, &mut |record, of| {
         let Some((all, index)) = of.lists(record, stored) else { return Ok(true) };
-        for entry in index_of(&index) {
+        let index = index_of(&index);
+        let has_pages = !index.is_empty();
+        for entry in index {
             match objects(&entry)? {
                 Some(mut found) => all.append(&mut found),
                 None => lost.push(entry),
             }
         }
-        Ok(true)
+        // The worlds in pages have none: a chain of them would nest values without end.
+        Ok(!has_pages)
     })?;
     Ok(lost)
 }

@@ -171,6 +171,9 @@ macro_rules! guarded {
                 if T::LEAF {
                     return Ok(());
                 }
+                if visitor.phase() == Phase::Pages && <Self as LockCell<T>>::IS_LOCK {
+                    return Ok(());
+                }
                 if matches!(visitor.phase(), Phase::Validate | Phase::Pages) {
                     // These only read, so the program may read at the same time.
                     let value = self.open(visitor.limits().lock_wait)?;

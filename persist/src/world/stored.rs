@@ -37,8 +37,35 @@ pub(super) struct StoredWorld {
     objects: Vec<StoredObject>,
     // Worlds of older saves have none.
     #[persist(default)]
-    pages: Vec<PageEntry>,
+    pages: Vec<StoredEntry>,
     resources: Vec<Box<dyn AnyResource>>,
+}
+
+/// The schema of an entry in the index of a world's pages.
+#[derive(crate::Persist)]
+#[persist(crate = crate, class = "persist.PageEntry")]
+pub(super) struct StoredEntry {
+    #[persist(compact)]
+    first: u64,
+    #[persist(compact)]
+    objects: u32,
+    #[persist(compact)]
+    position: u64,
+    digest: u32,
+}
+
+impl From<PageEntry> for StoredEntry {
+    fn from(entry: PageEntry) -> Self {
+        let PageEntry { first, objects, position, digest } = entry;
+        Self { first, objects, position, digest }
+    }
+}
+
+impl From<StoredEntry> for PageEntry {
+    fn from(entry: StoredEntry) -> Self {
+        let StoredEntry { first, objects, position, digest } = entry;
+        Self { first, objects, position, digest }
+    }
 }
 
 /// The schema of a page of a world. A class number in it counts in its list of classes.
@@ -195,14 +222,14 @@ impl<'w> WorldWriter<'w> {
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
         out.value(&self.world.last_id)?;
-        let mut index = Vec::new();
+        let mut index: Vec<StoredEntry> = Vec::new();
         match objects {
             ObjectSelection::All => {
                 let address = std::ptr::from_ref(self.world).addr();
                 match out.take_pages(address)? {
                     Some(PagedObjects::Index(pages)) => {
                         count::encode(0, out)?;
-                        index = pages;
+                        index = pages.into_iter().map(StoredEntry::from).collect();
                     }
                     Some(PagedObjects::Encoded(count, bytes)) => {
                         count::encode(count as u64, out)?;

@@ -30,15 +30,22 @@ fn a_small_world_lies_in_its_record_and_a_large_one_in_pages() -> Result<()> {
     Ok(())
 }
 
+/// Removes an object, if it has not gone with its parent.
+fn drop_object(world: &mut World, id: ObjectId) {
+    if world.contains(id) {
+        assert!(world.remove(id));
+    }
+}
+
 /// The ends of pages follow from the ids and sizes of the objects alone, by the rule in `format.md`.
 #[test]
 fn pages_end_by_the_rule_of_the_format() -> Result<()> {
     let mut world = world_of(9_000)?;
     // Gaps of ids, over the end of a row and of a cell.
     let gone: Vec<ObjectId> = world.objects().skip(3_000).take(2_500).collect();
-    gone.into_iter().for_each(|id| assert!(world.remove(id)));
+    gone.into_iter().for_each(|id| drop_object(&mut world, id));
     let far: Vec<ObjectId> = (0..70_000).map(|_| world.spawn("")).collect();
-    far.iter().take(69_000).for_each(|id| assert!(world.remove(*id)));
+    far.iter().take(69_000).for_each(|id| drop_object(&mut world, *id));
     let save = saves().to_vec(&world)?;
     let found = pages(&save);
     assert!(found.len() > 4);

@@ -143,3 +143,58 @@ fn a_prefab_is_read_from_pages() -> Result<()> {
     assert_eq!(world.subtree(copy).len(), 4_001);
     Ok(())
 }
+
+mod owned {
+    use persist::{Persist, World};
+
+    #[derive(Persist)]
+    pub(crate) struct Level {
+        pub(crate) name: String,
+        pub(crate) world: World,
+    }
+}
+
+mod shared {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use persist::{Persist, World};
+
+    #[derive(Persist)]
+    pub(crate) struct Level {
+        pub(crate) name: String,
+        pub(crate) world: Rc<RefCell<World>>,
+    }
+}
+
+/// The pages go with the world when it becomes an object of its own, and back.
+#[test]
+fn a_world_in_pages_may_move_behind_a_pointer_and_back() -> Result<()> {
+    let owned = owned::Level { name: "one".into(), world: world_of(5_000)? };
+    let save = saves().to_vec(&owned)?;
+    assert!(!pages(&save).is_empty());
+    let shared = saves().from_slice::<shared::Level>(&save)?;
+    assert_eq!(super::state(&shared.world.borrow()), super::state(&owned.world));
+    let again = saves().to_vec(&*shared)?;
+    assert!(!pages(&again).is_empty());
+    let back = saves().from_slice::<owned::Level>(&again)?;
+    assert_eq!(super::state(&back.world), super::state(&owned.world));
+    assert_eq!(back.name, shared.name);
+    Ok(())
+}
+
+/// An index of more entries than one byte can count is converted, too.
+#[test]
+fn a_world_of_many_pages_is_converted() -> Result<()> {
+    let mut world = World::new();
+    for _ in 0..300 {
+        let object = world.spawn("");
+        world.attach(object, super::Note { text: "n".repeat(66_000), whom: None })?;
+        world.attach(object, super::place(1))?;
+    }
+    let save = saves().to_vec(&world)?;
+    assert_eq!(pages(&save).len(), 300);
+    let loaded = newer().from_slice::<World>(&save)?;
+    assert_eq!(loaded.objects().len(), 300);
+    Ok(())
+}

@@ -81,6 +81,7 @@ impl<'l> Loader<'l> {
             scratch: Vec::new(),
             earlier,
             pages,
+            wholes: HashMap::new(),
             is_checked: false,
             promoted: Vec::new(),
             synthesized: Vec::new(),
@@ -213,6 +214,7 @@ impl<'l> Loader<'l> {
             self.is_checked = true;
         }
         self.choose_strategy();
+        self.put_objects()?;
         let in_chunks = self.table.strategy == Strategy::InChunks;
         root.fill(self)?;
         let root_end = self.table.references.len();
@@ -399,12 +401,13 @@ impl<'l> Loader<'l> {
     ) -> Result<()> {
         let class = record.class as usize;
         let unknown = self.earlier_of(record.id);
-        if !self.pages.is_empty() {
-            self.open_pages(record.id, true)?;
-        }
         // A field that an earlier program kept as unknown may be a field of this program.
         let identical =
             record.class < OWN_CLASS && self.plans().is_identical(class) && unknown.is_empty();
+        if !self.pages.is_empty() {
+            self.open_pages(record.id, identical);
+        }
+        let whole;
         let to_keep = if identical {
             self.table.defaulted.clear();
             unknown
@@ -414,7 +417,9 @@ impl<'l> Loader<'l> {
             self.scratch = payload;
             unknown
         } else {
-            self.rewrite(record, &unknown).map_err(|error| {
+            whole = self.wholes.get(&record.id).cloned();
+            let payload = whole.as_deref().unwrap_or(record.payload(self.save));
+            self.rewrite(record, payload, &unknown).map_err(|error| {
                 let error = self.plans().of_other_class(class, error);
                 self.table.of_record(record, in_save(record, error))
             })?

@@ -57,7 +57,7 @@ struct Table<'l> {
     deferred: VecDeque<usize>,
     requested: HashSet<usize>,
     /// The pages of the record that is being read, in their order.
-    pages: Vec<LoadedPage<'l>>,
+    pages: Vec<LoadedPage>,
     /// The numbers in the save of the classes of the page that is being read.
     page_numbers: Option<Arc<[u64]>>,
     failed_page: Option<FailedPage>,
@@ -88,6 +88,8 @@ pub(crate) struct Loader<'l> {
     earlier: HashMap<u64, Vec<RecordLocation>>,
     /// The pages of each record, by its id, in their order.
     pages: HashMap<u64, Vec<RecordLocation>>,
+    /// The payloads of records with pages that have their objects in them, by the ids of the records.
+    wholes: HashMap<u64, Arc<[u8]>>,
     /// True if all records were checked by the schema of the save.
     is_checked: bool,
     /// Payloads of values that have become objects, each with its defaulted fields.

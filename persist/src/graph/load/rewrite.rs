@@ -28,14 +28,14 @@ fn parts_of<'l>(
 }
 
 impl<'l> Loader<'l> {
-    /// Rewrites a record into the program's form, into `scratch`. `unknown` has the unknown data of the object in the
+    /// Rewrites the payload of a record into the program's form, into `scratch`. `unknown` has the unknown data of the object in the
     /// save. Returns the unknown data that is left after the conversion.
-    pub(super) fn rewrite(
+    pub(super) fn rewrite<'p>(
         &mut self,
         record: &RecordLocation,
-        unknown: &UnknownValues<'l>,
-    ) -> Result<UnknownValues<'l>> {
-        let payload = record.payload(self.save);
+        payload: &'p [u8],
+        unknown: &UnknownValues<'p>,
+    ) -> Result<UnknownValues<'p>> {
         let source = SourceRecord { class: record.class as usize, id: record.id, payload, unknown };
         let mut scratch = take(&mut self.scratch);
         scratch.clear();
@@ -63,13 +63,13 @@ impl<'l> Loader<'l> {
         source: &SourceRecord<'_>,
         out: &mut Vec<u8>,
     ) -> Result<RecordExtras> {
-        let (save, earlier) = (self.save, &self.earlier);
+        let (save, earlier, wholes) = (self.save, &self.earlier, &self.wholes);
         let Table { plans, objects, env, .. } = &mut self.table;
         let found = |id, class, holder| {
             let found = objects.find(id)?;
             let record = objects.records.get(found as usize);
             (objects.is_target(found, Some(class), holder)).then(|| InlinedObject {
-                payload: record.payload(save),
+                payload: wholes.get(&id).map_or(record.payload(save), |whole| whole),
                 unknown: parts_of(earlier, id, save),
             })
         };
@@ -91,7 +91,7 @@ impl<'l> Loader<'l> {
     /// Keeps unknown values of an object, or of the root value if `index` is `None`.
     pub(super) fn keep(
         &mut self,
-        to_keep: UnknownValues<'l>,
+        to_keep: UnknownValues<'_>,
         index: Option<usize>,
         object: u64,
     ) -> Result<()> {
@@ -211,9 +211,10 @@ impl<'l> Loader<'l> {
     fn fill_unknown_object(&mut self, index: usize) -> Result<()> {
         let record = self.table.objects.records.get(index);
         let start = self.table.references.len();
-        self.open_pages(record.id, false)?;
+        let whole = self.wholes.get(&record.id).cloned();
+        let payload = whole.as_deref().unwrap_or(record.payload(self.save));
         self.table
-            .create_unknown_object(index, record.payload(self.save))
+            .create_unknown_object(index, payload)
             .and_then(|()| self.keep(self.earlier_of(record.id), Some(index), record.id))
             .map_err(|error| self.table.named(index, error))?;
         self.table.references.end_deferred(index, start);

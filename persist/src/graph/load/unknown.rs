@@ -3,21 +3,18 @@
 
 use std::any::TypeId;
 use std::cell::RefCell;
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::PendingReference;
-use super::pages::objects_of_page;
 use super::{Table, TypeIndex, Unregistered};
-use crate::codec::pages::PageEntry;
 use crate::codec::{
     AnyObject, Linked, LoadedObject, Remapped, Shared, Unknown, UnknownClass, UnknownPart,
-    UnknownPartKind, UnknownPiece, Within, count, left_over, not_registered,
+    UnknownPartKind, UnknownPiece, Within, left_over, not_registered,
 };
 use crate::format::RecordLocation;
 use crate::reflect::{Holder, TraitName};
-use crate::schema::{LoadEvent, LocalValue, Stored, length, missing_page};
+use crate::schema::{LoadEvent, LocalValue, Stored, length};
 use crate::types::WorldObjects;
 use crate::{ErrorKind, Result};
 
@@ -39,7 +36,6 @@ impl Table<'_> {
         let mut parts = Vec::new();
         let mut references = Vec::new();
         let mut handles = Vec::new();
-        let mut indexes = Vec::new();
         let mut visit = |value: LocalValue<'_>, before: usize, after: usize| {
             let (start, end) = (bytes.len() - before, bytes.len() - after);
             let content = match value {
@@ -49,10 +45,8 @@ impl Table<'_> {
                 }
                 LocalValue::Class(class) => UnknownPartKind::Class(class),
                 LocalValue::Objects(_) | LocalValue::Again => return true,
-                LocalValue::Pages(index) => {
-                    indexes.extend((!index.is_empty()).then(|| (start..end, index.to_vec())));
-                    return true;
-                }
+                // The worlds of kept content have no pages.
+                LocalValue::Pages(index) => return index.is_empty(),
                 LocalValue::Reference { id, weak, class, holder } => {
                     let target = self.objects.find(id);
                     if !target.map_or(weak, |record| self.objects.is_target(record, class, holder))
@@ -69,12 +63,6 @@ impl Table<'_> {
         let numbers = self.page_numbers.clone();
         let of = (class, &*stored);
         let length = length(of, bytes, numbers.as_deref(), &self.env.limits, &mut visit)?;
-        if !indexes.is_empty() {
-            // The next save writes other pages.
-            let whole = self.with_objects(&bytes[..length], &indexes)?;
-            let (piece, _, dangling) = self.unknown(class, &whole)?;
-            return Ok((piece, length, dangling));
-        }
         let mut dangling = 0;
         for (target, id, weak) in references {
             dangling += usize::from(target.is_none() && id != 0);
@@ -106,30 +94,6 @@ impl Table<'_> {
             bytes[start + 1..start + HANDLE].copy_from_slice(&bits.to_le_bytes());
         }
         Ok((UnknownPiece::new(class, bytes, parts), length, dangling))
-    }
-
-    /// Returns a value whose worlds have their objects, in place of the indexes of their pages.
-    fn with_objects(
-        &mut self,
-        bytes: &[u8],
-        indexes: &[(Range<usize>, Vec<PageEntry>)],
-    ) -> Result<Vec<u8>> {
-        let (mut whole, mut copied) = (Vec::new(), 0);
-        for (place, index) in indexes {
-            // The index follows the list of objects, which is empty then.
-            let list = place.start.checked_sub(1).filter(|list| bytes.get(*list) == Some(&0));
-            let Some(list) = list else { return Err(missing_page(&index[0])) };
-            whole.extend_from_slice(&bytes[copied..list]);
-            let count = index.iter().map(|entry| u64::from(entry.objects)).sum();
-            count::push(count, &mut whole);
-            for entry in index {
-                whole.append(&mut objects_of_page(self, entry)?);
-            }
-            whole.push(0);
-            copied = place.end;
-        }
-        whole.extend_from_slice(&bytes[copied..]);
-        Ok(whole)
     }
 
     /// Like [`unknown`](Self::unknown), for a value that takes all of `bytes`.

@@ -1,12 +1,11 @@
 //! Facts that follow from all classes of a registry, computed when they are first needed.
 
-use std::any::TypeId;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{ClassFacts, Implementors, ObjectEntry, Traits};
-use crate::codec::pages::PageEntry;
-use crate::reflect::{FieldRecord, Prototype};
+use crate::codec::pages::ENTRY_CLASS;
+use crate::reflect::{ClassId, FieldRecord, Prototype};
 use crate::schema::{FieldSchema, Form, KindSchema, Program};
 use crate::{ErrorKind, Result};
 
@@ -63,18 +62,18 @@ impl Traits {
     fn of_class(
         program: &Program,
         implementors: &Implementors,
-        class: usize,
+        index: usize,
         push: &mut dyn FnMut(usize),
     ) -> Self {
-        let target = program.targets[class].map(|target| target.class);
+        let target = program.targets[index].map(|target| target.class);
         let mut traits = target.map_or_else(Self::default, |class| Self {
             before_save: class.before_save,
             after_load: class.after_load,
             validate: class.validate,
-            pages: class.type_id() == TypeId::of::<PageEntry>(),
+            pages: program.classes[index].id == ClassId::from_name(ENTRY_CLASS),
             ..Self::default()
         });
-        program.classes[class].kinds().for_each(|kind| traits.add(kind, implementors, push));
+        program.classes[index].kinds().for_each(|kind| traits.add(kind, implementors, push));
         traits
     }
 }

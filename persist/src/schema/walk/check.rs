@@ -284,6 +284,11 @@ impl<S: Borrow<Stored>> Checker<S> {
                     continue;
                 }
                 CheckStep::Walked(node) => {
+                    let at = payload.len() - input.rest().len();
+                    let is_after_objects = at > 0 && payload[at - 1] != 0;
+                    if is_after_objects && input.rest().first() != Some(&0) && self.is_index(node) {
+                        return None;
+                    }
                     let depth = (self.open.len() + 1) * FRAME_LEVELS;
                     let mut walk =
                         Walk::new(self.stored.borrow(), input, Checks::All).inside_of(depth);
@@ -369,6 +374,13 @@ impl<S: Borrow<Stored>> Checker<S> {
             self.open.push(CheckFrame { left, begin, next: other, back, is_unique: parts > 0 });
             next = begin as usize;
         }
+    }
+
+    /// True if the values of a node are indexes of pages.
+    fn is_index(&self, node: u32) -> bool {
+        let stored = self.stored();
+        let kind = &stored.node(node as usize).kind;
+        matches!(kind, KindSchema::List(entry) if stored.is_index_of(entry))
     }
 
     /// Where the steps of a node begin.

@@ -37,7 +37,7 @@ use super::{
 use crate::codec::pages::PageEntry;
 use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count};
 use crate::env::Env;
-use crate::reflect::Holder;
+use crate::reflect::{Holder, Integer};
 use crate::sorting::sort;
 use crate::value::{levels, too_deep};
 use crate::{Error, Limits, Result};
@@ -169,10 +169,15 @@ pub(crate) fn renumbered(
     let mut input = Decoder::new(payload, &env, &mut links).in_page(numbers.as_deref());
     let (mut out, mut copied) = (Vec::with_capacity(payload.len()), 0);
     let mut visit = |visited: LocalValue<'_>, before: usize, after: usize| {
-        if let LocalValue::Class(class) = visited {
-            out.extend_from_slice(&payload[copied..payload.len() - before]);
-            count::push(class as u64 + 1, &mut out);
-            copied = payload.len() - after;
+        match visited {
+            LocalValue::Class(class) => {
+                out.extend_from_slice(&payload[copied..payload.len() - before]);
+                count::push(class as u64 + 1, &mut out);
+                copied = payload.len() - after;
+            }
+            // The worlds in a page have none.
+            LocalValue::Pages(index) => return index.is_empty(),
+            _ => {}
         }
         true
     };
@@ -507,10 +512,10 @@ impl<'s, 'd> Walk<'s, 'd> {
             }
             KindSchema::List(entry) if !opens_each && stored.is_index_of(entry) => {
                 let previous = input.rest().len();
-                let index = input.value::<Vec<PageEntry>>()?;
+                let index = page_index(input)?;
                 // The list of objects before it is empty.
                 let list = (self.payload.len() - previous).checked_sub(1);
-                let is_empty = list.is_some_and(|list| self.payload[list] == 0);
+                let is_empty = list.is_none_or(|list| self.payload[list] == 0);
                 let is_good = (index.is_empty() || is_empty)
                     && visit(LocalValue::Pages(&index), previous, input.rest().len());
                 return if is_good { Ok(true) } else { Err(Fail::Value) };
@@ -647,6 +652,21 @@ impl<'s, 'd> Walk<'s, 'd> {
         charge_empty(&mut self.budget.empty, elements, input.limits())
             .map_err(|error| input.refuse(error))
     }
+}
+
+/// Reads an index of pages.
+fn page_index(input: &mut Decoder<'_>) -> Result<Vec<PageEntry>, Fail> {
+    let entries = count::decode(input)?;
+    // Three counts and a digest.
+    check_count(entries, 3 + 4, input)?;
+    let mut index = Vec::new();
+    for _ in 0..entries {
+        let first = Integer::U64.count(input)?;
+        let objects = u32::try_from(Integer::U32.count(input)?).map_err(|_| Fail::Value)?;
+        let position = Integer::U64.count(input)?;
+        index.push(PageEntry { first, objects, position, digest: input.value()? });
+    }
+    Ok(index)
 }
 
 /// The reference of this id that a kind is; `None` if it is none.

@@ -18,7 +18,8 @@ use crate::world::column::Column;
 use crate::world::component::{AnyComponent, charge_pages};
 use crate::world::resources::{AnyResource, UnknownComponent, UnknownResource};
 use crate::world::stored::{
-    EncodeScope, ObjectSelection, StoredObject, StoredPage, StoredWorld, encode_objects,
+    EncodeScope, ObjectSelection, StoredEntry, StoredObject, StoredPage, StoredWorld,
+    encode_objects,
 };
 use crate::world::{Activity, Shape};
 use crate::world::{LAST_ID, Location, Object, UnknownEntry, World, visit};
@@ -245,7 +246,8 @@ fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
         has_children: false,
     };
     reading.decode_objects(count, input)?;
-    let pages = input.value::<Vec<PageEntry>>()?;
+    let pages = input.value::<Vec<StoredEntry>>()?;
+    let pages: Vec<PageEntry> = pages.into_iter().map(PageEntry::from).collect();
     if count > 0 && !pages.is_empty() {
         let message = format!("the world has {count} of its objects beside its pages");
         return Err(input.refuse(wrong(message)));
