@@ -218,6 +218,25 @@ fn world() -> persist::Result<World> {
     Ok(world)
 }
 
+/// A world that is large enough for pages.
+pub(crate) fn city() -> persist::Result<Vec<u8>> {
+    let saves = Saves::new();
+    saves.register_component::<Transform>()?;
+    saves.register_component::<Mood>()?;
+    saves.register_resource::<Score>()?;
+    let mut world = world()?;
+    let street = world.spawn("Street");
+    for at in 0..4_000_u16 {
+        let person = world.spawn_in(street, &format!("Person {at}"))?;
+        world.attach(person, Transform { x: f32::from(at), y: 0.5 })?;
+        if at % 3 == 0 {
+            world.attach(person, Mood::Calm)?;
+        }
+    }
+    saves.register_component::<Bag>()?;
+    saves.to_vec(&world)
+}
+
 /// A save that went through a game without the mod that wrote it. The game has kept the unknown data.
 pub(crate) fn loaded_without_mod() -> persist::Result<Vec<u8>> {
     mod modded {

@@ -12,6 +12,7 @@ mod inspecting;
 mod looking;
 mod mending;
 mod misuse;
+mod pages;
 mod replaying;
 mod report;
 mod rust;

@@ -1,0 +1,46 @@
+//! Worlds whose objects lie in pages.
+
+use crate::game;
+use crate::support::Folder;
+
+fn city() -> Folder {
+    let folder = Folder::new();
+    folder.write("city.sav", &game::city().expect("a city"));
+    folder
+}
+
+#[test]
+fn worlds_in_pages_are_shown_and_changed_like_others() {
+    let folder = city();
+    let commands = [
+        "info city.sav",
+        "info city.sav --json",
+        "verify city.sav",
+        "get city.sav 'World/Street/Person 3999:Transform'",
+        "dump city.sav 'World/House'",
+        "set city.sav 'World/Street/Person 2000:Transform.x' -1",
+        "diff city.sav.bak city.sav",
+        "verify city.sav",
+        "convert city.sav -o city.json",
+        "convert city.json -o again.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+    assert_eq!(folder.read("city.sav"), folder.read("again.sav"));
+}
+
+#[test]
+fn a_damaged_page_costs_its_objects() {
+    let folder = city();
+    folder.damage("city.sav", "bad.sav", 90_000);
+    folder.cut("city.sav", "cut.sav", 150_000);
+    let commands = [
+        "info bad.sav",
+        "repair bad.sav -o mended.sav",
+        "info mended.sav",
+        "repair bad.sav -o again.sav --json",
+        "repair cut.sav -o cut-mended.sav",
+        "verify cut-mended.sav",
+        "get bad.sav 'World/House:Transform.x' --salvage",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
