@@ -44,3 +44,20 @@ fn a_damaged_page_costs_its_objects() {
     ];
     insta::assert_snapshot!(folder.transcript(commands));
 }
+
+#[test]
+fn worlds_in_pages_are_merged() {
+    let folder = city();
+    for side in ["ours.sav", "theirs.sav"] {
+        folder.write(side, &folder.read("city.sav"));
+    }
+    let commands = [
+        "set ours.sav 'World/Street/Person 7:Transform.x' 70",
+        "set theirs.sav 'World/Street/Person 3900:Transform.x' 39",
+        "merge city.sav ours.sav theirs.sav -o merged.sav",
+        "diff city.sav merged.sav",
+        "verify merged.sav",
+        "info merged.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}

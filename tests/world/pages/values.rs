@@ -6,7 +6,10 @@ use std::io::Cursor;
 use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex};
 
-use persist::{Component, Limits, ObjectId, Persist, Result, SaveManager, Saves, World};
+use persist::{
+    Component, History, Limits, ObjectId, Persist, Result, SaveManager, Saves, Session, World,
+    field,
+};
 use persist_tools::{Document, verify};
 
 use super::{Note, Place, grow, pages, saves, state, world_of};
@@ -306,5 +309,42 @@ fn trait_objects_in_components_have_the_numbers_of_the_page() -> Result<()> {
     let back = saves.from_slice::<World>(&between)?;
     assert!(saves.to_vec(&*back)? == save);
     let _ = Note { text: String::new(), whom: None };
+    Ok(())
+}
+
+#[test]
+fn a_session_continues_from_a_save_in_pages() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (save, journal) = (folder.path().join("level.sav"), folder.path().join("level.journal"));
+    let open = || {
+        let session = Session::<World>::with(saves(), History::new(64));
+        session.open(&save, &journal).map(|(session, _)| session)
+    };
+    let mut session = open()?;
+    let ids = session.edit("Fill", |edit| {
+        let mut ids = Vec::new();
+        for at in 0..4_000 {
+            let object = edit.spawn("Orc")?;
+            edit.attach(object, super::place(at))?;
+            ids.push(object);
+        }
+        Ok(ids)
+    })?;
+    session.save()?;
+    let saved = std::fs::read(&save).expect("it is written");
+    assert!(pages(&saved).len() > 1);
+    session.set(ids[3_000], field!(Place.x), 7.0)?;
+    session.edit("Remove", |edit| edit.remove(ids[5]))?;
+    let before = state(session.world());
+    drop(session);
+
+    let mut session = open()?;
+    assert_eq!(state(session.world()), before);
+    while session.undo()? {}
+    assert_eq!(session.world().objects().len(), 0);
+    while session.redo()? {}
+    assert_eq!(state(session.world()), before);
+    session.save()?;
+    assert_eq!(state(&*saves().file(&save).load::<World>()?), before);
     Ok(())
 }
