@@ -161,6 +161,15 @@ impl Encoder<'_> {
 }
 
 impl Decoder<'_> {
+    /// Reads the number of a class in the save.
+    #[inline]
+    pub(crate) fn class_number(&mut self) -> Result<u64, Fail> {
+        let number = decode(self)?;
+        let Some(numbers) = self.numbers() else { return Ok(number) };
+        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        place.and_then(|place| numbers.get(place)).copied().ok_or(Fail::Value)
+    }
+
     /// Reads a count or a length.
     ///
     /// # Errors

@@ -9,7 +9,7 @@ use super::object::Shared;
 #[cfg(feature = "world")]
 use super::pages::PageEntry;
 use super::unknown::Unknown;
-use super::{count, large_box, levels};
+use super::{large_box, levels};
 use crate::env::Env;
 use crate::reflect::{Class, Holder, TraitName};
 use crate::{Error, ErrorKind, Limits, Result};
@@ -61,15 +61,6 @@ impl<'a> Decoder<'a> {
     /// Returns the numbers in the save of the classes of the page that is being read.
     pub(crate) fn numbers(&self) -> Option<&'a [u64]> {
         self.numbers
-    }
-
-    /// Reads the number of a class in the save.
-    #[inline]
-    pub(crate) fn class_number(&mut self) -> Result<u64, Fail> {
-        let number = count::decode(self)?;
-        let Some(numbers) = self.numbers else { return Ok(number) };
-        let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
-        place.and_then(|place| numbers.get(place)).copied().ok_or(Fail::Value)
     }
 
     /// Reads a page of the record that is being read.

@@ -37,14 +37,14 @@ pub(super) struct StoredWorld {
     objects: Vec<StoredObject>,
     // Worlds of older saves have none.
     #[persist(default)]
-    pages: Vec<StoredEntry>,
+    pages: Vec<StoredPageEntry>,
     resources: Vec<Box<dyn AnyResource>>,
 }
 
 /// The schema of an entry in the index of a world's pages.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.PageEntry")]
-pub(super) struct StoredEntry {
+pub(super) struct StoredPageEntry {
     #[persist(compact)]
     first: u64,
     #[persist(compact)]
@@ -54,16 +54,16 @@ pub(super) struct StoredEntry {
     digest: u32,
 }
 
-impl From<PageEntry> for StoredEntry {
+impl From<PageEntry> for StoredPageEntry {
     fn from(entry: PageEntry) -> Self {
         let PageEntry { first, objects, position, digest } = entry;
         Self { first, objects, position, digest }
     }
 }
 
-impl From<StoredEntry> for PageEntry {
-    fn from(entry: StoredEntry) -> Self {
-        let StoredEntry { first, objects, position, digest } = entry;
+impl From<StoredPageEntry> for PageEntry {
+    fn from(entry: StoredPageEntry) -> Self {
+        let StoredPageEntry { first, objects, position, digest } = entry;
         Self { first, objects, position, digest }
     }
 }
@@ -222,14 +222,14 @@ impl<'w> WorldWriter<'w> {
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
         out.value(&self.world.last_id)?;
-        let mut index: Vec<StoredEntry> = Vec::new();
+        let mut index: Vec<StoredPageEntry> = Vec::new();
         match objects {
             ObjectSelection::All => {
                 let address = std::ptr::from_ref(self.world).addr();
                 match out.take_pages(address)? {
                     Some(PagedObjects::Index(pages)) => {
                         count::encode(0, out)?;
-                        index = pages.into_iter().map(StoredEntry::from).collect();
+                        index = pages.into_iter().map(StoredPageEntry::from).collect();
                     }
                     Some(PagedObjects::Encoded(count, bytes)) => {
                         count::encode(count as u64, out)?;

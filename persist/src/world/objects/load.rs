@@ -18,7 +18,7 @@ use crate::world::column::Column;
 use crate::world::component::{AnyComponent, charge_pages};
 use crate::world::resources::{AnyResource, UnknownComponent, UnknownResource};
 use crate::world::stored::{
-    EncodeScope, ObjectSelection, StoredEntry, StoredObject, StoredPage, StoredWorld,
+    EncodeScope, ObjectSelection, StoredObject, StoredPage, StoredPageEntry, StoredWorld,
     encode_objects,
 };
 use crate::world::{Activity, Shape};
@@ -246,7 +246,7 @@ fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
         has_children: false,
     };
     reading.decode_objects(count, input)?;
-    let pages = input.value::<Vec<StoredEntry>>()?;
+    let pages = input.value::<Vec<StoredPageEntry>>()?;
     let pages: Vec<PageEntry> = pages.into_iter().map(PageEntry::from).collect();
     if count > 0 && !pages.is_empty() {
         let message = format!("the world has {count} of its objects beside its pages");
