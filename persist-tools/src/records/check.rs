@@ -255,6 +255,8 @@ struct Inside {
     /// The classes of trait objects, and the number of objects of worlds.
     classes: Vec<u32>,
     objects: u64,
+    /// True if there is any of these.
+    is_used: bool,
 }
 
 /// The numbers of values inside of records: of each class, and of objects of worlds.
@@ -274,14 +276,16 @@ impl ValueCounts {
 impl Inside {
     /// Forgets the last record. Most have nothing of this.
     fn clear(&mut self) {
-        if !self.index.is_empty() || !self.classes.is_empty() || self.objects > 0 {
+        if self.is_used {
             self.index.clear();
             self.classes.clear();
-            self.objects = 0;
+            (self.objects, self.is_used) = (0, false);
         }
     }
 
+    #[inline(never)]
     fn visit(&mut self, value: LocalValue<'_>) {
+        self.is_used = true;
         match value {
             LocalValue::Pages(entries) => self.index.extend_from_slice(entries),
             LocalValue::Objects(count) => self.objects += count,
@@ -386,9 +390,10 @@ impl FirstPass {
         match checker.map(|checker| checker.check(class, payload, &mut visit)) {
             Some(Ok(references)) => {
                 self.found.references += references;
-                let inside = &self.inside;
-                self.is_sure &=
-                    inside.end(record, block, &mut self.pages, &mut self.values).is_ok();
+                if self.inside.is_used {
+                    let (pages, values) = (&mut self.pages, &mut self.values);
+                    self.is_sure &= self.inside.end(record, block, pages, values).is_ok();
+                }
             }
             _ => self.is_sure = false,
         }

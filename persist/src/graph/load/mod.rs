@@ -29,6 +29,7 @@ use crate::{Error, ErrorKind, Result};
 
 /// The objects of a load and their references, with everything that a decoder needs to know of the save.
 struct Table<'l> {
+    #[cfg(feature = "world")]
     save: &'l [u8],
     registry: &'l Registry,
     env: &'l Env<'l>,
@@ -181,7 +182,10 @@ impl<'l> Table<'l> {
         remap: Option<&'l mut dyn Renumber>,
         (save, save_bytes): (&'l [u8], u64),
     ) -> Self {
+        #[cfg(not(feature = "world"))]
+        let _ = save;
         Self {
+            #[cfg(feature = "world")]
             save,
             registry,
             env,
