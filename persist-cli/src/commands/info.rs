@@ -93,7 +93,7 @@ struct Class {
     bytes: u64,
 }
 
-/// What is in the worlds of a save.
+/// The objects in the worlds of a save, and their values.
 #[derive(Serialize)]
 struct Worlds {
     objects: u64,

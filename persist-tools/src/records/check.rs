@@ -108,7 +108,7 @@ pub struct CheckedSave<R> {
 pub struct ClassCount {
     /// The number of records, of objects and of unknown content.
     pub records: u64,
-    /// The bytes of their values, before compression. Those of pages count, too.
+    /// The bytes of their values, before compression. Pages count, too.
     pub bytes: u64,
     /// The number of values in other records: of objects of worlds, and of trait objects such as components.
     pub values: u64,
@@ -241,13 +241,13 @@ struct FirstPass {
     plain: u64,
     block: u64,
     pages: SavedPages,
-    /// What is inside of the record that is being checked.
+    /// The contents of the record that is being checked.
     inside: Inside,
     values: ValueCounts,
     found: Verified,
 }
 
-/// What is found inside of a record.
+/// The indexes and values that are found inside of a record.
 #[derive(Default)]
 struct Inside {
     /// The indexes of pages.

@@ -17,8 +17,8 @@ pub(crate) trait PageSource {
     /// Returns about how many bytes the objects take, at most those of a page.
     fn size_hint(&self) -> usize;
 
-    /// Encodes the objects as they stand in the record, and returns their number; `None` if they take so many bytes that
-    /// the value has pages.
+    /// Encodes the objects as they stand in the record, and returns their number; `None` if they are
+    /// enough for pages.
     fn encode_small(&self, out: &mut Encoder<'_>) -> Result<Option<usize>, Stop>;
 
     /// Writes all pages, one after another.

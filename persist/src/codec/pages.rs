@@ -56,7 +56,7 @@ impl PageCut {
     }
 }
 
-/// What the visit before a record has found for a value in it.
+/// The result of the visit before a record, for a value in it.
 pub(crate) enum PagedObjects {
     /// The index of its pages.
     Index(Vec<PageEntry>),

@@ -23,7 +23,7 @@ pub struct LostPage {
     pub objects: u32,
 }
 
-/// What is lost of worlds.
+/// The lost parts of worlds.
 #[derive(Default)]
 pub(super) struct LostParts {
     /// The pages that an index names, and that are damaged.

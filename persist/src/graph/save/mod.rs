@@ -73,7 +73,7 @@ struct Links<'s> {
     bare_weak: bool,
     /// The classes of the page that is being encoded.
     page: Option<PageClasses>,
-    /// What was found for each value in the next record that may have pages, by the address of the value.
+    /// The result of the visit for each value in the next record that may have pages, by the address of the value.
     pages: HashMap<usize, FoundPages>,
 }
 

@@ -80,8 +80,8 @@ impl VisitLinks for RecordPages<'_, '_, '_, '_> {
     }
 }
 
-/// What was found for a value that may have pages, and what was counted for it: the memory that it holds, and the
-/// elements without bytes.
+/// The result of the visit for a value that may have pages. `charged` is the memory that was counted for it, and the
+/// number of elements without bytes.
 pub(super) struct FoundPages {
     pub(super) objects: PagedObjects,
     pub(super) charged: (u64, usize),
