@@ -461,7 +461,7 @@ fn whole_saves_as_values_become_the_same_saves() -> persist::Result<()> {
 #[test]
 fn what_a_program_kept_stays_in_the_value_of_a_save() -> persist::Result<()> {
     let mut fixtures = 0;
-    for folder in ["compressed", "evolution", "journals", "v1"] {
+    for folder in ["compressed", "evolution", "journals", "v1", "worlds"] {
         let folder =
             std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(folder);
         for file in std::fs::read_dir(folder).expect("fixtures") {

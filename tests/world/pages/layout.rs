@@ -173,3 +173,26 @@ fn compression_and_snapshots_change_no_digest() -> Result<()> {
     assert!(head(&plain)? == plain);
     Ok(())
 }
+
+fn fixture() -> std::path::PathBuf {
+    std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/worlds/pages.sav")
+}
+
+/// The bytes are a promise: those of the fixture are written, and loaded.
+#[test]
+fn the_bytes_of_pages_are_those_of_the_fixture() -> Result<()> {
+    let fixture = std::fs::read(fixture()).expect("`write_fixture` makes it");
+    let world = world_of(2_600)?;
+    assert!(saves().to_vec(&world)? == fixture);
+    assert_eq!(pages(&fixture).len(), 2);
+    assert_eq!(state(&*saves().from_slice::<World>(&fixture)?), state(&world));
+    Ok(())
+}
+
+#[test]
+#[ignore = "it writes the fixture"]
+fn write_fixture() -> Result<()> {
+    std::fs::create_dir_all(fixture().parent().expect("a folder")).expect("a folder");
+    std::fs::write(fixture(), saves().to_vec(&world_of(2_600)?)?).expect("it is written");
+    Ok(())
+}

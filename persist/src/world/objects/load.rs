@@ -469,7 +469,7 @@ mod tests {
         saves.register_component::<Target>()?;
         saves.register_resource::<Health>()?;
         // A larger one has pages, which the derived form has not.
-        for objects in [300, 900] {
+        for objects in [300, 500] {
             let by_hand = saves.to_vec(&filled(objects)?)?;
             let derived = saves.from_slice::<StoredWorld>(&by_hand)?;
             let save = saves.to_vec(&*derived)?;
