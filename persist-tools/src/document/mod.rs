@@ -25,7 +25,7 @@ pub use as_value::{Feed, ObjectNames, TakeObject, write_values};
 /// It is for tools that inspect and edit saves without the program that wrote them. The classes cannot be changed: if a
 /// value does not fit its field, writing the document returns an error. An unchanged document is written with the same
 /// bytes as the original save, unless that was compressed by Zstandard at a level other than 3, or has a large world
-/// behind a lock.
+/// in a `Mutex` or `RwLock`.
 ///
 /// # Example
 ///
