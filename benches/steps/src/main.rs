@@ -374,12 +374,14 @@ type Edit<'e> = persist::history::Edit<'e, World>;
 
 fn edits_of(
     count: usize,
-    world: World,
+    mut world: World,
     edit: impl Fn(&mut Edit<'_>, ObjectId, u32) -> persist::Result<()>,
 ) -> Played {
     let files = Memory::default();
     let saves = Saves::new().storage(files.clone());
     saves.register_component::<Health>().unwrap();
+    // A world lies in pages from 64 KiB on, which is another way: both lengths take it.
+    world.spawn(&"x".repeat(1 << 16));
     saves.file(SAVE).save(&world).unwrap();
     let mut session = session(&files);
     let objects: Vec<ObjectId> = session.target().objects().skip(1).take(count).collect();
