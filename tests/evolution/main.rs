@@ -23,3 +23,4 @@ mod skipped_elements;
 mod type_defaults;
 mod types;
 mod unknown_keys;
+mod unknown_parts;

@@ -26,3 +26,4 @@ mod spawn_with;
 mod stored;
 mod threads;
 mod tree;
+mod unknown_fields;

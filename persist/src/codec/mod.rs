@@ -191,7 +191,8 @@ pub(crate) use trait_object::{
 };
 pub(crate) use type_set::{ClassAccess, LoadedObject, ObjectType, StandInClass, TypeSet};
 pub(crate) use unknown::{
-    Unknown, UnknownClass, UnknownPart, UnknownPartKind, UnknownPiece, UnknownTarget,
+    PathStep, Unknown, UnknownAt, UnknownClass, UnknownPart, UnknownPartKind, UnknownPath,
+    UnknownPiece, UnknownTarget,
 };
 pub(crate) use visitor::{Phase, VisitLinks, Visitor};
 pub(crate) use with::ADAPTED;

@@ -79,6 +79,7 @@ mod load;
 mod registry;
 mod save;
 mod schemas;
+mod unknown_at;
 
 use std::any::TypeId;
 use std::collections::HashMap;
@@ -96,6 +97,8 @@ pub use registry::{Registry, SharedPointer};
 #[cfg(feature = "world")]
 pub(crate) use save::SavedRoot;
 pub(crate) use save::{SaveTables, Saver, Targets, free_unheld, is_unknown};
+#[cfg(feature = "world")]
+pub(crate) use unknown_at::encode_unknown_at;
 
 /// A decoded reference: the record of its target, and flags that say where the reference is. It takes 4 bytes, since a
 /// save may have many more references than objects.

@@ -2,6 +2,7 @@ use std::fmt::{self, Write};
 use std::slice;
 use std::sync::Arc;
 
+use crate::codec::UnknownAt;
 use crate::reflect::{ClassId, Holder, Integer};
 use crate::types::{Arena as _, WorldObjects};
 use crate::{ErrorKind, Result};
@@ -403,6 +404,11 @@ impl ClassSchema {
         self.version == Self::SYNTHESIZED_VERSION && self.unknown_field().is_some()
     }
 
+    /// True for the class of what was kept of a part of an object.
+    pub(crate) fn is_unknown_at(&self) -> bool {
+        self.name == UnknownAt::CLASS
+    }
+
     /// Checks the class of a record that was kept of an object: one field of an object, or of the value, of the save.
     ///
     /// # Errors
@@ -410,7 +416,7 @@ impl ClassSchema {
     /// Returns an error if it is not.
     pub fn check_unknown(&self, id: u64, is_present: bool) -> Result<()> {
         let is_field = matches!(&self.form, Form::Struct(fields) if fields.len() == 1);
-        if is_field && is_present {
+        if (is_field || self.is_unknown_at()) && is_present {
             return Ok(());
         }
         Err(error!(

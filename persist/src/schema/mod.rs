@@ -72,8 +72,8 @@ pub(crate) use pages::{EncodedPage, each_list_of_objects, move_pages, take_objec
 pub use pages::{missing_page, objects_in_page, page_head, put_objects};
 pub use pairing::{Pairing, find_variant, pair};
 pub(crate) use plan::{
-    DefaultedField, InlinedObject, RecordExtras, SharedValue, SourceRecord, UnknownLocation,
-    UnknownValues, converted_length, transcode,
+    DefaultedField, InlinedObject, KeptPart, RecordExtras, SharedValue, SourceRecord,
+    UnknownLocation, UnknownValues, converted_length, transcode,
 };
 pub use plan::{Plans, Texts, texts_and_classes_by_place};
 pub(crate) use program::ProgramClass;
@@ -247,7 +247,7 @@ fn check_count(count: u64, min: u64, input: &Decoder<'_>) -> Result<(), Fail> {
 }
 
 /// The error for a payload that is not what its class says.
-fn fault(fail: Fail) -> Error {
+pub(crate) fn fault(fail: Fail) -> Error {
     let error = Error::from(fail);
     match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::Truncated => not_as_written(&error),

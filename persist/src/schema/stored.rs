@@ -753,6 +753,11 @@ impl Stored {
         Some(UnknownMember::Field { class, variant: name, field, node: index, is_synthesized })
     }
 
+    /// Returns the class of unknown content with a path, if the save defines it.
+    pub(crate) fn unknown_at(&self) -> Option<usize> {
+        self.classes.iter().position(ClassSchema::is_unknown_at)
+    }
+
     /// A class of the save, or what is kept as one.
     pub(crate) fn schema(&self, index: usize) -> Option<Cow<'_, ClassSchema>> {
         match self.classes.get(index) {

@@ -573,7 +573,23 @@ impl Resources {
     /// Returns the names of all classes, with unknown ones at the end.
     fn classes(&self) -> Vec<String> {
         let known = self.values.iter().map(|(_, name, _)| name.clone());
-        known.chain(self.unknown.iter().map(|unknown| unknown.class().to_owned())).collect()
+        let unknown = self.unknown.iter().filter(|unknown| unknown.component().is_none());
+        known.chain(unknown.map(|unknown| unknown.class().to_owned())).collect()
+    }
+
+    /// Returns the names of all classes as a save lists them: those of unknown fields come first.
+    fn saved_classes(&self) -> impl Iterator<Item = &str> {
+        let of_parts = self.unknown.iter().filter(|unknown| self.lasts(unknown));
+        let whole = self.unknown.iter().filter(|unknown| unknown.component().is_none());
+        let known = self.values.iter().map(|(_, name, _)| &**name);
+        of_parts.filter_map(Unknown::component).chain(known).chain(whole.map(Unknown::class))
+    }
+
+    /// True unless it holds unknown fields of a resource that was removed.
+    fn lasts(&self, unknown: &Unknown) -> bool {
+        unknown.component().is_none_or(|class| {
+            self.position(class).is_some() || self.unknown.iter().any(|it| it.class() == class)
+        })
     }
 
     fn position(&self, class: &str) -> Option<usize> {

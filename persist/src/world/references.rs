@@ -93,15 +93,13 @@ fn reference(world: &World, path: &str, ids: &[ObjectId]) -> Option<Reference> {
     let index = |text: &str| text.parse::<usize>().ok();
     let field_path = |rest: &str| rest.trim_start_matches('.').to_owned();
     if let Some((at, rest)) = path.strip_prefix("resources[").and_then(|p| p.split_once(']')) {
-        let known = world.resources.values.iter().map(|(_, name, _)| &**name);
-        let unknown = world.resources.unknown.iter().map(crate::Unknown::class);
-        let class = known.chain(unknown).nth(index(at)?)?.to_owned();
+        let class = world.resources.saved_classes().nth(index(at)?)?.to_owned();
         return Some(Reference { object: None, class, path: field_path(rest) });
     }
     let (object, rest) = path.strip_prefix("objects[")?.split_once("].components[")?;
     let (component, rest) = rest.split_once(']')?;
     let object = *ids.get(index(object)?)?;
-    let class = world.classes(object).into_iter().nth(index(component)?)?;
+    let class = world.saved_classes(object).into_iter().nth(index(component)?)?;
     Some(Reference { object: Some(object), class, path: field_path(rest) })
 }
 

@@ -21,9 +21,9 @@ use super::{Activity, ComponentIndex, Shape, Shapes};
 use super::{ComponentType, Location, Object, ParkedObject, UnknownEntry, World};
 use crate::codec::page_source::{PageSink, PageSource};
 use crate::codec::pages::{LEAST_PAGED, PageCut, PageEntry, PagedObjects};
-use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, count, trait_name};
+use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, UnknownPiece, count, trait_name};
 use crate::format::{Compression, Header, Sealer};
-use crate::graph::{SaveTables, SavedRoot, Saver};
+use crate::graph::{SaveTables, SavedRoot, Saver, encode_unknown_at};
 use crate::sorting::sort;
 use crate::types::encode_text;
 use crate::{Error, ErrorKind, ObjectId, Result};
@@ -260,7 +260,10 @@ impl<'w> WorldWriter<'w> {
         out.value(&index)?;
         let resources = &self.world.resources;
         let count = match self.content {
-            EncodeScope::World => resources.values.len() + resources.unknown.len(),
+            EncodeScope::World => {
+                let unknown = resources.unknown.iter().filter(|it| resources.lasts(it));
+                resources.values.len() + unknown.count()
+            }
             EncodeScope::Copy | EncodeScope::Objects => 0,
         };
         count::encode(count as u64, out)?;
@@ -268,13 +271,15 @@ impl<'w> WorldWriter<'w> {
             return Ok(());
         }
         out.nested_in::<Box<dyn AnyResource>>(|out| {
+            // A load meets the unknown fields of a resource before the resource.
+            let (of_parts, whole): (Vec<_>, Vec<_>) =
+                resources.unknown.iter().partition(|unknown| unknown.component().is_some());
+            let mut of_parts = of_parts.into_iter().filter(|unknown| resources.lasts(unknown));
+            of_parts.try_for_each(|unknown| encode_unknown(unknown, out))?;
             for (.., value) in &resources.values {
                 <AsTrait as BoxOf<dyn AnyResource>>::encode(&**value, out)?;
             }
-            for unknown in &resources.unknown {
-                encode_unknown(unknown, out)?;
-            }
-            Ok(())
+            whole.into_iter().try_for_each(|unknown| encode_unknown(unknown, out))
         })
     }
 
@@ -488,6 +493,8 @@ impl<'w> WorldWriter<'w> {
         let world = self.world;
         let columns = world.shapes.columns(object.shape);
         let unknown = object.unknown();
+        // What is unknown of a component that was detached is not written.
+        let is_present = |entry: &UnknownEntry| world.lasts(object, &entry.content);
         let started = usize::from(object.started);
         // Started components are stored as a prefix, so an unknown component before a started one counts as started.
         let is_started = |unknown: &&UnknownEntry| {
@@ -495,9 +502,12 @@ impl<'w> WorldWriter<'w> {
         };
         let started = match self.content {
             EncodeScope::Copy => 0,
-            _ => started + unknown.iter().filter(is_started).count(),
+            _ => {
+                let unknown = unknown.iter().filter(|entry| is_present(entry));
+                started + unknown.filter(is_started).count()
+            }
         };
-        let all = columns.len() + unknown.len();
+        let all = columns.len() + unknown.iter().filter(|entry| is_present(entry)).count();
         let waiting = u32::try_from(all.saturating_sub(started)).unwrap_or(u32::MAX);
         if !(unknown.is_empty() && self.encode_plain(id, object, waiting, all, out)?) {
             count::encode(id.get(), out)?;
@@ -514,7 +524,10 @@ impl<'w> WorldWriter<'w> {
             }
             world.shapes.parts(object).try_for_each(|part| match part {
                 ComponentIndex::Known(column) => self.encode_component(column, source, out),
-                ComponentIndex::Unknown(index) => encode_unknown(&unknown[index].content, out),
+                ComponentIndex::Unknown(index) if is_present(&unknown[index]) => {
+                    encode_unknown(&unknown[index].content, out)
+                }
+                ComponentIndex::Unknown(_) => Ok(()),
             })
         })
     }
@@ -595,6 +608,7 @@ impl<'w> WorldWriter<'w> {
 /// Writes a component or resource of an unknown class.
 fn encode_unknown(unknown: &crate::Unknown, out: &mut Encoder<'_>) -> Result<(), Stop> {
     match unknown.value() {
+        Ok(UnknownPiece { path: Some(path), .. }) => encode_unknown_at(path, &unknown.pieces, out),
         Ok(value) => value.encode_class(out).and_then(|()| value.encode(out)),
         Err(error) => Err(out.refuse(error)),
     }

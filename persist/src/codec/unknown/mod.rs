@@ -1,7 +1,10 @@
 //! Unknown content: data of a save that the program has no class, field or variant for. It is stored unchanged and
 //! returned to the next save.
 
+mod path;
 mod unknown_codec;
+
+pub(crate) use path::{PathStep, UnknownAt, UnknownPath};
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -69,6 +72,8 @@ impl KeepsUnknown for Unknown {}
 /// A value of a class of another save.
 pub(crate) struct UnknownPiece {
     pub(crate) class: UnknownClass,
+    /// The steps to the value that it belongs to, if that is a part of the object or value that holds this.
+    pub(crate) path: Option<UnknownPath>,
     bytes: Vec<u8>,
     /// The parts whose bytes differ between saves, in order.
     parts: RwLock<Vec<UnknownPart>>,
@@ -127,6 +132,15 @@ impl Unknown {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.pieces.is_empty()
+    }
+
+    /// Returns the class of the component of which it holds unknown parts; `None` if it is a component itself.
+    #[cfg(feature = "world")]
+    pub(crate) fn component(&self) -> Option<&str> {
+        match self.pieces.first()?.path.as_deref()? {
+            [PathStep::Component(class), ..] => Some(class),
+            _ => None,
+        }
     }
 
     /// Returns the size of the unknown content in the save that it comes from, in bytes.
@@ -226,7 +240,7 @@ impl Drop for DropGuard {
 
 impl UnknownPiece {
     pub(crate) fn new(class: UnknownClass, bytes: Vec<u8>, parts: Vec<UnknownPart>) -> Self {
-        Self { class, bytes, parts: RwLock::new(parts) }
+        Self { class, path: None, bytes, parts: RwLock::new(parts) }
     }
 
     /// Returns the content by which pieces are compared. Ids and numbers in the bytes belong to one save: equal ones
@@ -246,7 +260,8 @@ impl UnknownPiece {
 
 impl Clone for UnknownPiece {
     fn clone(&self) -> Self {
-        Self::new(self.class.clone(), self.bytes.clone(), self.parts().clone())
+        let path = self.path.clone();
+        Self { path, ..Self::new(self.class.clone(), self.bytes.clone(), self.parts().clone()) }
     }
 }
 

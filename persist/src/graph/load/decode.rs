@@ -12,7 +12,7 @@ use crate::codec::pages::PageEntry;
 use crate::codec::{Decoder, Fail};
 use crate::codec::{
     FailedElement, Implementor, Linked, LoadLinks, Pointed, Pointing, Prototypes, Remapped, Shared,
-    SkippingField, Unknown, Within, charge_empty,
+    SkippingField, Unknown, UnknownAt, Within, charge_empty,
 };
 use crate::format::RecordLocation;
 use crate::graph::PendingReference;
@@ -112,6 +112,9 @@ impl LoadLinks for Table<'_> {
     }
 
     fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>> {
+        if number == UnknownAt::NUMBER {
+            return Ok(Implementor::Unknown(UnknownAt::CLASS.to_owned()));
+        }
         let class = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         let Some(class) = class.filter(|class| *class < self.plans.stored.len()) else {
             bail!(
@@ -133,6 +136,9 @@ impl LoadLinks for Table<'_> {
         rest: &[u8],
         keep: bool,
     ) -> Result<(usize, Option<Unknown>)> {
+        if keep && self.plans.is_unknown_at(number) {
+            return self.unknown_parts(rest);
+        }
         let class = self.as_stored(number)?;
         if keep {
             self.count_value(LoadEvent::Kept, number);

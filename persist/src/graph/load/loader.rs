@@ -85,6 +85,7 @@ impl<'l> Loader<'l> {
             is_checked: false,
             promoted: Vec::new(),
             synthesized: Vec::new(),
+            parts: Vec::new(),
             next_id: FIRST_TEMPORARY_ID,
             first_free,
             waiting: HashSet::new(),
@@ -434,7 +435,7 @@ impl<'l> Loader<'l> {
                 if identical {
                     self.check_pages().map_err(|error| self.table.of_record(record, error))?;
                 }
-                if !to_keep.is_empty() {
+                if !to_keep.is_empty() || !self.parts.is_empty() {
                     self.keep(to_keep, index, record.id)
                         .map_err(|error| self.table.of_record(record, in_save(record, error)))?;
                 }

@@ -23,7 +23,7 @@ use crate::codec::{LoadedObject, Phase, Prototypes, Shared, Unknown, Visitor};
 use crate::env::Env;
 use crate::format::{MAX_ID, RecordLocation, Records};
 use crate::reflect::Holder;
-use crate::schema::{DefaultedField, LoadEvent, Plans, contested};
+use crate::schema::{DefaultedField, KeptPart, LoadEvent, Plans, contested};
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, Result};
 
@@ -97,6 +97,8 @@ pub(crate) struct Loader<'l> {
     promoted: Vec<(Vec<u8>, Vec<DefaultedField>)>,
     /// Values that were synthesized for fields of the record that was rewritten last, each with its class.
     synthesized: Vec<(usize, Vec<u8>)>,
+    /// The unknown fields of values inside of it.
+    parts: Vec<KeptPart>,
     /// `next_id` is the next temporary id for a value that becomes an object. `first_free` is the first final id for
     /// those.
     next_id: u64,

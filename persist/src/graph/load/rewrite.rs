@@ -44,6 +44,7 @@ impl<'l> Loader<'l> {
         let rest = result?;
         self.table.defaulted = DefaultedFields::new(rest.defaulted, self.scratch.len());
         self.synthesized = rest.synthesized;
+        self.parts = rest.parts;
         for value in rest.shared {
             self.add_shared(value)?;
         }
@@ -95,14 +96,20 @@ impl<'l> Loader<'l> {
         index: Option<usize>,
         object: u64,
     ) -> Result<()> {
-        if to_keep.is_empty() || !self.table.plans.keeps_unknown {
+        let parts = take(&mut self.parts);
+        if (to_keep.is_empty() && parts.is_empty()) || !self.table.plans.keeps_unknown {
             return Ok(());
         }
         let mut pieces: Vec<UnknownPiece> = Vec::new();
         let synthesized = take(&mut self.synthesized);
         let synthesized = synthesized.iter().map(|(class, bytes)| (*class, &bytes[..]));
-        for (class, bytes) in to_keep.into_iter().chain(synthesized) {
-            pieces.push(self.table.unknown_whole(class, bytes)?.0);
+        let of_object = to_keep.into_iter().chain(synthesized);
+        let of_object = of_object.map(|(class, bytes)| (None, class, bytes));
+        let of_parts = parts.iter().map(|it| (Some(&it.path), it.class, &it.bytes[..]));
+        for (path, class, bytes) in of_object.chain(of_parts) {
+            let mut piece = self.table.unknown_whole(class, bytes)?.0;
+            piece.path = path.cloned();
+            pieces.push(piece);
             if let Ok(class) = u32::try_from(class)
                 && (class as usize) < self.table.plans.stored.len()
             {

@@ -9,12 +9,13 @@ use std::sync::Arc;
 use super::super::PendingReference;
 use super::{Table, TypeIndex, Unregistered};
 use crate::codec::{
-    AnyObject, Linked, LoadedObject, Remapped, Shared, Unknown, UnknownClass, UnknownPart,
-    UnknownPartKind, UnknownPiece, Within, left_over, not_registered,
+    AnyObject, Decoder, Linked, LoadedObject, NoLinks, PathStep, Remapped, Shared, Unknown,
+    UnknownClass, UnknownPart, UnknownPartKind, UnknownPath, UnknownPiece, Within, left_over,
+    not_registered,
 };
 use crate::format::RecordLocation;
 use crate::reflect::{Holder, TraitName};
-use crate::schema::{LoadEvent, LocalValue, Stored, length};
+use crate::schema::{LoadEvent, LocalValue, Stored, fault, length};
 use crate::types::WorldObjects;
 use crate::{ErrorKind, Result};
 
@@ -94,6 +95,28 @@ impl Table<'_> {
             bytes[start + 1..start + HANDLE].copy_from_slice(&bits.to_le_bytes());
         }
         Ok((UnknownPiece::new(class, bytes, parts), length, dangling))
+    }
+
+    /// Keeps unknown content with a path, which is at the start of `bytes`. Returns its length.
+    pub(super) fn unknown_parts(&mut self, bytes: &[u8]) -> Result<(usize, Option<Unknown>)> {
+        let (mut links, numbers) = (NoLinks::default(), self.page_numbers.clone());
+        let mut input = Decoder::new(bytes, self.env, &mut links).in_page(numbers.as_deref());
+        let path: UnknownPath = input.value::<Vec<PathStep>>().map_err(fault)?.into();
+        let mut unknown = Unknown::default();
+        for _ in 0..input.count().map_err(fault)? {
+            let number = input.class_number().map_err(fault)?;
+            let class = self.as_stored(number)?;
+            let (mut piece, length, dangling) = self.unknown(class, input.rest())?;
+            input.take(length).map_err(fault)?;
+            (0..dangling).for_each(|_| self.count(LoadEvent::Dangling));
+            // The other parts were counted when the fields were found.
+            if class < self.plans.stored.len() {
+                self.count_value(LoadEvent::Kept, number);
+            }
+            piece.path = Some(path.clone());
+            unknown.pieces.push(piece);
+        }
+        Ok((bytes.len() - input.rest().len(), Some(unknown)))
     }
 
     /// Like [`unknown`](Self::unknown), for a value that takes all of `bytes`.

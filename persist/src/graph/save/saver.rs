@@ -2,16 +2,18 @@
 
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::Registry;
 use super::super::registry::ObjectEntry;
+use super::super::unknown_at::unknown_at;
 use super::pages::{RecordPages, not_written};
 use super::targets::{Targets, unknown_in};
 use super::{Links, SaveTables};
 use crate::codec::{
-    Buffer, Encoder, Persist, Phase, Prototypes, SaveLinks, Shared, Stop, Unknown, UnknownPiece,
-    Visitor, not_registered_yet,
+    Buffer, Encoder, PathStep, Persist, Phase, Prototypes, SaveLinks, Shared, Stop, Unknown,
+    UnknownAt, UnknownPiece, Visitor, not_registered_yet,
 };
 use crate::env::Env;
 use crate::format::{Header, Sealer, Writer};
@@ -235,10 +237,31 @@ impl<'s> Saver<'s> {
         writer: &mut Writer<'_, '_>,
     ) -> Result<()> {
         self.links.begin_unknown();
-        unknown
-            .pieces
-            .iter()
-            .try_for_each(|piece| self.write_piece(piece, Holder::VALUE, false, id, writer))
+        let is_same = |a: &UnknownPiece, b: &UnknownPiece| match (&a.path, &b.path) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        };
+        unknown.pieces.chunk_by(is_same).try_for_each(|pieces| match &pieces[0].path {
+            None => self.write_piece(&pieces[0], Holder::VALUE, false, id, writer),
+            Some(path) => self.write_parts(path, pieces, id, writer),
+        })
+    }
+
+    /// Writes what is unknown of a part of an object.
+    fn write_parts(
+        &mut self,
+        path: &[PathStep],
+        pieces: &[UnknownPiece],
+        id: u64,
+        writer: &mut Writer<'_, '_>,
+    ) -> Result<()> {
+        let Some((schema, class)) = unknown_at() else { return Ok(()) };
+        let number = self.links.unknown_class(schema, class)?;
+        writer
+            .record(number, Holder::VALUE, false, id, &mut self.links, |out| {
+                UnknownAt::encode(path, pieces, out)
+            })
+            .map_err(|error| error.in_object(id).in_class(&*pieces[0].class.name))
     }
 
     /// Writes a value of an unknown class.

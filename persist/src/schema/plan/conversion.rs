@@ -7,6 +7,7 @@ use super::meaning::{Meaning, is_same_kind};
 use super::{
     Conversion, FieldName, Member, Other, OtherField, Plan, Plans, StoredFields, VariantPlan,
 };
+use crate::codec::UnknownAt;
 use crate::schema::event::REMOVED;
 use crate::schema::number::Width;
 use crate::schema::{ClassSchema, Form, KindSchema, LoadEvent, ProgramFields, Stored, pair};
@@ -65,7 +66,9 @@ impl Plans<'_> {
 
     /// True if values of the stored kind have the bytes of the program's.
     fn is_identical_kind(&self, stored: &KindSchema, expected: &KindSchema) -> bool {
-        self.matched.is_compatible(stored, expected) && self.has_same_classes(stored)
+        self.matched.is_compatible(stored, expected)
+            && self.has_same_classes(stored)
+            && !(self.unknown_at.is_some() && holds_classes(stored))
     }
 
     /// True if a bare value may become a value of a class: the class has no `migrate`, which the value would have
@@ -222,6 +225,19 @@ enum NewtypeSide {
     Out,
     /// Into one of the program.
     In,
+}
+
+/// True if values of a kind hold values of classes, or of traits.
+fn holds_classes(kind: &KindSchema) -> bool {
+    match kind {
+        KindSchema::Class(_) | KindSchema::Dynamic(_) => true,
+        kind => kind.parts().iter().any(holds_classes),
+    }
+}
+
+/// True for the name of a trait whose lists hold what is unknown of their elements.
+fn is_component(of: &str) -> bool {
+    UnknownAt::TRAITS.contains(&of)
 }
 
 struct Compiler<'c, 'p> {
@@ -387,6 +403,9 @@ impl Compiler<'_, '_> {
                 }
                 let made = self.elements(part, b, from, to, depth)?;
                 match (made, w) {
+                    (Conversion::Elements { min, of, .. }, K::List(part)) if matches!(&**part, K::Dynamic(of) if is_component(of)) => {
+                        Conversion::Components { min, of }
+                    }
                     (Conversion::Elements { min, of, from, to, .. }, K::Set(_)) => {
                         let may_collide = self.may_collide(b);
                         Conversion::Elements { min, of, from, to, may_collide }

@@ -1,5 +1,7 @@
 //! The fields of a class: which stored one becomes which of the program's.
 
+use std::sync::Arc;
+
 use hashbrown::HashSet;
 
 use super::meaning::Meaning;
@@ -7,7 +9,7 @@ use super::{
     Conversion, FieldName, FieldSource, Member, Piece, Plans, RecordPlan, RecordStep, StoredFields,
     UnknownFieldStep, shortened,
 };
-use crate::schema::event::{IN_PLACE_OF_DEFAULT, REMOVED};
+use crate::schema::event::{IN_PLACE_OF_DEFAULT, NO_PLACE, REMOVED};
 use crate::schema::pairing::{find_variant, pair};
 use crate::schema::program::ProgramFields;
 use crate::schema::{
@@ -62,8 +64,10 @@ impl<'p> Plans<'p> {
             .check(old.class, old.members, new.records)
             .map_err(|error| error.in_field(old.variant.unwrap_or_default()))?;
         let mut plan = RecordPlan {
+            variant: old.variant.map(Arc::from),
             target: (new.class, new.variant),
             pieces: Vec::new(),
+            converted: Vec::new(),
             sources: Vec::new(),
             steps: Vec::new(),
             unknown: Vec::new(),
@@ -112,15 +116,23 @@ impl<'p> Plans<'p> {
             let in_expected = |error: Error| error.in_field(&old.path(&expected.name));
             match (old.members[source].stored, conversion) {
                 (None, _) => {
-                    let made = make(self, source, new.place(field));
-                    plan.sources.extend(made.map_err(in_expected)?);
+                    let made = make(self, source, new.place(field)).map_err(in_expected)?;
+                    let converted = made.iter().filter_map(|source| match *source {
+                        FieldSource::Convert { piece, .. } => Some((piece, field)),
+                        _ => None,
+                    });
+                    plan.converted.extend(converted);
+                    plan.sources.extend(made);
                 }
                 (Some(node), Some(conversion)) => {
                     let kind = &all.node(node).kind;
                     plan.rows.extend(self.converted(kind, &expected.kind, &place));
                     plan.sources.push(match self.conversions[conversion] {
                         Conversion::Copy(_) => FieldSource::Copy(source),
-                        _ => FieldSource::Convert { piece: source, conversion },
+                        _ => {
+                            plan.converted.push((source, field));
+                            FieldSource::Convert { piece: source, conversion }
+                        }
                     });
                 }
                 (Some(node), None) => {
@@ -148,7 +160,7 @@ impl<'p> Plans<'p> {
                     piece,
                     class,
                     retained_row: (class >= self.stored.len()).then(|| row(LoadEvent::Kept, "")),
-                    dropped_row: (!plan.has_room).then(|| row(LoadEvent::Dropped, "")),
+                    dropped_row: (!plan.has_room).then(|| row(LoadEvent::Dropped, NO_PLACE)),
                 }),
                 None => {
                     let detail = if is_removed { REMOVED } else { "" };
@@ -186,7 +198,12 @@ impl<'p> Plans<'p> {
                 None => {
                     let node = member.stored.unwrap_or(0);
                     let name = member.name.clone();
-                    plan.pieces.push(Piece { name, nodes: node..node + 1, span: None });
+                    plan.pieces.push(Piece {
+                        name,
+                        field: None,
+                        nodes: node..node + 1,
+                        span: None,
+                    });
                 }
             }
             places.push(plan.pieces.len() - 1);
@@ -201,6 +218,8 @@ impl<'p> Plans<'p> {
         }
         plan.sources.dedup();
         plan.unknown.iter_mut().for_each(|keep| keep.piece = places[keep.piece]);
+        plan.converted.iter_mut().for_each(|(piece, _)| *piece = places[*piece]);
+        plan.name_fields();
     }
 
     /// Orders the steps of a record. Each piece is converted in stored order. The result waits if the program has

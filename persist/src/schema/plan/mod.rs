@@ -19,8 +19,8 @@ mod texts;
 mod transcode;
 
 pub(crate) use self::transcode::{
-    DefaultedField, InlinedObject, RecordExtras, SharedValue, SourceRecord, UnknownLocation,
-    UnknownValues, transcode,
+    DefaultedField, InlinedObject, KeptPart, RecordExtras, SharedValue, SourceRecord,
+    UnknownLocation, UnknownValues, transcode,
 };
 
 pub use self::texts::{Texts, texts_and_classes_by_place};
@@ -43,7 +43,7 @@ use super::pairing::StoredField;
 use super::{
     FieldPlace, Form, LoadEvent, Occurrences, PlannedRow, Program, REMOVED, Reader, Stored,
 };
-use crate::codec::NoLinks;
+use crate::codec::{NoLinks, UnknownAt};
 use crate::reflect::Holder;
 use crate::sorting::sort;
 use crate::value::{Origin, Value};
@@ -57,6 +57,9 @@ pub struct Plans<'p> {
     options: LoadOptions,
     /// True if what is kept of an object can be given back with it.
     pub(crate) keeps_unknown: bool,
+    /// The class of unknown content with a path, if the save has some. Its parts are found only if each value on the way
+    /// is converted, so none is copied as a whole then.
+    unknown_at: Option<usize>,
     matched: Arc<Matched>,
     /// From stored classes to those of the program.
     plans: Vec<ClassPlan>,
@@ -119,6 +122,7 @@ impl<'p> Plans<'p> {
     ) -> Self {
         Self {
             stored: matched.stored.clone(),
+            unknown_at: matched.stored.unknown_at(),
             program,
             options,
             keeps_unknown: true,
@@ -183,8 +187,14 @@ impl<'p> Plans<'p> {
     /// those that no trait has stay as they are stored, to be skipped or kept.
     pub(crate) fn rewrites_dynamic(&self, class: usize) -> bool {
         let target = self.resolve(class);
-        !self.is_identical(class)
+        (self.unknown_at.is_some() || !self.is_identical(class))
             && target.is_some_and(|class| self.program.implementors.contains(&class))
+    }
+
+    /// True for the number of the class of unknown content with a path.
+    pub(crate) fn is_unknown_at(&self, number: u64) -> bool {
+        number == UnknownAt::NUMBER
+            || self.unknown_at.is_some_and(|class| class as u64 + 1 == number)
     }
 
     /// Returns the events of the load, each with its count.
@@ -332,10 +342,14 @@ struct Other {
 
 /// How a record becomes a struct or a variant of the program's.
 struct RecordPlan {
+    /// The name of the stored variant.
+    variant: Option<Arc<str>>,
     /// The program's class and variant.
     target: (usize, usize),
     /// The pieces of the record, in stored order.
     pieces: Vec<Piece>,
+    /// The pieces that are converted, each with the field of the program that it becomes.
+    converted: Vec<(usize, usize)>,
     /// The program's fields, in its order.
     sources: Vec<FieldSource>,
     /// The steps of the conversion, in order.
@@ -354,6 +368,13 @@ struct RecordPlan {
 }
 
 impl RecordPlan {
+    /// Notes with each converted piece which field it becomes.
+    fn name_fields(&mut self) {
+        for (piece, field) in &self.converted {
+            self.pieces[*piece].field = Some(*field);
+        }
+    }
+
     /// Notes which sources make up the value of a field.
     fn mark(&mut self, synthesized: &[(usize, Range<usize>)]) {
         self.marks = true;
@@ -368,6 +389,8 @@ impl RecordPlan {
 struct Piece {
     /// The name of the first field in it.
     name: Arc<str>,
+    /// The field of the program that it becomes, if it is converted.
+    field: Option<usize>,
     nodes: Range<usize>,
     /// Its bytes, if all records have as many.
     span: Option<usize>,

@@ -105,6 +105,11 @@ pub(super) enum Conversion {
         /// field.
         may_collide: bool,
     },
+    /// A list of components, each of its own class.
+    Components {
+        min: u32,
+        of: usize,
+    },
     /// An array to a longer one, whose other elements are those of the default of this field; the
     /// run of those.
     Longer {

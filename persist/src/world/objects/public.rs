@@ -465,11 +465,12 @@ impl World {
     pub fn classes(&self, object: impl Into<Option<ObjectId>>) -> Vec<String> {
         let Some(object) = object.into() else { return self.resources.classes() };
         let Some(found) = self.object(object) else { return Vec::new() };
-        let class = |part| match part {
-            ComponentIndex::Known(column) => (self.columns[column].of.name)(),
-            ComponentIndex::Unknown(index) => found.unknown()[index].content.class().to_owned(),
+        let parts = self.shapes.parts(found);
+        let is_whole = |part: &ComponentIndex| match part {
+            ComponentIndex::Known(_) => true,
+            ComponentIndex::Unknown(index) => found.unknown()[*index].content.component().is_none(),
         };
-        self.shapes.parts(found).map(class).collect()
+        parts.filter(is_whole).map(|part| self.class_of(found, part)).collect()
     }
 
     /// Returns the names of all registered component classes, in alphabetical order.

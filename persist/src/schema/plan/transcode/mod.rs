@@ -8,10 +8,12 @@
 //! | this file | the transcoder, its steps, and the results beside the payload |
 //! | `record` | the fields of a record whose plan is known, and values for fields that a save does not have |
 //! | `named` | records that are migrated, or hold unknown fields: their members by name, and the bytes under way |
+//! | `place` | unknown fields of values inside of a record, by the path to these |
 //! | `distinct`, `skipping` | containers whose parts may become equal, or may be skipped |
 
 mod distinct;
 mod named;
+mod place;
 mod record;
 mod skipping;
 
@@ -19,6 +21,8 @@ use std::ops::Range;
 
 use self::distinct::DistinctParts;
 use self::named::ByteChain;
+pub(crate) use self::place::KeptPart;
+use self::place::{ComponentsFrame, EntriesFrame, PartsByPath};
 use self::record::{RecordFrame, SynthesizedValues};
 use self::skipping::SkippingFrame;
 use super::{ClassPlan, Conversion, Other, OtherField, Plan, VariantPlan, shortened};
@@ -103,6 +107,7 @@ pub(crate) fn transcode<'s>(
         next_id,
         extras: RecordExtras::default(),
         shared_bytes: 0,
+        parts: PartsByPath::new(),
     };
     let mut frames = Vec::new();
     let result = run.record(source, &mut frames).and_then(|()| run.go_on(&mut frames));
@@ -166,6 +171,8 @@ struct Transcoder<'t, 's, 'p> {
     extras: RecordExtras,
     /// Bytes of the values that are objects now.
     shared_bytes: usize,
+    /// What a program kept of parts of the record that have not been reached yet.
+    parts: PartsByPath<'t>,
 }
 
 /// A record or value that is being rewritten; the innermost is last on the stack.
@@ -173,6 +180,8 @@ enum TranscodeFrame<'t> {
     Record(RecordFrame<'t>),
     /// Parts by their conversions.
     Parts(WalkFrame),
+    Entries(EntriesFrame<'t>),
+    Components(ComponentsFrame<'t>),
     // Boxed, as `Skipping` is: both are rare and large, and the stack has a frame for each level of nesting.
     /// Entries of a map or elements of a set. Several may become one.
     Distinct(Box<DistinctParts>),
@@ -208,7 +217,11 @@ fn path(frames: &[TranscodeFrame<'_>], skipped: &[WalkFrame], stored: &Stored) -
         match frame {
             _ if path.len() > LONGEST_PATH => {}
             TranscodeFrame::Record(record) => push_name(record.field_name(), &mut path),
-            TranscodeFrame::Parts(parts) => parts.name(stored, &mut path),
+            TranscodeFrame::Parts(parts)
+            | TranscodeFrame::Entries(EntriesFrame { parts, .. })
+            | TranscodeFrame::Components(ComponentsFrame { parts, .. }) => {
+                parts.name(stored, &mut path);
+            }
             TranscodeFrame::Distinct(distinct) => distinct.parts.name(stored, &mut path),
             _ => {}
         }
@@ -237,6 +250,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         };
         // This program may know the unknown fields of the object, by their names. A bare value has no fields that could
         // be among them.
+        self.read_parts(source.unknown, &[])?;
         if !source.unknown.is_empty() && !matches!(self.stored[class].form, Form::Value(_)) {
             return self.open_named(class, target, source.unknown, frames);
         }
@@ -258,8 +272,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
 
     #[inline(always)]
     fn step(&mut self, frames: &mut Vec<TranscodeFrame<'t>>) -> Result<()> {
-        let Some(frame) = frames.last_mut() else { return Ok(()) };
-        match self.next(frame)? {
+        let Some((frame, outer)) = frames.split_last_mut() else { return Ok(()) };
+        match self.next(frame, outer)? {
             Some(conversion) => self.open(conversion, frames),
             None => {
                 frames.pop();
@@ -269,9 +283,13 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     }
 
     /// The conversion of the next part, or the end of what the frame is for.
-    fn next(&mut self, frame: &mut TranscodeFrame<'t>) -> Result<Option<usize>> {
+    fn next(
+        &mut self,
+        frame: &mut TranscodeFrame<'t>,
+        outer: &mut [TranscodeFrame<'t>],
+    ) -> Result<Option<usize>> {
         match frame {
-            TranscodeFrame::Record(record) => return self.advance(record),
+            TranscodeFrame::Record(record) => return self.advance(record, outer),
             TranscodeFrame::Parts(parts) => {
                 // With `skip_failed`, `go_on` has noted the state before the next element. The loop would move past
                 // that element, and a failure in a later one would restore the wrong state.
@@ -281,6 +299,14 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     parts.next += done.inspect_err(|_| parts.next += 1)?;
                 }
                 return Ok(parts.next());
+            }
+            TranscodeFrame::Entries(entries) => return Ok(entries.next(self)),
+            TranscodeFrame::Components(list) => {
+                let next = list.parts.next();
+                if next.is_none() {
+                    self.end_components(list)?;
+                }
+                return Ok(next);
             }
             TranscodeFrame::Distinct(distinct) => return Ok(distinct.next(self)),
             TranscodeFrame::Skipping(skipping) => skipping.end(self),
@@ -342,6 +368,13 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     return Ok(());
                 }
+                Conversion::Components { min, of } => {
+                    let start = self.out.len();
+                    let count = self.length(min, None, None)?;
+                    let parts = WalkFrame::elements(of, count);
+                    frames.push(TranscodeFrame::Components(ComponentsFrame::new(parts, start)));
+                    return Ok(());
+                }
                 Conversion::Longer { of: inner, from, field, row } => {
                     self.plans.rows.count(row, 1, self.id);
                     frames.push(TranscodeFrame::Longer { from, field });
@@ -353,7 +386,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     let parts = WalkFrame::entries(key, count);
                     frames.push(match may_collide {
                         true => TranscodeFrame::Distinct(DistinctParts::open(parts, start, self)),
-                        false => TranscodeFrame::Parts(parts),
+                        false => TranscodeFrame::Entries(EntriesFrame::new(parts)),
                     });
                     return Ok(());
                 }
@@ -371,10 +404,14 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 }
                 Conversion::Dynamic => {
                     let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
+                    if self.takes_part(class, frames)? {
+                        return Ok(());
+                    }
                     // The number stays that of the save, since a decoder looks it up in the save's schema.
                     count::push(class as u64 + 1, self.out);
                     let target = self.plans.resolve(class);
                     let Some(target) = target.filter(|_| self.plans.rewrites_dynamic(class)) else {
+                        self.keep_parts(class, frames);
                         return self.copy(self.stored.root(class));
                     };
                     self.plans.class_conversion(class, target)
@@ -390,6 +427,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 Conversion::Inline { class, holder, of: inner, shared } => {
                     let (frame, unknown) = self.inline(class, holder, shared)?;
                     frames.push(frame);
+                    self.read_inlined_parts(&unknown, frames)?;
                     if !unknown.is_empty() && self.open_unknown(class, inner, &unknown, frames)? {
                         return Ok(());
                     }
@@ -415,6 +453,11 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         frames: &mut Vec<TranscodeFrame<'t>>,
     ) -> Result<Option<usize>> {
         let ClassPlan { class, target, .. } = self.plans.plans[place];
+        if !matches!(self.stored[class].form, Form::Value(_))
+            && let Some(unknown) = self.take_parts(frames)
+        {
+            return self.open_named(class, target, &unknown, frames).map(|()| None);
+        }
         match self.plans.plan(place)? {
             Plan::Value(conversion, row) => {
                 row.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
@@ -689,6 +732,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
 /// The results of rewriting a record besides its payload.
 #[derive(Default)]
 pub(crate) struct RecordExtras {
+    /// Values that are kept of parts of the object.
+    pub(crate) parts: Vec<KeptPart>,
     /// Values that are kept of the object: the class of each, and where it is.
     pub(crate) unknown: Vec<(usize, UnknownLocation)>,
     /// The synthesized defaults of the object's fields, which are kept beside its unknown fields.

@@ -3,16 +3,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::place::UNKNOWN;
 use super::{DefaultedField, TranscodeFrame, Transcoder, UnknownLocation};
-use crate::codec::{Encoder, Fail, NoLinks, Prototypes, count};
+use crate::codec::{Encoder, Fail, NoLinks, Prototypes, UnknownPath, count};
 use crate::schema::plan::fields::PIECES;
 use crate::schema::plan::{Conversion, FieldSource, Piece, Plan, RecordPlan, RecordStep};
 use crate::schema::walk::{LocalValue, length};
 use crate::schema::{Cursor, FieldPlace, Program, Stored, empty, fault, surplus};
 use crate::{Error, ErrorKind, Limits, Result};
-
-/// The charge for a kept field beside its bytes, in bytes: it stands for memory and time.
-const UNKNOWN: usize = 256;
 
 /// Bytes that are made room for at once, and those that are copied at once.
 const ROOM: usize = 512;
@@ -58,6 +56,11 @@ impl<'t> RecordFrame<'t> {
     pub(super) fn field_name(&self) -> &str {
         let piece = self.piece.and_then(|piece| self.plan.pieces.get(piece));
         piece.map_or("", |piece| &piece.name)
+    }
+
+    /// The plan, and the piece that is being converted, if any.
+    pub(super) fn converted(&self) -> Option<(&RecordPlan, &Piece)> {
+        Some((&self.plan, self.plan.pieces.get(self.piece?)?))
     }
 
     /// True if the input is no part of the payload, or another one than what is left of it.
@@ -187,13 +190,16 @@ impl<'t> Transcoder<'t, '_, '_> {
 
     /// True while the fields of the object itself are read.
     fn is_object(&self) -> bool {
-        // A value inside the object has no id, so a save could not give its unknown fields back to it.
         !self.bare && self.records == 1 && self.inlined.len() == 1 && self.plans.keeps_unknown
     }
 
     /// Advances to the next field of a record that must be rewritten, and returns
     /// its conversion; ends the record if there is none.
-    pub(super) fn advance(&mut self, record: &mut RecordFrame<'t>) -> Result<Option<usize>> {
+    pub(super) fn advance(
+        &mut self,
+        record: &mut RecordFrame<'t>,
+        outer: &mut [TranscodeFrame<'t>],
+    ) -> Result<Option<usize>> {
         let left = self.input.rest();
         match std::mem::replace(&mut record.order, PieceOrder::Nothing) {
             PieceOrder::Nothing => {}
@@ -281,7 +287,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             *step += 1;
         }
         // Before the pieces are dropped, since the unknown fields are among them.
-        self.keep(record)?;
+        self.keep(record, outer)?;
         self.pieces.truncate(record.first);
         if let Some(early) = self.waiting.get(record.waiting) {
             DefaultedField::truncate(&mut self.early_defaulted, *early);
@@ -306,22 +312,38 @@ impl<'t> Transcoder<'t, '_, '_> {
         Ok(())
     }
 
-    /// Keeps of an object what the program does not have, if its class has no room for it.
-    fn keep(&mut self, record: &mut RecordFrame<'t>) -> Result<()> {
+    /// Keeps what the program does not have of an object, or of a value in it, if its class has no room for it.
+    fn keep(
+        &mut self,
+        record: &mut RecordFrame<'t>,
+        outer: &mut [TranscodeFrame<'t>],
+    ) -> Result<()> {
+        if record.plan.unknown.is_empty() && !record.plan.marks {
+            return Ok(());
+        }
         let plan = record.plan.clone();
+        let is_inside = !(plan.has_room || self.is_object());
+        let place = if is_inside { self.lasting_place(outer) } else { None };
+        let place = place.map(|place| self.shared_path(place)).transpose()?;
         if plan.marks {
-            self.keep_synthesized(&plan, record.first, record.synthesized)?;
+            let noted = self.synthesized.take_from(record.synthesized);
+            if noted.room.is_some() || self.is_object() || place.is_some() {
+                self.keep_synthesized(&plan, record.first, noted, place.as_ref(), outer)?;
+            }
         }
         let (mut piece, mut start) = (0, record.start);
         for keep in &plan.unknown {
-            let is_kept = plan.has_room || self.is_object();
+            let is_kept = !is_inside || place.is_some();
             let row = if is_kept { keep.retained_row } else { keep.dropped_row };
             row.into_iter().for_each(|row| self.plans.rows.count(row, 1, self.id));
             if record.places.is_empty() {
                 // The other fields have been charged already.
                 self.plans.reader(&self.env.limits).charge(1, UNKNOWN)?;
             }
-            if is_kept && !plan.has_room {
+            if let Some((list, path)) = &place {
+                let bytes = self.pieces[record.first + keep.piece].to_vec();
+                self.keep_part((*list, path), (keep.class, bytes), outer)?;
+            } else if is_kept && !plan.has_room {
                 let place = match record.places.get_mut(keep.piece) {
                     Some(place) => place.take(),
                     None => {
@@ -360,18 +382,27 @@ impl<'t> Transcoder<'t, '_, '_> {
     }
 
     /// Keeps what was synthesized for the fields of a record that is whole, and writes what is unknown of it.
-    fn keep_synthesized(&mut self, plan: &RecordPlan, first: usize, noted: usize) -> Result<()> {
-        let noted = self.synthesized.take_from(noted);
+    fn keep_synthesized(
+        &mut self,
+        plan: &RecordPlan,
+        first: usize,
+        noted: SynthesizedFields,
+        place: Option<&(Option<usize>, UnknownPath)>,
+        outer: &mut [TranscodeFrame<'t>],
+    ) -> Result<()> {
         let room = noted.room;
-        if room.is_none() && !self.is_object() {
-            return Ok(());
-        }
         let (program, env) = (self.plans.program, self.env);
         let (layout, limits) = (program.layout(), &env.limits);
         let fields = layout.first(plan.target.0, plan.target.1);
         let copies = noted.copies(layout, fields, self.out, limits);
         let bytes: usize = copies.iter().map(|(_, bytes)| UNKNOWN + bytes.len()).sum();
         self.plans.reader(limits).charge(bytes, 1)?;
+        if let Some((list, path)) = place {
+            for copy in copies {
+                self.keep_part((*list, path), copy, outer)?;
+            }
+            return Ok(());
+        }
         let Some(room) = room else {
             self.extras.synthesized = copies;
             return Ok(());

@@ -1,5 +1,6 @@
 //! Containers whose elements are skipped if they cannot be rewritten.
 
+use super::place::EntriesFrame;
 use super::{DefaultedField, TranscodeFrame, Transcoder, path};
 use crate::codec::{Decoder, NoLinks, count, is_of_value};
 use crate::env::Env;
@@ -148,7 +149,9 @@ impl<'t> SkippingFrame<'t> {
         let mut part = String::new();
         let mut nodes = skipping.node..skipping.node + 1;
         match container.last_mut() {
-            Some(TranscodeFrame::Parts(parts)) => {
+            Some(
+                TranscodeFrame::Parts(parts) | TranscodeFrame::Entries(EntriesFrame { parts, .. }),
+            ) => {
                 nodes.end += usize::try_from(step(parts) - 1).unwrap_or(0);
                 parts.next = skipping.mark.next + step(parts);
                 part = format!("[{}]", skipping.mark.next / step(parts));
@@ -204,7 +207,9 @@ impl<'t> SkippingFrame<'t> {
 /// The parts of a container, and how many marks there are of distinct ones.
 fn container_parts<'f>(frame: &'f TranscodeFrame<'_>) -> Option<(&'f WalkFrame, usize)> {
     match frame {
-        TranscodeFrame::Parts(parts) => Some((parts, 0)),
+        TranscodeFrame::Parts(parts) | TranscodeFrame::Entries(EntriesFrame { parts, .. }) => {
+            Some((parts, 0))
+        }
         TranscodeFrame::Distinct(distinct) => Some((&distinct.parts, distinct.marks.len())),
         _ => None,
     }
