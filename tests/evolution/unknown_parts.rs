@@ -370,3 +370,99 @@ fn unknown_fields_of_structs_in_an_object_come_back() {
         assert_eq!(*of.borrow(), expected);
     }
 }
+
+#[persist::dynamic]
+trait Effect {
+    fn strength(&self) -> u32;
+}
+
+#[derive(Persist, Debug, PartialEq)]
+struct Poison {
+    dose: u32,
+}
+
+/// Of the mod.
+#[derive(Persist, Debug, PartialEq)]
+struct Curse {
+    words: Vec<String>,
+    rune: full::Rune,
+}
+
+impl Effect for Poison {
+    fn strength(&self) -> u32 {
+        self.dose
+    }
+}
+
+impl Effect for Curse {
+    fn strength(&self) -> u32 {
+        u32::try_from(self.words.len()).unwrap()
+    }
+}
+
+#[derive(Persist)]
+struct Cup {
+    size: u8,
+    effect: Option<Box<dyn Effect>>,
+    by_name: BTreeMap<String, Slot>,
+}
+
+#[derive(Persist)]
+struct Slot {
+    effect: Option<Box<dyn Effect>>,
+}
+
+fn with_mod() -> Saves {
+    let saves = without_mod();
+    saves.register_as::<Curse, dyn Effect>().unwrap();
+    saves
+}
+
+fn without_mod() -> Saves {
+    let saves = Saves::new();
+    saves.register_as::<Poison, dyn Effect>().unwrap();
+    saves
+}
+
+fn cup() -> Cup {
+    let curse = |power| {
+        let words = vec!["be".to_owned(); usize::from(power)];
+        Some(Box::new(Curse { words, rune: rune(power, "curse") }) as Box<dyn Effect>)
+    };
+    let slots = [("a", curse(3)), ("b", curse(4)), ("c", Some(Box::new(Poison { dose: 5 }) as _))];
+    let by_name = slots.into_iter().map(|(name, effect)| (name.to_owned(), Slot { effect }));
+    Cup { size: 1, effect: curse(2), by_name: by_name.collect() }
+}
+
+#[test]
+fn a_trait_object_of_an_unknown_class_comes_back_into_its_option() {
+    let mut save = with_mod().to_vec(&cup()).unwrap();
+    for round in 0..3 {
+        let saves = without_mod();
+        let mut cup: Loaded<Cup> = saves.from_slice(&save).unwrap();
+        assert!(cup.effect.is_none() && cup.by_name["a"].effect.is_none(), "round {round}");
+        assert_eq!(cup.by_name["c"].effect.as_ref().unwrap().strength(), 5);
+        cup.size += 1;
+        // Another value takes the place.
+        cup.by_name.get_mut("b").unwrap().effect = Some(Box::new(Poison { dose: 9 }));
+        save = saves.to_vec(&cup).unwrap();
+    }
+    let cup: Cup = with_mod().from_slice::<Cup>(&save).unwrap().into_inner();
+    let strength = |effect: &Option<Box<dyn Effect>>| effect.as_ref().map(|it| it.strength());
+    assert_eq!((cup.size, strength(&cup.effect)), (4, Some(2)));
+    let slots: Vec<_> = cup.by_name.values().map(|slot| strength(&slot.effect)).collect();
+    assert_eq!(slots, [Some(3), Some(9), Some(5)]);
+}
+
+#[test]
+fn a_trait_object_of_an_unknown_class_does_not_come_back_after_another_one_was_removed() {
+    let save = with_mod().to_vec(&cup()).unwrap();
+    let saves = without_mod();
+    let mut cup: Loaded<Cup> = saves.from_slice(&save).unwrap();
+    cup.effect = Some(Box::new(Poison { dose: 9 }));
+    let save = saves.to_vec(&cup).unwrap();
+    let mut cup: Loaded<Cup> = saves.from_slice(&save).unwrap();
+    cup.effect = None;
+    let save = saves.to_vec(&cup).unwrap();
+    assert!(with_mod().from_slice::<Cup>(&save).unwrap().effect.is_none());
+}

@@ -31,6 +31,8 @@ pub struct Program {
     pub(crate) restored: HashSet<usize>,
     /// The classes that are registered for a trait.
     pub(crate) implementors: HashSet<usize>,
+    /// The names of the traits that have a stand-in for values of unknown classes.
+    pub(crate) stand_ins: HashSet<&'static str>,
     /// By field: the kinds that the field's `convert` takes, in its order.
     pub old_kinds: HashMap<FieldPlace, Vec<KindSchema>>,
     /// The classes laid out, once that was asked for.

@@ -125,7 +125,12 @@ impl<'r> Entering<'r> {
             let (type_id, caster, reach) =
                 (stand_in.type_id, stand_in.caster.clone(), stand_in.reach);
             self.implementor(*of, TraitClass { class, type_id, caster, reach })?;
-            let id = (of.id)();
+            let (id, name) = ((of.id)(), of.name);
+            if self.registry.program.stand_ins.insert(name) {
+                self.undo(move |registry| {
+                    registry.program.stand_ins.remove(name);
+                });
+            }
             if let Some(of) = self.registry.implementors.traits.get_mut(&id) {
                 let previous = of.stand_in.replace((class, stand_in.clone()));
                 self.undo_in(id, move |of| of.stand_in = previous);

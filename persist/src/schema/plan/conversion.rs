@@ -9,6 +9,7 @@ use super::{
 };
 use crate::codec::UnknownAt;
 use crate::schema::event::REMOVED;
+use crate::schema::matching::is_optional_dynamic;
 use crate::schema::number::Width;
 use crate::schema::{ClassSchema, Form, KindSchema, LoadEvent, ProgramFields, Stored, pair};
 use crate::{Error, ErrorKind, Result};
@@ -389,7 +390,16 @@ impl Compiler<'_, '_> {
         let s = &self.all.node(at).kind;
         let part = self.part(at, 0);
         Some(match (s, w) {
-            (K::Option(_), K::Option(b)) => Conversion::Option(self.convert(part, b, depth)?),
+            (K::Option(_), K::Option(b)) => {
+                let of = self.convert(part, b, depth)?;
+                let program = self.plans.program;
+                match self.plans.conversions[of] {
+                    Conversion::Dynamic if is_optional_dynamic(w, program) => {
+                        Conversion::OptionalDynamic(of)
+                    }
+                    _ => Conversion::Option(of),
+                }
+            }
             (K::List(_) | K::Set(_) | K::Array(..), K::List(b) | K::Set(b) | K::Array(b, _)) => {
                 let length = |kind: &KindSchema| match kind {
                     KindSchema::Array(_, length) => Some(*length),

@@ -91,6 +91,8 @@ pub(super) enum Conversion {
         clamped: usize,
     },
     Option(usize),
+    /// An option of a trait object. A value of an unknown class is kept.
+    OptionalDynamic(usize),
     /// A value to an option or a list of one.
     Some(usize),
     /// An option to its value, if it is there.

@@ -343,6 +343,18 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     }
                     inner
                 }
+                Conversion::OptionalDynamic(inner) => {
+                    let Some(class) = self.optional_dynamic(frames)? else { return Ok(()) };
+                    self.out.push(1);
+                    match class {
+                        // It follows in the record.
+                        None => inner,
+                        Some(class) => match self.open_dynamic(class, frames)? {
+                            Some(inner) => inner,
+                            None => return Ok(()),
+                        },
+                    }
+                }
                 Conversion::Some(inner) => {
                     self.out.push(1);
                     inner
@@ -407,14 +419,8 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     if self.takes_part(class, frames)? {
                         return Ok(());
                     }
-                    // The number stays that of the save, since a decoder looks it up in the save's schema.
-                    count::push(class as u64 + 1, self.out);
-                    let target = self.plans.resolve(class);
-                    let Some(target) = target.filter(|_| self.plans.rewrites_dynamic(class)) else {
-                        self.keep_parts(class, frames);
-                        return self.copy(self.stored.root(class));
-                    };
-                    self.plans.class_conversion(class, target)
+                    let Some(inner) = self.open_dynamic(class, frames)? else { return Ok(()) };
+                    inner
                 }
                 Conversion::Variant { class, lost, .. } => {
                     return self.text_to_variant(class, lost);
@@ -444,6 +450,22 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 }
             }
         }
+    }
+
+    /// Opens a trait object of a class; returns its conversion, unless it is copied.
+    fn open_dynamic(
+        &mut self,
+        class: usize,
+        frames: &mut [TranscodeFrame<'t>],
+    ) -> Result<Option<usize>> {
+        // The number stays that of the save, since a decoder looks it up in the save's schema.
+        count::push(class as u64 + 1, self.out);
+        let target = self.plans.resolve(class);
+        let Some(target) = target.filter(|_| self.plans.rewrites_dynamic(class)) else {
+            self.keep_parts(class, frames);
+            return self.copy(self.stored.root(class)).map(|()| None);
+        };
+        Ok(Some(self.plans.class_conversion(class, target)))
     }
 
     /// Opens a struct or an enum; returns the conversion of a bare value.

@@ -260,15 +260,71 @@ impl<'t> Transcoder<'t, '_, '_> {
     ) -> Option<Vec<(usize, &'t [u8])>> {
         // Most saves have nothing of the kind.
         self.plans.unknown_at?;
-        let Place { list, path } = self.place(frames, Names::Stored)?;
-        match list {
-            None => self.parts.remove(&path),
+        let place = self.place(frames, Names::Stored)?;
+        self.take_at(&place, frames)
+    }
+
+    /// Takes what was kept under a path.
+    fn take_at(
+        &mut self,
+        Place { list, path }: &Place,
+        frames: &mut [TranscodeFrame<'t>],
+    ) -> Option<Vec<(usize, &'t [u8])>> {
+        match *list {
+            None => self.parts.remove(path),
             Some(at) => {
                 let TranscodeFrame::Components(list) = &mut frames[at] else { return None };
                 let Some(PathStep::Component(name)) = path.first() else { return None };
-                list.unknown.as_mut()?.given.get_mut(name)?.remove(&path)
+                list.unknown.as_mut()?.given.get_mut(name)?.remove(path)
             }
         }
+    }
+
+    /// Reads whether an option of a trait object is there: `None` if it is not, `Some(None)` if its value follows, and
+    /// `Some(Some(class))` if a value of that class was kept for it, which is the input now. A value of an unknown class
+    /// is kept.
+    pub(super) fn optional_dynamic(
+        &mut self,
+        frames: &mut Vec<TranscodeFrame<'t>>,
+    ) -> Result<Option<Option<usize>>> {
+        let is_some = self.input.value::<bool>().map_err(fault)?;
+        let after = self.input.rest();
+        let mut found = self.take_content(frames).filter(|_| !is_some);
+        if is_some {
+            let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
+            if self.plans.resolve(class).is_some() || self.plans.options.drop_unknown {
+                self.input.go_back(after);
+                return Ok(Some(None));
+            }
+            found = Some((class, self.consume(self.stored.root(class), 1)?));
+        }
+        let Some((class, bytes)) = found else {
+            self.out.push(0);
+            return Ok(None);
+        };
+        if self.plans.resolve(class).is_some() {
+            self.inlined.push(0);
+            self.input.go_back(bytes);
+            frames.push(TranscodeFrame::Inlined { after });
+            return Ok(Some(Some(class)));
+        }
+        let Some(mut place) = self.lasting_place(frames) else {
+            self.input.go_back(after);
+            return Ok(Some(None));
+        };
+        place.path.push(PathStep::Content);
+        let (list, path) = self.shared_path(place)?;
+        self.keep_part((list, &path), (class, bytes.to_vec()), frames)?;
+        self.out.push(0);
+        Ok(None)
+    }
+
+    /// Takes the value that was kept for the option in the last frame.
+    fn take_content(&mut self, frames: &mut [TranscodeFrame<'t>]) -> Option<(usize, &'t [u8])> {
+        self.plans.unknown_at?;
+        let mut place = self.place(frames, Names::Stored)?;
+        place.path.push(PathStep::Content);
+        self.take_at(&place, frames)?.pop()
     }
 
     /// Keeps a value of a part of the record under its path.
