@@ -30,6 +30,7 @@ MARK = 0x80  # bit 7 of a holder: added by the program; of a reference: weak
 STRUCT, ENUM, BARE = range(3)
 SINCE = 0x80  # bit 7 of a form: the lowest version follows that may read the class
 MADE_UP = 2  # version of the class of a made-up value
+UNKNOWN_AT = "persist.UnknownAt"  # class of what was kept of a part of an object
 PAGE = 0x01  # the holder of a page
 BLOCK_FRAME = 9  # bytes of a block around its content
 
@@ -554,7 +555,8 @@ class Save:
             return f"#{ident} {held(holder, '_')}{', added' if holder & MARK else ''}: "
         cls = self.classes[number - 1]
         is_field = cls.form == STRUCT and len(cls.groups[0]) == 1
-        refuse(not is_field, at, f"what is kept of object {ident} is not one field")
+        is_part = cls.form == STRUCT and cls.name == UNKNOWN_AT and len(cls.groups[0]) == 2
+        refuse(not (is_field or is_part), at, f"what is kept of object {ident} is not one field")
         refuse(ident not in self.records, at, f"something is kept of object {ident}, which is not in the save")
         return f"#{ident} has {'made up' if cls.version == MADE_UP else 'kept'} "
 

@@ -287,6 +287,16 @@ mod newer {
         pub(super) weather: Vec<Rc<RefCell<Weather>>>,
         pub(super) signs: std::collections::BTreeSet<Option<char>>,
         pub(super) paused: bool,
+        pub(super) site: Site,
+        pub(super) sites: BTreeMap<u8, Option<Site>>,
+        pub(super) sign: Option<Box<dyn super::Sign>>,
+    }
+
+    #[derive(Persist)]
+    pub(super) struct Site {
+        pub(super) x: u8,
+        #[persist(default)]
+        pub(super) name: String,
     }
 }
 
@@ -294,6 +304,14 @@ mod newer {
 struct Game {
     day: u32,
     paused: bool,
+    site: Site,
+    sites: BTreeMap<u8, Option<Site>>,
+    sign: Option<Box<dyn Sign>>,
+}
+
+#[derive(Persist)]
+struct Site {
+    x: u8,
 }
 
 /// A save of a newer program: a value, or an object.
@@ -305,10 +323,15 @@ fn newer_saves() -> [Vec<u8>; 2] {
         weather: vec![rain.clone(), Rc::new(RefCell::new(weather("snow")))],
         signs: [None, Some('a'), Some('b')].into(),
         paused: true,
+        site: newer::Site { x: 1, name: "one".into() },
+        sites: [(2, Some(newer::Site { x: 3, name: "two".into() })), (4, None)].into(),
+        sign: Some(Box::new(storm("sign"))),
     };
-    let mut manager = Saves::new().manager();
+    let saves = Saves::new();
+    saves.register_as::<newer::Storm, dyn Sign>().expect("a class");
+    let mut manager = saves.manager();
     manager.add(&Rc::new(RefCell::new(game()))).expect("an object");
-    [persist::to_vec(&game()).expect("a value"), manager.to_vec().expect("objects")]
+    [saves.to_vec(&game()).expect("a value"), manager.to_vec().expect("objects")]
 }
 
 fn dropping() -> Saves {
@@ -393,10 +416,26 @@ fn unknown_content_is_checked_as_known_content_is() {
         ("no component known", world_without_anything),
         ("as a prefab", |save| Saves::new().from_slice::<persist::world::Prefab>(save).map(drop)),
     ];
+    // What the older programs write of it has the unknown fields under their paths.
+    let kept_value = Saves::new().from_slice::<Game>(&value).expect("a value");
+    let kept_value = Saves::new().to_vec(&kept_value).expect("a save");
+    let manager = Saves::new().manager();
+    manager.register::<Game>().expect("a class");
+    let kept_object = manager.from_slice(&object).and_then(|loaded| loaded.to_vec());
+    let saves = Saves::new();
+    saves.register_component::<Walls>().expect("a component");
+    let kept_world = saves.from_slice::<World>(&newer_world()).expect("a world").into_inner();
+    let kept_world = saves.to_vec(&kept_world).expect("a save");
+    for save in [&kept_value, &kept_world] {
+        assert!(save.windows(17).any(|bytes| bytes == b"persist.UnknownAt"));
+    }
     let saves = [
         ("value", value, of_value),
         ("object", object, of_object),
         ("world", newer_world(), of_world),
+        ("value of an older program", kept_value, of_value),
+        ("object of an older program", kept_object.expect("a save"), of_object),
+        ("world of an older program", kept_world, of_world),
     ];
     for (name, save, loads) in saves {
         for (how, load) in loads {

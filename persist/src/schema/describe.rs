@@ -407,6 +407,7 @@ impl ClassSchema {
     /// True for the class of what was kept of a part of an object.
     pub(crate) fn is_unknown_at(&self) -> bool {
         self.name == UnknownAt::CLASS
+            && matches!(&self.form, Form::Struct(fields) if fields.len() == 2)
     }
 
     /// Checks the class of a record that was kept of an object: one field of an object, or of the value, of the save.

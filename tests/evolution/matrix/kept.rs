@@ -330,8 +330,11 @@ fn what_is_kept_of_an_object_comes_into_the_value() {
     assert_eq!(found, [row(LoadEvent::Converted, "Case", "item", 1)]);
     let (fourth, found) = load::<inlined::Fourth>(&second);
     assert_eq!(fourth.borrow().item.number, 3);
-    // A value has nobody that could keep it.
     let expected =
-        [row(LoadEvent::Dropped, "Item", "text", 1), row(LoadEvent::Converted, "Case", "item", 1)];
+        [row(LoadEvent::Converted, "Case", "item", 1), row(LoadEvent::Kept, "Item.text", "", 1)];
     assert_eq!(found, expected);
+    // It stays under the field from now on.
+    let fourth = through::<inlined::Fourth>(second, 1, |case| assert_eq!(case.item.number, 3));
+    let (third, _) = load::<inlined::Third>(&fourth);
+    assert_eq!(third.borrow().item, inlined::Item { number: 3, text: "text".into() });
 }

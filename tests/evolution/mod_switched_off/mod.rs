@@ -54,7 +54,7 @@ const FIRST_REPORT: [&str; 12] = [
     "kept as unknown: Chest.charms, 2 times, first in object #6",
     "kept as unknown: Chest.by_rune, 2 times, first in object #6",
     "kept as unknown: Chest.aura, 2 times, first in object #6",
-    "dropped: Slot.glow, 4 times, first in object #6",
+    "dropped: Slot.glow, mark a field of the class `#[persist(unknown)]` to keep it, 4 times, first in object #6",
     "kept as unknown: Tray.runes, 2 times, first in object #6",
     "kept as unknown: Tray.charm, 2 times, first in object #6",
     "kept as unknown: Lock.Cursed, Other, 1 times, first in object #6",

@@ -70,8 +70,14 @@ fn case(seed: u64, program: &Schema) -> Case {
     let schema = edits.schema();
     let root = Edit { stored: Kind::Class("World".into()), how: How::Class("World".into()) };
     let value = edits.value(&root, 0);
-    let mut twin =
-        Twin { edits: &edits, options, findings: Findings::new(), errors: Vec::new(), objects: 1 };
+    let mut twin = Twin {
+        edits: &edits,
+        options,
+        findings: Findings::new(),
+        errors: Vec::new(),
+        objects: 1,
+        lasts: true,
+    };
     let world = twin.world(&value);
     let Twin { findings, errors, objects, .. } = twin;
     let expected = match errors.is_empty() {

@@ -24,6 +24,8 @@ pub(crate) struct Twin<'t> {
     pub(crate) errors: Vec<ErrorKind>,
     /// Objects that a load makes.
     pub(crate) objects: u64,
+    /// True while the value has a place that lasts: no list, set or key leads to it.
+    pub(crate) lasts: bool,
 }
 
 /// Where a value stands.
@@ -36,7 +38,8 @@ struct Place {
 impl Twin<'_> {
     /// The value that the program must have; a save with an error gives none.
     pub(crate) fn world(&mut self, value: &Value) -> Value {
-        self.class("World", value, true)
+        self.lasts = true;
+        self.class("World", value)
     }
 
     /// Findings name the class as the program does.
@@ -51,14 +54,21 @@ impl Twin<'_> {
         self.edits.program
     }
 
-    /// `object` is true of what an object or the save itself is.
-    fn class(&mut self, name: &str, value: &Value, object: bool) -> Value {
+    /// Does something with a value that has a lasting place, or none.
+    fn within<R>(&mut self, lasts: bool, inside: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::replace(&mut self.lasts, lasts);
+        let found = inside(self);
+        self.lasts = outer;
+        found
+    }
+
+    fn class(&mut self, name: &str, value: &Value) -> Value {
         let edits = self.edits;
         let stored = edits.names[name].clone();
         match (&edits.classes[name], value, &self.schema().get(name).form) {
             (Changed::Struct(old), Value::Parts(values), Form::Struct(new)) => {
                 let new = new.clone();
-                Value::Parts(self.fields(&stored, None, old, &new, values, object))
+                Value::Parts(self.fields(&stored, None, old, &new, values))
             }
             (Changed::Enum(old), Value::Variant(number, values), Form::Enum(new)) => {
                 let new = new.clone();
@@ -66,8 +76,7 @@ impl Twin<'_> {
                 match target {
                     Some(target) => {
                         let new = &new[*target].fields;
-                        let values =
-                            self.fields(&stored, Some(&variant.name), fields, new, values, object);
+                        let values = self.fields(&stored, Some(&variant.name), fields, new, values);
                         Value::Variant(*target, values)
                     }
                     None => {
@@ -97,7 +106,6 @@ impl Twin<'_> {
         old: &Fields,
         new: &[super::model::Field],
         values: &[Value],
-        object: bool,
     ) -> Vec<Value> {
         let path = |name: &str| match variant {
             Some(variant) => format!("{variant}.{name}"),
@@ -113,7 +121,7 @@ impl Twin<'_> {
                     }
                     found[*target] = Some(self.convert(edit, value, &place));
                 }
-                None if object && !self.options.drop_unknown => {
+                None if self.lasts && !self.options.drop_unknown => {
                     self.find(LoadEvent::Kept, class, &place.field);
                 }
                 None => self.find(LoadEvent::Dropped, class, &place.field),
@@ -166,9 +174,13 @@ impl Twin<'_> {
                 if wanted.is_some_and(|wanted| wanted != values.len()) {
                     return self.fail(ErrorKind::InvalidValue);
                 }
-                Value::List(values.iter().map(|value| self.convert(inner, value, place)).collect())
+                let convert = |this: &mut Self| {
+                    values.iter().map(|value| this.convert(inner, value, place)).collect()
+                };
+                Value::List(self.within(false, convert))
             }
             (How::Map(key_edit, value_edit, is_map), value) => {
+                let is_list = matches!(value, Value::List(_));
                 let entries: Vec<(Value, Value)> = match value {
                     Value::Map(entries) => entries.clone(),
                     Value::List(pairs) => {
@@ -182,11 +194,13 @@ impl Twin<'_> {
                 };
                 let mut found: Vec<(Value, Value)> = Vec::new();
                 for (key, value) in entries {
-                    let key = self.convert(key_edit, &key, place);
+                    let key = self.within(false, |this| this.convert(key_edit, &key, place));
                     if *is_map && found.iter().any(|(known, _)| *known == key) {
                         self.fail(ErrorKind::InvalidValue);
                     }
-                    let value = self.convert(value_edit, &value, place);
+                    // A list of pairs is a list, before and after.
+                    let lasts = self.lasts && *is_map && !is_list;
+                    let value = self.within(lasts, |this| this.convert(value_edit, &value, place));
                     found.push((key, value));
                 }
                 if *is_map {
@@ -198,17 +212,20 @@ impl Twin<'_> {
                 let parts = parts.iter().zip(values);
                 Value::Parts(parts.map(|(part, v)| self.convert(part, v, place)).collect())
             }
-            (How::Class(name), value) => self.class(name, value, false),
+            (How::Class(name), value) => self.class(name, value),
             (How::Reference(inner), Value::Reference(value)) => {
                 self.objects += 1;
                 let How::Class(name) = &inner.how else { panic!("{inner:?} is no class") };
-                Value::Reference(Box::new(self.class(name, value, true)))
+                Value::Reference(Box::new(self.within(true, |this| this.class(name, value))))
             }
             (How::Some(inner), value) => Value::Some(Box::new(self.convert(inner, value, place))),
-            (How::One(inner), value) => Value::List(vec![self.convert(inner, value, place)]),
+            (How::One(inner), value) => {
+                Value::List(vec![self.within(false, |this| this.convert(inner, value, place))])
+            }
             (How::Share(inner), value) => {
                 self.objects += 1;
-                Value::Reference(Box::new(self.convert(inner, value, place)))
+                let share = |this: &mut Self| this.convert(inner, value, place);
+                Value::Reference(Box::new(self.within(false, share)))
             }
             (How::Present(_), Value::None) => self.fail(ErrorKind::InvalidValue),
             (How::Present(inner), Value::Some(value))

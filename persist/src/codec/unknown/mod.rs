@@ -134,7 +134,7 @@ impl Unknown {
         self.pieces.is_empty()
     }
 
-    /// Returns the class of the component of which it holds unknown parts; `None` if it is a component itself.
+    /// Returns the class of the component whose unknown fields it holds; `None` if it is a component itself.
     #[cfg(feature = "world")]
     pub(crate) fn component(&self) -> Option<&str> {
         match self.pieces.first()?.path.as_deref()? {

@@ -336,7 +336,7 @@ impl Compiler<'_, '_> {
                 let of = self.convert(at, &kind, depth)?;
                 Conversion::Share { class: *class, holder: *holder, of }
             }
-            (_, K::List(b) | K::Set(b)) => Conversion::Some(self.convert(at, b, depth)?),
+            (_, K::List(b) | K::Set(b)) => Conversion::One(self.convert(at, b, depth)?),
             _ => return None,
         };
         Some(self.plans.enter(made))
@@ -423,8 +423,12 @@ impl Compiler<'_, '_> {
                     (made, _) => made,
                 }
             }
-            (K::Map(_), K::Map(b)) => self.map(part, &b[..], self.may_collide(&b[0]), depth)?,
-            (K::Map(_), K::List(b)) if is_pair(b) => self.map(part, b.parts(), false, depth)?,
+            (K::Map(_), K::Map(b)) => {
+                self.map(part, &b[..], (self.may_collide(&b[0]), false), depth)?
+            }
+            (K::Map(_), K::List(b)) if is_pair(b) => {
+                self.map(part, b.parts(), (false, true), depth)?
+            }
             // The bytes of a list of pairs are those of a map: the count, then each key before its value.
             (K::List(a), K::Map(b)) if is_pair(a) => {
                 self.elements(part, &K::Tuple(b.to_vec().into()), None, None, depth)?
@@ -474,11 +478,11 @@ impl Compiler<'_, '_> {
         &mut self,
         key: usize,
         kinds: &[KindSchema],
-        may_collide: bool,
+        (may_collide, is_list): (bool, bool),
         depth: u32,
     ) -> Option<Conversion> {
         let Conversion::Parts(of, _) = self.parts(key, kinds, depth)? else { return None };
-        Some(Conversion::Map { min: self.all.entry(key).min, key: of, may_collide })
+        Some(Conversion::Map { min: self.all.entry(key).min, key: of, may_collide, is_list })
     }
 
     /// True if values of a kind of the program hold an enum whose `other` variant keeps nothing of some stored ones:

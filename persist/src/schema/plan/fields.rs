@@ -65,6 +65,9 @@ impl<'p> Plans<'p> {
             .map_err(|error| error.in_field(old.variant.unwrap_or_default()))?;
         let mut plan = RecordPlan {
             variant: old.variant.map(Arc::from),
+            is_newtype: old.version.is_some()
+                && old.variant.is_none()
+                && matches!(old.members, [member] if &*member.name == "0"),
             target: (new.class, new.variant),
             pieces: Vec::new(),
             converted: Vec::new(),

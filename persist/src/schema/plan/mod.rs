@@ -344,6 +344,8 @@ struct Other {
 struct RecordPlan {
     /// The name of the stored variant.
     variant: Option<Arc<str>>,
+    /// True if the stored class is a newtype.
+    is_newtype: bool,
     /// The program's class and variant.
     target: (usize, usize),
     /// The pieces of the record, in stored order.

@@ -93,8 +93,10 @@ pub(super) enum Conversion {
     Option(usize),
     /// An option of a trait object. A value of an unknown class is kept.
     OptionalDynamic(usize),
-    /// A value to an option or a list of one.
+    /// A value to an option.
     Some(usize),
+    /// A value to a list or set of one.
+    One(usize),
     /// An option to its value, if it is there.
     Present(usize),
     /// A list, set or array to another; those of a fixed length have no count.
@@ -126,6 +128,8 @@ pub(super) enum Conversion {
         key: usize,
         /// As of elements, of the keys.
         may_collide: bool,
+        /// True if the entries become a list of pairs.
+        is_list: bool,
     },
     /// A tuple: the conversion of its first part, which those of the others follow, and how many they are.
     Parts(usize, usize),

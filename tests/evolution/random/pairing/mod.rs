@@ -426,6 +426,26 @@ fn kept_in(save: &[u8], spec: &Spec, before: usize, times: usize) -> Vec<Stored>
     for item in &forged.items {
         match item {
             Item::Definition(body) => classes.push(body.clone()),
+            Item::Record { class, holder: 0, payload, .. }
+                if short(&mut &classes[usize::try_from(*class).unwrap() - 1][8..])
+                    == "persist.UnknownAt" =>
+            {
+                // The steps, here all fields, and then values with their classes.
+                let (steps, mut rest) = payload.split_first().expect("a count");
+                for _ in 0..*steps {
+                    assert_eq!(rest[0], 0, "a field in {payload:?}");
+                    rest = &rest[1..];
+                    short(&mut rest);
+                }
+                let count = rest[0];
+                rest = &rest[1..];
+                for _ in 0..count {
+                    let class = &classes[usize::from(rest[0]) - 1];
+                    rest = &rest[1..];
+                    found.push(read(class, &mut rest));
+                }
+                assert!(rest.is_empty(), "{rest:?} left");
+            }
             Item::Record { class, holder: 0, payload, .. } => {
                 found.push(read(&classes[usize::try_from(*class).unwrap() - 1], &mut &payload[..]));
             }
@@ -493,7 +513,7 @@ fn compare<P: Program + Holder, V: Program + Holder>(save: &Save) {
             gives_kept: true,
             ..path("value", Place::Object, &value::<P, P>, of_struct.alone(forge::VALUE, false))
         },
-        path("field", Place::Inner, &object::<P, Inside<P>>, held("Inside<Case>", class, &[])),
+        path("field", Place::Lasting, &object::<P, Inside<P>>, held("Inside<Case>", class, &[])),
         Path {
             before: 1,
             times: 2,
@@ -504,16 +524,16 @@ fn compare<P: Program + Holder, V: Program + Holder>(save: &Save) {
                 of_struct.held("Many<Case>", "cases", &[0x11, 0x16, 1], &[2], 2),
             )
         },
-        path("box", Place::Inner, &object::<P, Boxed<P>>, held("Boxed<Case>", class, &[])),
+        path("box", Place::Lasting, &object::<P, Boxed<P>>, held("Boxed<Case>", class, &[])),
         Path {
             before: 1,
-            ..path("variant", Place::Inner, &object::<P, Choice<P>>, of_struct.chosen())
+            ..path("variant", Place::Lasting, &object::<P, Choice<P>>, of_struct.chosen())
         },
         Path {
             before: 1,
             ..path(
                 "trait object",
-                Place::Inner,
+                Place::Lasting,
                 &object::<P, Dynamic>,
                 held("Dynamic", &dynamic, &[1]),
             )
@@ -523,14 +543,14 @@ fn compare<P: Program + Holder, V: Program + Holder>(save: &Save) {
             gives_kept: true,
             ..path(
                 "inlined",
-                Place::Inner,
+                Place::Lasting,
                 &object::<P, Inside<P>>,
                 of_struct.referred("Inside<Case>"),
             )
         },
         Path {
             before: 1,
-            ..path("moved", Place::Moved, &object::<P, Moved<P>>, held("Moved<Case>", class, &[]))
+            ..path("moved", Place::Lasting, &object::<P, Moved<P>>, held("Moved<Case>", class, &[]))
         },
     ];
     for path in paths {

@@ -13,10 +13,10 @@ use super::{Number, Stored};
 pub(super) enum Place {
     /// It is the object itself, with which anything can be kept.
     Object,
-    /// It lies in another value.
+    /// Fields, boxes and variants lead to it, so what is kept of it has a place that lasts.
+    Lasting,
+    /// It lies in another value, for example in a list.
     Inner,
-    /// A migration moves the value that it lies in.
-    Moved,
 }
 
 /// What a load makes of one value.
@@ -371,7 +371,7 @@ pub(super) fn load(
         if gone.contains(&f) || field.from == Source::MadeUp {
             continue;
         }
-        let has_room = spec.has_room || place == Place::Object;
+        let has_room = spec.has_room || matches!(place, Place::Object | Place::Lasting);
         if has_room && field.from != Source::Made && !drop_unknown {
             found.report(LoadEvent::Kept, &field.name);
             found.kept.push(field.stored.clone());

@@ -191,6 +191,8 @@ enum TranscodeFrame<'t> {
     Inlined {
         after: &'t [u8],
     },
+    /// The one element of a list that a value has become.
+    One,
     /// A value that is an object now, and where its bytes begin.
     Shared {
         class: usize,
@@ -321,6 +323,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             TranscodeFrame::Shared { class, holder, start } => {
                 self.end_shared(*class, *holder, *start)?;
             }
+            TranscodeFrame::One => {}
             TranscodeFrame::Longer { from, field } => self.end_of_default(*field, *from)?,
             TranscodeFrame::Typed { field, number, start } => {
                 self.end_typed(*field, *number, *start)?;
@@ -359,6 +362,11 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     self.out.push(1);
                     inner
                 }
+                Conversion::One(inner) => {
+                    self.out.push(1);
+                    frames.push(TranscodeFrame::One);
+                    inner
+                }
                 Conversion::Present(inner) => {
                     if !self.input.value::<bool>().map_err(fault)? {
                         return Err(Error::new(
@@ -392,12 +400,13 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     frames.push(TranscodeFrame::Longer { from, field });
                     inner
                 }
-                Conversion::Map { min, key, may_collide } => {
+                Conversion::Map { min, key, may_collide, is_list } => {
                     let start = self.out.len();
                     let count = self.length(min, None, None)?;
                     let parts = WalkFrame::entries(key, count);
                     frames.push(match may_collide {
                         true => TranscodeFrame::Distinct(DistinctParts::open(parts, start, self)),
+                        false if is_list => TranscodeFrame::Parts(parts),
                         false => TranscodeFrame::Entries(EntriesFrame::new(parts)),
                     });
                     return Ok(());

@@ -108,7 +108,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let (mut path, mut list) = (Vec::new(), None);
         for (at, frame) in frames.iter().enumerate().rev() {
             match frame {
-                TranscodeFrame::Record(record) => path.push(self.field_step(record, names)?),
+                TranscodeFrame::Record(record) => path.extend(self.field_step(record, names)?),
                 TranscodeFrame::Parts(parts) if parts.parts == FrameParts::Numbered => {
                     let part = u32::try_from(parts.next).ok()?.checked_sub(1)?;
                     path.push(PathStep::Part(part));
@@ -131,6 +131,7 @@ impl<'t> Transcoder<'t, '_, '_> {
                 // Elements, and values that become others.
                 TranscodeFrame::Parts(_)
                 | TranscodeFrame::Distinct(_)
+                | TranscodeFrame::One
                 | TranscodeFrame::Shared { .. }
                 | TranscodeFrame::Typed { .. } => return None,
             }
@@ -139,18 +140,22 @@ impl<'t> Transcoder<'t, '_, '_> {
         Some(Place { list, path })
     }
 
-    /// The step to the field that is being rewritten.
-    fn field_step(&self, record: &RecordFrame<'t>, names: Names) -> Option<PathStep> {
+    /// The step to the field that is being rewritten; `Some(None)` in a newtype, which may come and go.
+    fn field_step(&self, record: &RecordFrame<'t>, names: Names) -> Option<Option<PathStep>> {
         let (plan, piece) = record.converted()?;
         let (class, variant) = plan.target;
-        let step = |variant: Option<&str>, field: &str| {
-            PathStep::Field(match variant {
-                Some(variant) => format!("{variant}.{field}"),
-                None => field.to_owned(),
-            })
+        // A tuple may become a struct with fields of these names, and back.
+        let step = |variant: Option<&str>, field: &str| match (variant, field.parse()) {
+            (Some(variant), _) => PathStep::Field(format!("{variant}.{field}")),
+            (None, Ok(part)) => PathStep::Part(part),
+            (None, Err(_)) => PathStep::Field(field.to_owned()),
         };
         if names == Names::Stored {
-            return Some(step(plan.variant.as_deref(), &piece.name));
+            let step = || step(plan.variant.as_deref(), &piece.name);
+            return Some((!plan.is_newtype).then(step));
+        }
+        if self.plans.program.classes[class].newtype().is_some() {
+            return Some(None);
         }
         let program = self.plans.program;
         let field = &program.expected(class, variant).fields[piece.field?];
@@ -158,7 +163,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             Form::Enum(variants) => Some(&*variants.get(variant)?.name),
             _ => None,
         };
-        Some(step(variant, &field.name))
+        Some(Some(step(variant, &field.name)))
     }
 
     /// Reads what a program kept of parts of a record, to which a path leads.
