@@ -12,7 +12,7 @@ use std::rc::{Rc, Weak};
 use std::sync::{Arc, Mutex, Weak as ArcWeak};
 
 use persist::save::LoadEvent;
-use persist::{Persist, SaveManager, Saves};
+use persist::{LoadOptions, Persist, SaveManager, Saves};
 use persist_tests::support::{Shared, shared};
 
 /// Bob, whose friend is Cem. Cem's one owner is what the program drops; Ada and Dana are objects of the same type.
