@@ -191,8 +191,8 @@ pub(crate) use trait_object::{
 };
 pub(crate) use type_set::{ClassAccess, LoadedObject, ObjectType, StandInClass, TypeSet};
 pub(crate) use unknown::{
-    PathStep, Unknown, UnknownAt, UnknownClass, UnknownPart, UnknownPartKind, UnknownPath,
-    UnknownPiece, UnknownTarget,
+    Unknown, UnknownAt, UnknownClass, UnknownPart, UnknownPartKind, UnknownPath, UnknownPiece,
+    UnknownStep, UnknownTarget,
 };
 pub(crate) use visitor::{Phase, VisitLinks, Visitor};
 pub(crate) use with::ADAPTED;

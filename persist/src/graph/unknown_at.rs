@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use super::Registry;
 use crate::codec::UnknownAt;
 #[cfg(feature = "world")]
-use crate::codec::{Encoder, PathStep, Stop, UnknownPiece, count};
+use crate::codec::{Encoder, Stop, UnknownPiece, UnknownStep, count};
 use crate::schema::Stored;
 
 /// Returns the schema that has the class, and its index. A save that needs the class defines it from there.
@@ -26,7 +26,7 @@ pub(crate) fn unknown_at() -> Option<(&'static Arc<dyn Any + Send + Sync>, usize
 /// Writes the number of the class, and unknown content with a path as a value of it.
 #[cfg(feature = "world")]
 pub(crate) fn encode_unknown_at(
-    path: &[PathStep],
+    path: &[UnknownStep],
     pieces: &[UnknownPiece],
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {

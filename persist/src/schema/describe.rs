@@ -405,7 +405,7 @@ impl ClassSchema {
     }
 
     /// True for the class of what was kept of a part of an object.
-    pub(crate) fn is_unknown_at(&self) -> bool {
+    pub fn is_unknown_at(&self) -> bool {
         self.name == UnknownAt::CLASS
             && matches!(&self.form, Form::Struct(fields) if fields.len() == 2)
     }

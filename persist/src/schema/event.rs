@@ -89,9 +89,6 @@ pub(crate) struct PlannedRow {
 /// The detail of what was lost because the program's `removed` says so.
 pub(crate) const REMOVED: &str = "as `removed` says";
 
-/// The detail of unknown fields that were dropped since nothing can hold them.
-pub(crate) const NO_PLACE: &str = "mark a field of the class `#[persist(unknown)]` to keep it";
-
 /// The detail of a kept field that came back in place of a value that an older program synthesized.
 pub(crate) const IN_PLACE_OF_DEFAULT: &str = "in place of a default";
 

@@ -285,7 +285,7 @@ impl Matched {
         if self.resolved.contains(&None) {
             for (class, schema) in stored.iter().enumerate() {
                 let mut visit =
-                    |kind: &KindSchema| identical[class] &= !is_optional_dynamic(kind, program);
+                    |kind: &KindSchema| identical[class] &= !program.is_optional_dynamic(kind);
                 schema.kinds().for_each(|kind| kind.visit(&mut visit));
             }
         }
@@ -436,16 +436,6 @@ pub(super) fn is_converted(version: u32, class: &Class) -> bool {
     let variants = class.variants().iter().flat_map(|variant| variant.fields);
     let mut converts = class.fields().iter().chain(variants).flat_map(|field| field.converts);
     converts.any(|old| old.version.is_some_and(|last| version <= last))
-}
-
-/// True for an option of a trait object whose trait has no stand-in.
-pub(super) fn is_optional_dynamic(kind: &KindSchema, program: &Program) -> bool {
-    match kind {
-        KindSchema::Option(part) => {
-            matches!(&**part, KindSchema::Dynamic(of) if !program.stand_ins.contains(&**of))
-        }
-        _ => false,
-    }
 }
 
 /// Returns the element if there is exactly one.

@@ -247,7 +247,7 @@ fn check_count(count: u64, min: u64, input: &Decoder<'_>) -> Result<(), Fail> {
 }
 
 /// The error for a payload that is not what its class says.
-pub(crate) fn fault(fail: Fail) -> Error {
+fn fault(fail: Fail) -> Error {
     let error = Error::from(fail);
     match error.kind() {
         ErrorKind::InvalidValue | ErrorKind::Truncated => not_as_written(&error),

@@ -32,7 +32,7 @@ pub struct Program {
     /// The classes that are registered for a trait.
     pub(crate) implementors: HashSet<usize>,
     /// The names of the traits that have a stand-in for values of unknown classes.
-    pub(crate) stand_ins: HashSet<&'static str>,
+    pub stand_ins: HashSet<&'static str>,
     /// By field: the kinds that the field's `convert` takes, in its order.
     pub old_kinds: HashMap<FieldPlace, Vec<KindSchema>>,
     /// The classes laid out, once that was asked for.
@@ -52,6 +52,16 @@ impl Program {
     /// The classes laid out, as if a save had all of them.
     pub fn layout(&self) -> &Arc<Stored> {
         &self.all_layout().stored
+    }
+
+    /// True for an option of a trait object whose trait has no stand-in.
+    pub fn is_optional_dynamic(&self, kind: &KindSchema) -> bool {
+        match kind {
+            KindSchema::Option(part) => {
+                matches!(&**part, KindSchema::Dynamic(of) if !self.stand_ins.contains(&**of))
+            }
+            _ => false,
+        }
     }
 
     /// The field of a node, if it names the kinds that it takes.

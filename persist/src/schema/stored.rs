@@ -754,7 +754,7 @@ impl Stored {
     }
 
     /// Returns the class of unknown content with a path, if the save defines it.
-    pub(crate) fn unknown_at(&self) -> Option<usize> {
+    pub fn unknown_at(&self) -> Option<usize> {
         self.classes.iter().position(ClassSchema::is_unknown_at)
     }
 

@@ -560,6 +560,39 @@ struct Location {
     bit: u32,
 }
 
+/// Returns the name of the class of a component, or of that whose unknown fields it is.
+fn class_of(world: &World, object: &Object, part: ComponentIndex) -> String {
+    match part {
+        ComponentIndex::Known(column) => (world.columns[column].of.name)(),
+        ComponentIndex::Unknown(index) => {
+            let content = &object.unknown()[index].content;
+            content.component().unwrap_or(content.class()).to_owned()
+        }
+    }
+}
+
+/// Returns the classes of the components of an object as a save lists them: those of unknown fields come first.
+fn saved_classes(world: &World, object: ObjectId) -> Vec<String> {
+    let location = world.directory.location(object);
+    let Some(found) = location.and_then(|at| world.objects.get(at)) else { return Vec::new() };
+    let is_saved = |part: &ComponentIndex| match part {
+        ComponentIndex::Known(_) => true,
+        ComponentIndex::Unknown(index) => lasts(world, found, &found.unknown()[*index].content),
+    };
+    let parts = world.shapes.parts(found).filter(is_saved);
+    parts.map(|part| class_of(world, found, part)).collect()
+}
+
+/// True unless it holds unknown fields of a component that was detached.
+fn lasts(world: &World, object: &Object, unknown: &Unknown) -> bool {
+    unknown.component().is_none_or(|class| {
+        world.shapes.parts(object).any(|part| match part {
+            ComponentIndex::Known(column) => (world.columns[column].of.name)() == class,
+            ComponentIndex::Unknown(index) => object.unknown()[index].content.class() == class,
+        })
+    })
+}
+
 /// The resources of a world.
 #[derive(Default)]
 struct Resources {

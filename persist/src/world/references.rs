@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::World;
 use super::stored::{EncodeScope, live, save_of};
+use super::{World, saved_classes};
 use crate::format::scan;
 use crate::schema::{LocalValue, Stored, paths};
 use crate::types::{Arena, WorldObjects};
@@ -99,7 +99,7 @@ fn reference(world: &World, path: &str, ids: &[ObjectId]) -> Option<Reference> {
     let (object, rest) = path.strip_prefix("objects[")?.split_once("].components[")?;
     let (component, rest) = rest.split_once(']')?;
     let object = *ids.get(index(object)?)?;
-    let class = world.saved_classes(object).into_iter().nth(index(component)?)?;
+    let class = saved_classes(world, object).into_iter().nth(index(component)?)?;
     Some(Reference { object: Some(object), class, path: field_path(rest) })
 }
 

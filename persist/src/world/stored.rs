@@ -18,7 +18,7 @@ use super::component::{AnyComponent, ErasedComponents};
 use super::names::{Name, Names};
 use super::resources::AnyResource;
 use super::{Activity, ComponentIndex, Shape, Shapes};
-use super::{ComponentType, Location, Object, ParkedObject, UnknownEntry, World};
+use super::{ComponentType, Location, Object, ParkedObject, UnknownEntry, World, lasts};
 use crate::codec::page_source::{PageSink, PageSource};
 use crate::codec::pages::{LEAST_PAGED, PageCut, PageEntry, PagedObjects};
 use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, UnknownPiece, count, trait_name};
@@ -494,7 +494,7 @@ impl<'w> WorldWriter<'w> {
         let columns = world.shapes.columns(object.shape);
         let unknown = object.unknown();
         // What is unknown of a component that was detached is not written.
-        let is_present = |entry: &UnknownEntry| world.lasts(object, &entry.content);
+        let is_present = |entry: &UnknownEntry| lasts(world, object, &entry.content);
         let started = usize::from(object.started);
         // Started components are stored as a prefix, so an unknown component before a started one counts as started.
         let is_started = |unknown: &&UnknownEntry| {

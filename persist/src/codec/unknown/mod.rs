@@ -4,7 +4,7 @@
 mod path;
 mod unknown_codec;
 
-pub(crate) use path::{PathStep, UnknownAt, UnknownPath};
+pub(crate) use path::{UnknownAt, UnknownPath, UnknownStep};
 
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -138,7 +138,7 @@ impl Unknown {
     #[cfg(feature = "world")]
     pub(crate) fn component(&self) -> Option<&str> {
         match self.pieces.first()?.path.as_deref()? {
-            [PathStep::Component(class), ..] => Some(class),
+            [UnknownStep::Component(class), ..] => Some(class),
             _ => None,
         }
     }

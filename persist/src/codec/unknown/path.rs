@@ -11,8 +11,8 @@ use super::{Unknown, UnknownPiece};
 ///
 /// Elements of lists and sets have no such step: which one it was cannot be told after the program has changed the list.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, crate::Persist)]
-#[persist(crate = crate, class = "persist.PathStep")]
-pub(crate) enum PathStep {
+#[persist(crate = crate, class = "persist.UnknownStep")]
+pub(crate) enum UnknownStep {
     /// A field by its name, after that of its variant.
     Field(String),
     /// A part of a tuple.
@@ -26,13 +26,13 @@ pub(crate) enum PathStep {
 }
 
 /// The steps to a value. The unknown fields of one value share them.
-pub(crate) type UnknownPath = Arc<[PathStep]>;
+pub(crate) type UnknownPath = Arc<[UnknownStep]>;
 
 /// The schema of unknown content with the steps to it.
 #[derive(crate::Persist)]
 #[persist(crate = crate, class = "persist.UnknownAt")]
 pub(crate) struct UnknownAt {
-    path: Vec<PathStep>,
+    path: Vec<UnknownStep>,
     #[persist(unknown)]
     content: Unknown,
 }
@@ -50,7 +50,7 @@ impl UnknownAt {
 
     /// Writes the steps and the unknown content as a value of this class. `pieces` have one path.
     pub(crate) fn encode(
-        path: &[PathStep],
+        path: &[UnknownStep],
         pieces: &[UnknownPiece],
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {

@@ -105,7 +105,7 @@ impl<'l> Loader<'l> {
         let synthesized = synthesized.iter().map(|(class, bytes)| (*class, &bytes[..]));
         let of_object = to_keep.into_iter().chain(synthesized);
         let of_object = of_object.map(|(class, bytes)| (None, class, bytes));
-        let of_parts = parts.iter().map(|it| (Some(&it.path), it.class, &it.bytes[..]));
+        let of_parts = parts.iter().map(|(path, class, bytes)| (Some(path), *class, &bytes[..]));
         for (path, class, bytes) in of_object.chain(of_parts) {
             let mut piece = self.table.unknown_whole(class, bytes)?.0;
             piece.path = path.cloned();
@@ -126,7 +126,7 @@ impl<'l> Loader<'l> {
 
     /// Adds an object for a value that a record held directly, and that is behind a pointer in the program. Its record
     /// comes after all others, so the loop of the fill pass decodes it too.
-    pub(super) fn add_shared(&mut self, value: SharedValue) -> Result<()> {
+    fn add_shared(&mut self, value: SharedValue) -> Result<()> {
         let SharedValue { id: temporary_id, class, holder, payload, defaulted } = value;
         let id = self.first_free.saturating_add(temporary_id - FIRST_TEMPORARY_ID);
         let registry = self.table.registry;

@@ -9,15 +9,15 @@ use std::sync::Arc;
 use super::super::PendingReference;
 use super::{Table, TypeIndex, Unregistered};
 use crate::codec::{
-    AnyObject, Decoder, Linked, LoadedObject, NoLinks, PathStep, Remapped, Shared, Unknown,
-    UnknownClass, UnknownPart, UnknownPartKind, UnknownPath, UnknownPiece, Within, left_over,
+    AnyObject, Decoder, Linked, LoadedObject, NoLinks, Remapped, Shared, Unknown, UnknownClass,
+    UnknownPart, UnknownPartKind, UnknownPath, UnknownPiece, UnknownStep, Within, left_over,
     not_registered,
 };
 use crate::format::RecordLocation;
 use crate::reflect::{Holder, TraitName};
-use crate::schema::{LoadEvent, LocalValue, Stored, fault, length};
+use crate::schema::{LoadEvent, LocalValue, Stored, length};
 use crate::types::WorldObjects;
-use crate::{ErrorKind, Result};
+use crate::{Error, ErrorKind, Result};
 
 /// Bytes of a stored handle: its state, then 8 bytes of its id.
 const HANDLE: usize = 9;
@@ -101,13 +101,13 @@ impl Table<'_> {
     pub(super) fn unknown_parts(&mut self, bytes: &[u8]) -> Result<(usize, Option<Unknown>)> {
         let (mut links, numbers) = (NoLinks::default(), self.page_numbers.clone());
         let mut input = Decoder::new(bytes, self.env, &mut links).in_page(numbers.as_deref());
-        let path: UnknownPath = input.value::<Vec<PathStep>>().map_err(fault)?.into();
+        let path: UnknownPath = input.value::<Vec<UnknownStep>>().map_err(Error::from)?.into();
         let mut unknown = Unknown::default();
-        for _ in 0..input.count().map_err(fault)? {
-            let number = input.class_number().map_err(fault)?;
+        for _ in 0..input.count().map_err(Error::from)? {
+            let number = input.class_number().map_err(Error::from)?;
             let class = self.as_stored(number)?;
             let (mut piece, length, dangling) = self.unknown(class, input.rest())?;
-            input.take(length).map_err(fault)?;
+            input.take(length).map_err(Error::from)?;
             (0..dangling).for_each(|_| self.count(LoadEvent::Dangling));
             // The other parts were counted when the fields were found.
             if class < self.plans.stored.len() {

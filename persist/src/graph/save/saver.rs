@@ -12,8 +12,8 @@ use super::pages::{RecordPages, not_written};
 use super::targets::{Targets, unknown_in};
 use super::{Links, SaveTables};
 use crate::codec::{
-    Buffer, Encoder, PathStep, Persist, Phase, Prototypes, SaveLinks, Shared, Stop, Unknown,
-    UnknownAt, UnknownPiece, Visitor, not_registered_yet,
+    Buffer, Encoder, Persist, Phase, Prototypes, SaveLinks, Shared, Stop, Unknown, UnknownAt,
+    UnknownPiece, UnknownStep, Visitor, not_registered_yet,
 };
 use crate::env::Env;
 use crate::format::{Header, Sealer, Writer};
@@ -250,7 +250,7 @@ impl<'s> Saver<'s> {
     /// Writes what is unknown of a part of an object.
     fn write_parts(
         &mut self,
-        path: &[PathStep],
+        path: &[UnknownStep],
         pieces: &[UnknownPiece],
         id: u64,
         writer: &mut Writer<'_, '_>,

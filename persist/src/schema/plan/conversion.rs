@@ -9,7 +9,6 @@ use super::{
 };
 use crate::codec::UnknownAt;
 use crate::schema::event::REMOVED;
-use crate::schema::matching::is_optional_dynamic;
 use crate::schema::number::Width;
 use crate::schema::{ClassSchema, Form, KindSchema, LoadEvent, ProgramFields, Stored, pair};
 use crate::{Error, ErrorKind, Result};
@@ -46,7 +45,7 @@ impl Plans<'_> {
     }
 
     /// The conversion of a bare value to that of a class; `None` if there is none.
-    pub(super) fn value_conversion(
+    fn value_conversion(
         &mut self,
         node: usize,
         target: usize,
@@ -394,7 +393,7 @@ impl Compiler<'_, '_> {
                 let of = self.convert(part, b, depth)?;
                 let program = self.plans.program;
                 match self.plans.conversions[of] {
-                    Conversion::Dynamic if is_optional_dynamic(w, program) => {
+                    Conversion::Dynamic if program.is_optional_dynamic(w) => {
                         Conversion::OptionalDynamic(of)
                     }
                     _ => Conversion::Option(of),

@@ -9,7 +9,7 @@ use super::{
     Conversion, FieldName, FieldSource, Member, Piece, Plans, RecordPlan, RecordStep, StoredFields,
     UnknownFieldStep, shortened,
 };
-use crate::schema::event::{IN_PLACE_OF_DEFAULT, NO_PLACE, REMOVED};
+use crate::schema::event::{IN_PLACE_OF_DEFAULT, REMOVED};
 use crate::schema::pairing::{find_variant, pair};
 use crate::schema::program::ProgramFields;
 use crate::schema::{
@@ -17,6 +17,9 @@ use crate::schema::{
 };
 use crate::value::Origin;
 use crate::{Error, ErrorKind, Result};
+
+/// The detail of unknown fields that were dropped since nothing can hold them.
+const NO_PLACE: &str = "mark a field of the class `#[persist(unknown)]` to keep it";
 
 /// Records of more pieces are no small ones.
 pub(super) const PIECES: usize = 24;

@@ -192,7 +192,7 @@ impl<'p> Plans<'p> {
     }
 
     /// True for the number of the class of unknown content with a path.
-    pub(crate) fn is_unknown_at(&self, number: u64) -> bool {
+    pub fn is_unknown_at(&self, number: u64) -> bool {
         number == UnknownAt::NUMBER
             || self.unknown_at.is_some_and(|class| class as u64 + 1 == number)
     }

@@ -24,10 +24,10 @@ use super::component::{AnyComponent, Component};
 use super::names::{Name, Names};
 use super::resources::UnknownComponent;
 use super::{
-    Activity, ColumnEntry, ComponentIndex, ComponentType, DeferredChange, FramePhase, LAST_ID,
-    Location, Object, ParkedObject, Shape, World,
+    Activity, ColumnEntry, ComponentType, DeferredChange, FramePhase, LAST_ID, Location, Object,
+    ParkedObject, Shape, World,
 };
-use crate::codec::{Caster, Unknown};
+use crate::codec::Caster;
 use crate::env::SharedContext;
 use crate::graph::Registry;
 use crate::{Error, ErrorKind, ObjectId, Result, names};
@@ -406,38 +406,6 @@ impl World {
         if let Some(location) = self.directory.location(object) {
             self.columns[column].column.put(location, component);
         }
-    }
-
-    /// Returns the name of the class of a component, or of that whose unknown fields it is.
-    fn class_of(&self, object: &Object, part: ComponentIndex) -> String {
-        match part {
-            ComponentIndex::Known(column) => (self.columns[column].of.name)(),
-            ComponentIndex::Unknown(index) => {
-                let content = &object.unknown()[index].content;
-                content.component().unwrap_or(content.class()).to_owned()
-            }
-        }
-    }
-
-    /// Returns the classes of the components of an object as a save lists them: those of unknown fields come first.
-    pub(in crate::world) fn saved_classes(&self, object: ObjectId) -> Vec<String> {
-        let Some(found) = self.object(object) else { return Vec::new() };
-        let is_saved = |part: &ComponentIndex| match part {
-            ComponentIndex::Known(_) => true,
-            ComponentIndex::Unknown(index) => self.lasts(found, &found.unknown()[*index].content),
-        };
-        let parts = self.shapes.parts(found).filter(is_saved);
-        parts.map(|part| self.class_of(found, part)).collect()
-    }
-
-    /// True unless it holds unknown fields of a component that was detached.
-    pub(in crate::world) fn lasts(&self, object: &Object, unknown: &Unknown) -> bool {
-        unknown.component().is_none_or(|class| {
-            self.shapes.parts(object).any(|part| match part {
-                ComponentIndex::Known(column) => (self.columns[column].of.name)() == class,
-                ComponentIndex::Unknown(index) => object.unknown()[index].content.class() == class,
-            })
-        })
     }
 
     fn detach_column(&mut self, object: ObjectId, column: usize) -> bool {

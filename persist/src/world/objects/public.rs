@@ -14,7 +14,7 @@ use crate::world::column::query::{Query, SharedQuery};
 use crate::world::column::{Page, query};
 use crate::world::component::Component;
 use crate::world::references::Reference;
-use crate::world::{Activity, ComponentIndex};
+use crate::world::{Activity, ComponentIndex, class_of};
 use crate::world::{DeferredChange, World, references};
 use crate::{ErrorKind, ObjectId, Persist, Result};
 
@@ -470,7 +470,7 @@ impl World {
             ComponentIndex::Known(_) => true,
             ComponentIndex::Unknown(index) => found.unknown()[*index].content.component().is_none(),
         };
-        parts.filter(is_whole).map(|part| self.class_of(found, part)).collect()
+        parts.filter(is_whole).map(|part| class_of(self, found, part)).collect()
     }
 
     /// Returns the names of all registered component classes, in alphabetical order.

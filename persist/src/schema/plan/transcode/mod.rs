@@ -8,25 +8,26 @@
 //! | this file | the transcoder, its steps, and the results beside the payload |
 //! | `record` | the fields of a record whose plan is known, and values for fields that a save does not have |
 //! | `named` | records that are migrated, or hold unknown fields: their members by name, and the bytes under way |
-//! | `place` | unknown fields of values inside of a record, by the path to these |
+//! | `parts` | unknown content of the values inside of a record, by the path to these |
 //! | `distinct`, `skipping` | containers whose parts may become equal, or may be skipped |
 
 mod distinct;
 mod named;
-mod place;
+mod parts;
 mod record;
 mod skipping;
 
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
 
 use self::distinct::DistinctParts;
 use self::named::ByteChain;
-pub(crate) use self::place::KeptPart;
-use self::place::{ComponentsFrame, EntriesFrame, PartsByPath};
-use self::record::{RecordFrame, SynthesizedValues};
+use self::parts::{optional_dynamic, read_parts, take_parts};
+use self::record::SynthesizedValues;
 use self::skipping::SkippingFrame;
-use super::{ClassPlan, Conversion, Other, OtherField, Plan, VariantPlan, shortened};
-use crate::codec::{Buffer, Decoder, Fail, LoadLinks, NoLinks, count};
+use super::{ClassPlan, Conversion, Other, OtherField, Plan, RecordPlan, VariantPlan, shortened};
+use crate::codec::{Buffer, Decoder, Fail, LoadLinks, NoLinks, UnknownPath, UnknownStep, count};
 use crate::env::Env;
 use crate::reflect::{Holder, VariantRecord};
 use crate::schema::number::{Widening, Width};
@@ -171,7 +172,7 @@ struct Transcoder<'t, 's, 'p> {
     extras: RecordExtras,
     /// Bytes of the values that are objects now.
     shared_bytes: usize,
-    /// What a program kept of parts of the record that have not been reached yet.
+    /// The kept content of parts of the record that have not been reached yet.
     parts: PartsByPath<'t>,
 }
 
@@ -211,6 +212,93 @@ enum TranscodeFrame<'t> {
         start: usize,
     },
 }
+
+/// A struct or a variant that is being rewritten.
+///
+/// Its pieces are read once, in stored order. One that is converted is rewritten as it comes, also if the program wants
+/// it later: then it waits in `early`, so that nothing is walked over twice.
+struct RecordFrame<'t> {
+    plan: Arc<RecordPlan>,
+    /// Next of the steps, and of the fields that are written.
+    step: usize,
+    field: usize,
+    /// Where its pieces begin in those of all open records.
+    first: usize,
+    /// The piece that is being rewritten, if any.
+    piece: Option<usize>,
+    /// Where it lies, and where what it becomes does.
+    order: PieceOrder<'t>,
+    /// Where its converted pieces begin that wait.
+    waiting: usize,
+    /// Where its synthesized values begin in those of all open records.
+    synthesized: usize,
+    /// The offset of an object's bytes in the payload.
+    start: usize,
+    /// Where the pieces lie that do not follow one another.
+    places: Vec<Option<UnknownLocation>>,
+}
+
+enum PieceOrder<'t> {
+    Nothing,
+    /// It is the next one: all that was left before it.
+    Next(&'t [u8]),
+    /// It is the next one, and wanted later: all that was left before it, and where its output begins.
+    Early(&'t [u8], usize),
+    /// It lies apart: where to continue after it.
+    Apart(&'t [u8]),
+}
+
+/// Entries of a map.
+struct EntriesFrame<'t> {
+    parts: WalkFrame,
+    /// The bytes of the save from the last key on, and the length of that key.
+    stored: (&'t [u8], usize),
+    /// Where the key is in the output.
+    key: (usize, usize),
+}
+
+/// A list of components or resources. What is unknown of them stands in it, too, before them.
+struct ComponentsFrame<'t> {
+    parts: WalkFrame,
+    /// Where the list begins in the output, with the count.
+    start: usize,
+    /// The stored class of the component that is being rewritten.
+    class: usize,
+    unknown: Option<Box<UnknownOfList<'t>>>,
+}
+
+#[derive(Default)]
+struct UnknownOfList<'t> {
+    /// The elements of the list that held unknown parts.
+    elements: u64,
+    /// The unknown parts of components that have not come yet, by the name of the component's class.
+    given: BTreeMap<String, PartsByPath<'t>>,
+    kept: Vec<KeptPart>,
+}
+
+/// A value that is kept of a part of a record: the path to the part, the class of the value, and its bytes.
+pub(crate) type KeptPart = (UnknownPath, usize, Vec<u8>);
+
+/// The values that a program kept of parts of a record, by the steps to these; the class of each, and its bytes.
+type PartsByPath<'t> = BTreeMap<Vec<UnknownStep>, Vec<(usize, &'t [u8])>>;
+
+/// The names in a path.
+#[derive(Clone, Copy, PartialEq)]
+enum PathNames {
+    Stored,
+    Program,
+}
+
+/// The place of the value that the frames lead to.
+struct PartPlace {
+    /// The frame of the list of components in which it is.
+    list: Option<usize>,
+    /// The steps from there, or from the record.
+    path: Vec<UnknownStep>,
+}
+
+/// The charge for a kept value beside its bytes and those of its path, in bytes: it stands for memory and time.
+const UNKNOWN: usize = 256;
 
 /// The field that is being worked on.
 fn path(frames: &[TranscodeFrame<'_>], skipped: &[WalkFrame], stored: &Stored) -> String {
@@ -252,7 +340,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         };
         // This program may know the unknown fields of the object, by their names. A bare value has no fields that could
         // be among them.
-        self.read_parts(source.unknown, &[])?;
+        read_parts(self, source.unknown, frames)?;
         if !source.unknown.is_empty() && !matches!(self.stored[class].form, Form::Value(_)) {
             return self.open_named(class, target, source.unknown, frames);
         }
@@ -306,7 +394,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
             TranscodeFrame::Components(list) => {
                 let next = list.parts.next();
                 if next.is_none() {
-                    self.end_components(list)?;
+                    list.end(self)?;
                 }
                 return Ok(next);
             }
@@ -347,7 +435,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     inner
                 }
                 Conversion::OptionalDynamic(inner) => {
-                    let Some(class) = self.optional_dynamic(frames)? else { return Ok(()) };
+                    let Some(class) = optional_dynamic(self, frames)? else { return Ok(()) };
                     self.out.push(1);
                     match class {
                         // It follows in the record.
@@ -392,7 +480,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     let start = self.out.len();
                     let count = self.length(min, None, None)?;
                     let parts = WalkFrame::elements(of, count);
-                    frames.push(TranscodeFrame::Components(ComponentsFrame::new(parts, start)));
+                    let (class, unknown) = (usize::MAX, None);
+                    let list = ComponentsFrame { parts, start, class, unknown };
+                    frames.push(TranscodeFrame::Components(list));
                     return Ok(());
                 }
                 Conversion::Longer { of: inner, from, field, row } => {
@@ -407,7 +497,10 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                     frames.push(match may_collide {
                         true => TranscodeFrame::Distinct(DistinctParts::open(parts, start, self)),
                         false if is_list => TranscodeFrame::Parts(parts),
-                        false => TranscodeFrame::Entries(EntriesFrame::new(parts)),
+                        false => {
+                            let (stored, key) = ((&[][..], 0), (0, 0));
+                            TranscodeFrame::Entries(EntriesFrame { parts, stored, key })
+                        }
                     });
                     return Ok(());
                 }
@@ -425,7 +518,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 }
                 Conversion::Dynamic => {
                     let class = dynamic(self.stored, &mut self.input).map_err(fault)?;
-                    if self.takes_part(class, frames)? {
+                    if let Some(TranscodeFrame::Components(list)) = frames.last_mut()
+                        && !list.begins(class, self)?
+                    {
                         return Ok(());
                     }
                     let Some(inner) = self.open_dynamic(class, frames)? else { return Ok(()) };
@@ -442,7 +537,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
                 Conversion::Inline { class, holder, of: inner, shared } => {
                     let (frame, unknown) = self.inline(class, holder, shared)?;
                     frames.push(frame);
-                    self.read_inlined_parts(&unknown, frames)?;
+                    read_parts(self, &unknown, frames)?;
                     if !unknown.is_empty() && self.open_unknown(class, inner, &unknown, frames)? {
                         return Ok(());
                     }
@@ -471,7 +566,9 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
         count::push(class as u64 + 1, self.out);
         let target = self.plans.resolve(class);
         let Some(target) = target.filter(|_| self.plans.rewrites_dynamic(class)) else {
-            self.keep_parts(class, frames);
+            if let Some(TranscodeFrame::Components(list)) = frames.last_mut() {
+                list.keep_parts(self);
+            }
             return self.copy(self.stored.root(class)).map(|()| None);
         };
         Ok(Some(self.plans.class_conversion(class, target)))
@@ -485,7 +582,7 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
     ) -> Result<Option<usize>> {
         let ClassPlan { class, target, .. } = self.plans.plans[place];
         if !matches!(self.stored[class].form, Form::Value(_))
-            && let Some(unknown) = self.take_parts(frames)
+            && let Some(unknown) = take_parts(self, frames, false)
         {
             return self.open_named(class, target, &unknown, frames).map(|()| None);
         }

@@ -3,8 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::place::UNKNOWN;
-use super::{DefaultedField, TranscodeFrame, Transcoder, UnknownLocation};
+use super::parts::keep_part;
+use super::{
+    DefaultedField, PartPlace, PieceOrder, RecordFrame, TranscodeFrame, Transcoder, UNKNOWN,
+    UnknownLocation,
+};
 use crate::codec::{Encoder, Fail, NoLinks, Prototypes, UnknownPath, count};
 use crate::schema::plan::fields::PIECES;
 use crate::schema::plan::{Conversion, FieldSource, Piece, Plan, RecordPlan, RecordStep};
@@ -16,51 +19,11 @@ use crate::{Error, ErrorKind, Limits, Result};
 const ROOM: usize = 512;
 const CHUNK: usize = 32;
 
-/// A struct or a variant that is being rewritten.
-///
-/// Its pieces are read once, in stored order. One that is converted is rewritten as it comes, also if the program wants
-/// it later: then it waits in `early`, so that nothing is walked over twice.
-pub(super) struct RecordFrame<'t> {
-    plan: Arc<RecordPlan>,
-    /// Next of the steps, and of the fields that are written.
-    step: usize,
-    field: usize,
-    /// Where its pieces begin in those of all open records.
-    first: usize,
-    /// The piece that is being rewritten, if any.
-    piece: Option<usize>,
-    /// Where it lies, and where what it becomes does.
-    order: PieceOrder<'t>,
-    /// Where its converted pieces begin that wait.
-    waiting: usize,
-    /// Where its synthesized values begin in those of all open records.
-    synthesized: usize,
-    /// The offset of an object's bytes in the payload.
-    start: usize,
-    /// Where the pieces lie that do not follow one another.
-    places: Vec<Option<UnknownLocation>>,
-}
-
-enum PieceOrder<'t> {
-    Nothing,
-    /// It is the next one: all that was left before it.
-    Next(&'t [u8]),
-    /// It is the next one, and wanted later: all that was left before it, and where its output begins.
-    Early(&'t [u8], usize),
-    /// It lies apart: where to continue after it.
-    Apart(&'t [u8]),
-}
-
 impl<'t> RecordFrame<'t> {
     /// Name of the field that is being rewritten.
     pub(super) fn field_name(&self) -> &str {
         let piece = self.piece.and_then(|piece| self.plan.pieces.get(piece));
         piece.map_or("", |piece| &piece.name)
-    }
-
-    /// The plan, and the piece that is being converted, if any.
-    pub(super) fn converted(&self) -> Option<(&RecordPlan, &Piece)> {
-        Some((&self.plan, self.plan.pieces.get(self.piece?)?))
     }
 
     /// True if the input is no part of the payload, or another one than what is left of it.
@@ -323,8 +286,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         }
         let plan = record.plan.clone();
         let is_inside = !(plan.has_room || self.is_object());
-        let place = if is_inside { self.lasting_place(outer) } else { None };
-        let place = place.map(|place| self.shared_path(place)).transpose()?;
+        let place = if is_inside { PartPlace::lasting(self, outer, false)? } else { None };
         if plan.marks {
             let noted = self.synthesized.take_from(record.synthesized);
             if noted.room.is_some() || self.is_object() || place.is_some() {
@@ -342,7 +304,7 @@ impl<'t> Transcoder<'t, '_, '_> {
             }
             if let Some((list, path)) = &place {
                 let bytes = self.pieces[record.first + keep.piece].to_vec();
-                self.keep_part((*list, path), (keep.class, bytes), outer)?;
+                keep_part(self, (*list, path), (keep.class, bytes), outer)?;
             } else if is_kept && !plan.has_room {
                 let place = match record.places.get_mut(keep.piece) {
                     Some(place) => place.take(),
@@ -399,7 +361,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         self.plans.reader(limits).charge(bytes, 1)?;
         if let Some((list, path)) = place {
             for copy in copies {
-                self.keep_part((*list, path), copy, outer)?;
+                keep_part(self, (*list, path), copy, outer)?;
             }
             return Ok(());
         }

@@ -1,7 +1,6 @@
 //! Containers whose elements are skipped if they cannot be rewritten.
 
-use super::place::EntriesFrame;
-use super::{DefaultedField, TranscodeFrame, Transcoder, path};
+use super::{DefaultedField, EntriesFrame, TranscodeFrame, Transcoder, path};
 use crate::codec::{Decoder, NoLinks, count, is_of_value};
 use crate::env::Env;
 use crate::schema::walk::skip;
