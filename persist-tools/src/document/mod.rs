@@ -148,7 +148,7 @@ impl Document {
         if !is_damaged(save, limits) {
             return Ok((Self::from_slice(save)?, None));
         }
-        let (document, found) = salvaged(save, limits)?;
+        let (document, found) = salvaged(save, limits, &mut |_| 0)?;
         // All pointers to lost objects are removed, so the result must pass the checks of an intact save.
         Ok((Self::from_slice(&document.to_vec()?)?, Some(found)))
     }
