@@ -11,7 +11,7 @@ use crate::exit::Result;
 use crate::found::{each_object, holders};
 use crate::input::Save;
 use crate::values::key_text;
-use crate::world::{Object, World};
+use crate::world::World;
 
 /// How objects of two saves are paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -375,13 +375,25 @@ impl<'d> Open<'d> {
         };
         // Added and removed objects are reported by themselves. Among the others, a move is another parent or another
         // place there.
-        let is_shared: HashSet<u64> =
-            partners.iter().flatten().map(|partner| new.objects[*partner].id).collect();
-        let has_moved = |one: &Object<'_>, other: &Object<'_>| {
-            let partner = |child: &u64| Some(new.objects[partners[old.place(*child)?]?].id);
-            let stayed = one.children.iter().filter_map(partner);
-            !stayed.eq(other.children.iter().copied().filter(|child| is_shared.contains(child)))
+        let pairs = old.objects.iter().zip(&partners);
+        let stayed = pairs.filter_map(|(object, partner)| {
+            let parent = object.parent.map(|parent| partners[parent]);
+            let other = &new.objects[(*partner)?];
+            (parent == other.parent.map(Some)).then_some(other.id)
+        });
+        let stayed: HashSet<u64> = stayed.collect();
+        let has_new_order = |parent: usize, partner: usize| {
+            let stays = |child: &u64| stayed.contains(child);
+            let partner_of = |child: &u64| Some(new.objects[partners[old.place(*child)?]?].id);
+            let children = old.objects[parent].children.iter().filter_map(partner_of);
+            let others = new.objects[partner].children.iter().copied();
+            !children.filter(stays).eq(others.filter(stays))
         };
+        let reordered: HashSet<usize> = partners
+            .iter()
+            .enumerate()
+            .filter_map(|(parent, partner)| partner.filter(|other| has_new_order(parent, *other)))
+            .collect();
         let mut is_seen = vec![false; new.objects.len()];
         for (place, (object, partner)) in old.objects.iter().zip(&partners).enumerate() {
             let Some(partner) = *partner else {
@@ -391,21 +403,19 @@ impl<'d> Open<'d> {
             };
             is_seen[partner] = true;
             // The path in the new world.
-            let (old_path, at) = (old.path(place), new.path(partner));
-            let at = format!("{}{at}", self.at);
+            let at = format!("{}{}", self.at, new.path(partner));
             let other = &new.objects[partner];
             let (one, two) = (object.value.as_record(), other.value.as_record());
             if let (Some(one), Some(two)) = (one, two) {
                 for name in ["name", "activity"] {
                     open.push(inside.part(format!("{at}.{name}"), one.get(name), two.get(name)));
                 }
-                let children = |record: &'d persist::Record| record.get("children");
-                if old_path != new.path(partner)
-                    || object.children.len() == other.children.len()
-                    || has_moved(object, other)
-                {
-                    let at = format!("{at}.children");
-                    open.push(inside.part(at, children(one), children(two)));
+                let parents = [one, two].map(|object| object.get("parent"));
+                if !stayed.contains(&other.id) {
+                    open.push(inside.part(format!("{at}.parent"), parents[0], parents[1]));
+                } else if other.parent.is_some_and(|parent| reordered.contains(&parent)) {
+                    let [old, new] = parents.map(index_of);
+                    open.push(inside.part(format!("{at}.parent.index"), old, new));
                 }
             }
             inside.by_class(&at, object.components, other.components, open);
@@ -431,6 +441,14 @@ impl<'d> Open<'d> {
         }
         let added = new.iter().filter(|value| others.contains_key(class(value)));
         open.extend(added.map(|value| part(value, None, Some(value))));
+    }
+}
+
+/// Returns the index in a parent.
+fn index_of(parent: Option<&Value>) -> Option<&Value> {
+    match parent? {
+        Value::Option(Some(parent)) => parent.as_record()?.get("index"),
+        _ => None,
     }
 }
 

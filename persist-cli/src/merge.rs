@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use persist::reflect::HandleValue;
 use persist::{Record, Value};
 
 use crate::path::{component_text, push_name};
@@ -23,6 +22,18 @@ pub(crate) struct Conflict {
     pub(crate) base: Option<Value>,
     pub(crate) ours: Option<Value>,
     pub(crate) theirs: Option<Value>,
+}
+
+impl Conflict {
+    /// Replaces the parents of an object by their ids. Their indices are not merged.
+    fn show_parents(&mut self) {
+        for side in [&mut self.base, &mut self.ours, &mut self.theirs] {
+            *side = side.take().and_then(|parent| match parent {
+                Value::Option(Some(parent)) => parent.as_record()?.get("object").cloned(),
+                _ => None,
+            });
+        }
+    }
 }
 
 /// Merges values, and notes conflicts.
@@ -200,24 +211,29 @@ impl Merge {
         for id in their_ids {
             own.entry(id).or_default();
         }
-        let mut merged = Vec::with_capacity(own.len());
-        for (id, ours) in own {
-            let [base, theirs] = others(id);
-            let [base, theirs] = [base.as_deref(), theirs.as_deref()];
-            let sides = [base, ours.as_ref(), theirs];
-            let name = sides.iter().flatten().find_map(|object| {
-                object.as_record()?.get("name")?.as_text().filter(|name| !name.is_empty())
-            });
-            let at = name.map_or_else(|| format!("{at}/#{id}"), |name| format!("{at}/{name}"));
-            merged.extend(match (base, ours, theirs) {
+        let (mut merged, mut trees) = (Vec::with_capacity(own.len()), Trees::default());
+        for (id, mut ours) in own {
+            let [mut base, mut theirs] = others(id).map(|side| side.map(Cow::into_owned));
+            let parents = trees.take_indices(id, [&mut base, &mut ours, &mut theirs]);
+            let [base, theirs] = [base.as_ref(), theirs.as_ref()];
+            let at = member_path(at, id, [base, ours.as_ref(), theirs]);
+            let conflicts = self.conflicts.len();
+            let object = match (base, ours, theirs) {
                 (
                     Some(Value::Struct(base)),
                     Some(Value::Struct(ours)),
                     Some(Value::Struct(theirs)),
                 ) if *base != ours && base != theirs => Some(self.object(&at, base, ours, theirs)),
                 (base, ours, theirs) => self.value(&at, [base, theirs], ours),
-            });
+            };
+            if let Some(object) = object {
+                merged.push(object);
+                let has_conflict = self.conflicts.len() > conflicts;
+                trees.members.push(Member { parents, has_conflict });
+            }
         }
+        let removed = trees.order_children(at, &mut merged);
+        self.conflicts.extend(removed);
         merged
     }
 
@@ -231,12 +247,15 @@ impl Merge {
                     Value::Seq(ours),
                     Some(Value::Seq(theirs)),
                 ) => Some(self.by_class(at, base, ours, theirs)),
-                (
-                    "children",
-                    Some(Value::Seq(base)),
-                    Value::Seq(ours),
-                    Some(Value::Seq(theirs)),
-                ) => Some(children([base, &ours, theirs])),
+                ("parent", base, ours, theirs)
+                    if base != Some(&ours) && base != theirs && theirs != Some(&ours) =>
+                {
+                    // The parent is one value: an id, here without the index.
+                    let merged =
+                        self.conflict(&format!("{at}.parent.object"), [base, theirs], Some(ours));
+                    self.conflicts.last_mut().into_iter().for_each(Conflict::show_parents);
+                    merged
+                }
                 // The number of components that have not been started.
                 ("waiting", _, ours, Some(theirs)) => Some(larger(ours, theirs)),
                 (name, base, value, theirs) => {
@@ -298,22 +317,108 @@ fn by_text(entries: &[(Value, Value)]) -> Keyed<&Value> {
     entries.iter().map(|(key, value)| (key_text(key), value)).collect()
 }
 
-/// Returns our children, without those that they removed, and with those that they added.
-fn children([base, ours, theirs]: [&[Value]; 3]) -> Value {
-    let id = |child: &Value| match child {
-        Value::Handle(HandleValue::Live(id)) => Some(*id),
-        _ => None,
-    };
-    let ids = |of: &[Value]| -> HashSet<u64> { of.iter().filter_map(id).collect() };
-    let (old, own, other) = (ids(base), ids(ours), ids(theirs));
-    let is_left = |child: &&Value| {
-        id(child).is_none_or(|child| !old.contains(&child) || other.contains(&child))
-    };
-    let comes = |child: &&Value| {
-        id(child).is_some_and(|child| !old.contains(&child) && !own.contains(&child))
-    };
-    let stayed = ours.iter().filter(is_left);
-    Value::Seq(stayed.chain(theirs.iter().filter(comes)).cloned().collect())
+/// The orders of children in the three worlds of a merge.
+///
+/// An index of a child changes when a sibling is removed, and then no side has changed the child. So objects are merged
+/// without indices, and get new ones afterwards.
+#[derive(Default)]
+struct Trees {
+    /// The children of each parent, with their indices: of the base, ours and theirs.
+    sides: [HashMap<u64, Vec<(u64, u64)>>; 3],
+    /// The merged objects, in their order.
+    members: Vec<Member>,
+}
+
+/// An object of a world that was merged.
+struct Member {
+    /// Its parents in the base, ours and theirs.
+    parents: [Option<u64>; 3],
+    has_conflict: bool,
+}
+
+/// Returns true if two lists have their common elements in another order.
+fn is_reordered(old: &[u64], new: &[u64]) -> bool {
+    let [in_old, in_new] = [old, new].map(|list| list.iter().collect::<HashSet<_>>());
+    let stayed = old.iter().filter(|child| in_new.contains(child));
+    !stayed.eq(new.iter().filter(|child| in_old.contains(child)))
+}
+
+/// Returns the path of an object of a world, which has the name of the first side that has one.
+fn member_path(at: &str, id: u64, sides: [Option<&Value>; 3]) -> String {
+    let name = sides.iter().flatten().find_map(|object| {
+        object.as_record()?.get("name")?.as_text().filter(|name| !name.is_empty())
+    });
+    name.map_or_else(|| format!("{at}/#{id}"), |name| format!("{at}/{name}"))
+}
+
+impl Trees {
+    /// Takes the indices out of the three values of an object, and returns their parents.
+    fn take_indices(&mut self, id: u64, objects: [&mut Option<Value>; 3]) -> [Option<u64>; 3] {
+        let mut parents = [None; 3];
+        for ((side, object), of) in self.sides.iter_mut().zip(objects).zip(&mut parents) {
+            let Some(object) = object else { continue };
+            if let Some((parent, index)) = world::parent_of(object) {
+                side.entry(parent).or_default().push((index, id));
+                world::set_index(object, 0);
+                *of = Some(parent);
+            }
+        }
+        parents
+    }
+
+    /// Numbers the children of each merged object. The order is ours, unless they alone changed it. Children that only
+    /// the other side has come last. Returns a conflict for each object whose parent the other side removed; such an object
+    /// loses its parent.
+    fn order_children(mut self, at: &str, merged: &mut [Value]) -> Vec<Conflict> {
+        self.sides
+            .iter_mut()
+            .flat_map(HashMap::values_mut)
+            .for_each(|family| family.sort_unstable());
+        let places: HashMap<u64, usize> =
+            merged.iter().enumerate().filter_map(|(place, it)| Some((id_of(it)?, place))).collect();
+        let mut families: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+        let mut removed = Vec::new();
+        for (place, (object, member)) in merged.iter_mut().zip(&self.members).enumerate() {
+            let Some((parent, _)) = world::parent_of(object) else { continue };
+            if places.contains_key(&parent) {
+                families.entry(parent).or_default().push(place);
+                continue;
+            }
+            let at = id_of(object).map(|id| member_path(at, id, [Some(object), None, None]));
+            let Some(record) = object.as_record_mut() else { continue };
+            let old = record.set("parent", Value::Option(None));
+            if let Some(at) = at.filter(|_| !member.has_conflict) {
+                let side = |of: Option<u64>| old.clone().filter(|_| of == Some(parent));
+                let [base, ours, theirs] = member.parents.map(side);
+                let mut conflict =
+                    Conflict { at: format!("{at}.parent.object"), base, ours, theirs };
+                conflict.show_parents();
+                removed.push(conflict);
+            }
+        }
+        for (parent, children) in families {
+            let [base, ours, theirs] = self.sides.each_ref().map(|side| {
+                let children = side.get(&parent).into_iter().flatten();
+                children.map(|(_, child)| *child).collect::<Vec<u64>>()
+            });
+            let is_theirs = !is_reordered(&base, &ours) && is_reordered(&base, &theirs);
+            let [first, rest] = if is_theirs { [theirs, ours] } else { [ours, theirs] };
+            let mut ranks = HashMap::new();
+            for child in first.into_iter().chain(rest) {
+                let next = ranks.len();
+                ranks.entry(child).or_insert(next);
+            }
+            let mut children: Vec<(Option<usize>, usize)> = children
+                .into_iter()
+                .map(|place| (id_of(&merged[place]).and_then(|id| ranks.get(&id).copied()), place))
+                .collect();
+            children.sort_unstable();
+            for (index, (_, place)) in children.into_iter().enumerate() {
+                world::set_index(&mut merged[place], index);
+            }
+        }
+        removed
+    }
 }
 
 fn is_alike(one: &Record, other: &Record) -> bool {

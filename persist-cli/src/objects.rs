@@ -11,10 +11,13 @@ use persist_tools::{Document, Entry, FieldSchema, Form, KindSchema};
 
 use crate::components::components;
 use crate::values::{Hop, part};
-use crate::world::record_of;
+use crate::world::{parent_of, record_of};
 
 /// The arena of the objects of worlds: handles into it are ids of objects.
 const ARENA: &str = "persist.objects";
+
+/// The class of the parents of such objects.
+const PARENT: &str = "persist.Parent";
 
 /// Fields whose text serves as the name of an object, the best one first.
 const NAMES: [&str; 3] = ["name", "title", "label"];
@@ -47,7 +50,8 @@ pub(crate) struct Object<'d> {
     /// most have a position.
     pub(crate) class: &'d str,
     pub(crate) parts: Vec<Part<'d>>,
-    children: &'d [Value],
+    /// The places of the children, if it is in a world.
+    children: Vec<usize>,
 }
 
 /// A record of an object.
@@ -118,7 +122,7 @@ impl<'d> Objects<'d> {
             is_held: entry.is_added(),
             class: entry.class(),
             parts: vec![part],
-            children: &[],
+            children: Vec::new(),
         });
         self.add_worlds(object, &entry.value);
     }
@@ -142,7 +146,7 @@ impl<'d> Objects<'d> {
                     is_held: true,
                     class: record.class(),
                     parts: vec![Part::of(record.class(), value)],
-                    children: &[],
+                    children: Vec::new(),
                 });
                 self.objects.len() - 1
             };
@@ -155,6 +159,7 @@ impl<'d> Objects<'d> {
         let own = &mut self.objects[world].parts;
         own[0].fields.retain(|(name, _)| !matches!(*name, "objects" | "resources"));
         own.extend(list(record, "resources").iter().map(Part::of_component));
+        let mut children = Vec::new();
         for value in objects {
             let Some(member) = value.as_record() else { continue };
             let id = member.get("id").and_then(Value::as_u64).unwrap_or_default();
@@ -165,6 +170,8 @@ impl<'d> Objects<'d> {
             parts.push(own);
             self.members.insert((world, id), self.objects.len());
             self.places.insert(value, self.objects.len());
+            let parent = parent_of(value);
+            children.extend(parent.map(|(parent, index)| (parent, index, self.objects.len())));
             self.objects.push(Object {
                 id,
                 world: Some(world),
@@ -172,8 +179,14 @@ impl<'d> Objects<'d> {
                 is_held: true,
                 class: "",
                 parts,
-                children: list(member, "children"),
+                children: Vec::new(),
             });
+        }
+        children.sort_unstable();
+        for (parent, _, child) in children {
+            if let Some(parent) = self.members.get(&(world, parent)) {
+                self.objects[*parent].children.push(child);
+            }
         }
     }
 
@@ -207,8 +220,10 @@ impl<'d> Objects<'d> {
                     kinds.walk(prefix, field, (value, kind), &mut visit);
                 }
             }
-            for child in object.children {
-                visit("children[]", child, None);
+            for to in object.children.iter().copied() {
+                let next = known.len();
+                let path = *known.entry("children[]".to_owned()).or_insert(next);
+                found.push(Reference { from, to, path, is_weak: false });
             }
         }
         self.references = found;
@@ -228,6 +243,11 @@ impl<'d> Objects<'d> {
             {
                 let world = self.objects.get(from)?.world.unwrap_or(from);
                 self.members.get(&(world, *id)).copied()
+            }
+            // The parent of an object of a world, with its index.
+            Value::Struct(record) if record.class() == PARENT => {
+                let world = self.objects.get(from)?.world?;
+                self.members.get(&(world, record.get("object")?.as_u64()?)).copied()
             }
             value => world(value).and_then(|_| self.place(value)),
         }

@@ -9,6 +9,7 @@ use persist::{Record, Value};
 use crate::exit::Result;
 use crate::found::{Found, worlds};
 use crate::output::{DIM, NAME, Out};
+use crate::values::parts_mut;
 use crate::world::{self, Object, World, has_world};
 
 /// How values are shown.
@@ -113,15 +114,7 @@ fn without_worlds(value: &Value) -> Cow<'_, Value> {
             *value = record.into();
             continue;
         }
-        match value {
-            Value::Option(Some(inner)) => open.push(inner),
-            Value::Seq(values) | Value::Tuple(values) => open.extend(values),
-            Value::Map(entries) => open.extend(entries.iter_mut().map(|(_, value)| value)),
-            Value::Struct(record) | Value::Enum(record) => {
-                open.extend(record.fields_mut().map(|(_, value)| value));
-            }
-            _ => {}
-        }
+        open.extend(parts_mut(value));
     }
     Cow::Owned(copy)
 }

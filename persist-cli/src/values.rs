@@ -19,6 +19,19 @@ pub(crate) fn parts(value: &Value) -> Vec<(Hop, &Value)> {
     }
 }
 
+/// Returns the parts of a value, to change them.
+pub(crate) fn parts_mut(value: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
+    match value {
+        Value::Option(Some(inner)) => Box::new(std::iter::once(&mut **inner)),
+        Value::Seq(values) | Value::Tuple(values) => Box::new(values.iter_mut()),
+        Value::Map(entries) => Box::new(entries.iter_mut().map(|(_, value)| value)),
+        Value::Struct(record) | Value::Enum(record) => {
+            Box::new(record.fields_mut().map(|(_, value)| value))
+        }
+        _ => Box::new(std::iter::empty()),
+    }
+}
+
 /// One step into a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hop {

@@ -2,14 +2,13 @@
 //!
 //! A save has a world as a table, which `docs/reference/graphs-and-worlds.md` describes.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
-use persist::reflect::HandleValue;
 use persist::{ObjectId, Record, Value};
 
 use crate::exit::{Failure, Result};
 use crate::path::child_text;
-use crate::values::parts;
+use crate::values::{parts, parts_mut};
 
 /// The class of worlds in saves.
 pub(crate) const CLASS: &str = "persist.World";
@@ -30,11 +29,13 @@ pub(crate) struct Object<'v> {
     /// The name in the save; empty if the object has none.
     pub(crate) name: &'v str,
     pub(crate) activity: &'v str,
+    /// The ids of the children, in order.
     pub(crate) children: Vec<u64>,
     pub(crate) components: &'v [Value],
     /// The whole object, as it is stored.
     pub(crate) value: &'v Value,
-    parent: Option<usize>,
+    /// The place of the parent, if it is there.
+    pub(crate) parent: Option<usize>,
     /// False if a sibling has the same name. No world that a program loads has such siblings.
     is_unique: bool,
 }
@@ -48,13 +49,15 @@ impl<'v> World<'v> {
         let mut objects = objects.collect::<Option<Vec<_>>>()?;
         let places: HashMap<u64, usize> =
             objects.iter().enumerate().map(|(place, object)| (object.id, place)).collect();
-        for parent in 0..objects.len() {
-            for child in std::mem::take(&mut objects[parent].children) {
-                if let Some(place) = places.get(&child).filter(|place| **place != parent) {
-                    objects[*place].parent.get_or_insert(parent);
-                }
-                objects[parent].children.push(child);
-            }
+        let mut children = Vec::new();
+        for (place, object) in objects.iter_mut().enumerate() {
+            let Some((parent, index)) = parent_of(object.value) else { continue };
+            object.parent = places.get(&parent).copied().filter(|parent| *parent != place);
+            children.extend(object.parent.map(|parent| (parent, index, object.id)));
+        }
+        children.sort_unstable();
+        for (parent, _, child) in children {
+            objects[parent].children.push(child);
         }
         let mut named = HashMap::new();
         for place in 0..objects.len() {
@@ -130,7 +133,7 @@ impl<'v> World<'v> {
     /// Returns the reason why no program loads the world, if there is one. Its values may fit their classes, but form
     /// no tree of objects.
     fn fault(&self, last_id: u64) -> Option<String> {
-        let (mut names, mut children) = (HashSet::new(), HashSet::new());
+        let (mut names, mut families) = (HashSet::new(), BTreeMap::new());
         let mut previous = 0;
         for object in &self.objects {
             let id = object.id;
@@ -143,15 +146,13 @@ impl<'v> World<'v> {
             if !object.name.is_empty() && !names.insert(object.name) {
                 return Some(format!("two objects have the name `{}`", object.name));
             }
-            for child in &object.children {
-                if self.place(*child).is_none() {
+            if let Some((parent, index)) = parent_of(object.value) {
+                if self.place(parent).is_none() {
                     return Some(format!(
-                        "object #{id} has the child #{child}, which is not there"
+                        "object #{id} has the parent #{parent}, which is not there"
                     ));
                 }
-                if !children.insert(child) {
-                    return Some(format!("object #{child} is a child twice"));
-                }
+                families.entry(parent).or_insert_with(Vec::new).push((index, id));
             }
             if let Some(class) = duplicate(object.components) {
                 return Some(format!("object #{id} has two components {class}"));
@@ -160,9 +161,15 @@ impl<'v> World<'v> {
         if let Some(class) = duplicate(self.resources) {
             return Some(format!("it has two resources {class}"));
         }
+        if let Some(fault) = families.iter_mut().find_map(|(parent, children)| {
+            children.sort_unstable();
+            fault_of_children(*parent, children)
+        }) {
+            return Some(fault);
+        }
         // Each object has at most one parent, so objects that are not reached from the roots form a cycle.
-        let mut open: Vec<u64> = self.objects.iter().map(|object| object.id).collect();
-        open.retain(|id| !children.contains(id));
+        let roots = self.objects.iter().filter(|object| parent_of(object.value).is_none());
+        let mut open: Vec<u64> = roots.map(|object| object.id).collect();
         let mut visited = 0;
         while let Some(id) = open.pop() {
             visited += 1;
@@ -170,6 +177,68 @@ impl<'v> World<'v> {
             open.extend(place.into_iter().flat_map(|place| &self.objects[place].children));
         }
         (visited < self.objects.len()).then(|| "objects are below themselves".to_owned())
+    }
+}
+
+/// Returns the reason why the sorted children of an object, with their indices, are no list.
+fn fault_of_children(parent: u64, children: &[(u64, u64)]) -> Option<String> {
+    let mut pairs = children.windows(2);
+    if let Some([(index, one), (_, other)]) = pairs.find(|pair| pair[0].0 == pair[1].0) {
+        return Some(format!("objects #{one} and #{other} are both child {index} of #{parent}"));
+    }
+    let mut expected = (0..).zip(children);
+    let (_, (index, child)) = expected.find(|(place, (index, _))| place != index)?;
+    Some(format!(
+        "object #{child} is child {index} of #{parent}, whose children are numbered from 0 to {}",
+        children.len() - 1
+    ))
+}
+
+/// Returns the id of the parent of an object, and the index of the object among the children of the parent.
+pub(crate) fn parent_of(object: &Value) -> Option<(u64, u64)> {
+    let Value::Option(Some(parent)) = object.as_record()?.get("parent")? else { return None };
+    let parent = parent.as_record()?;
+    Some((parent.get("object")?.as_u64()?, parent.get("index")?.as_u64()?))
+}
+
+/// Sets the index of an object among the children of its parent.
+pub(crate) fn set_index(object: &mut Value, index: usize) {
+    let parent = object.as_record_mut().and_then(|object| object.get_mut("parent"));
+    if let Some(Value::Option(Some(parent))) = parent
+        && let Some(parent) = parent.as_record_mut()
+    {
+        parent.set("index", u32::try_from(index).unwrap_or(u32::MAX));
+    }
+}
+
+/// Numbers the children in the worlds of a value from 0 again, where an edit has left gaps. If two children have one
+/// index, their order is not known, and they are left as they are.
+pub(crate) fn close_gaps(value: &mut Value) {
+    let mut open = vec![value];
+    while let Some(next) = open.pop() {
+        if record_of(next).is_some()
+            && let Some(Value::Seq(objects)) =
+                next.as_record_mut().and_then(|world| world.get_mut("objects"))
+        {
+            number_children(objects);
+        }
+        open.extend(parts_mut(next));
+    }
+}
+
+fn number_children(objects: &mut [Value]) {
+    let mut families: HashMap<u64, Vec<(u64, usize)>> = HashMap::new();
+    for (place, object) in objects.iter().enumerate() {
+        let Some((parent, index)) = parent_of(object) else { continue };
+        families.entry(parent).or_default().push((index, place));
+    }
+    for mut children in families.into_values() {
+        children.sort_unstable();
+        if children.windows(2).all(|pair| pair[0].0 < pair[1].0) {
+            for (index, (_, place)) in children.into_iter().enumerate() {
+                set_index(&mut objects[place], index);
+            }
+        }
     }
 }
 
@@ -203,15 +272,12 @@ impl<'v> Object<'v> {
     /// The object of a world that a value is.
     pub(crate) fn of(value: &'v Value) -> Option<Self> {
         let record = value.as_record().filter(|record| record.class() == OBJECT)?;
-        let child = |child: &Value| match child {
-            Value::Handle(HandleValue::Live(id)) => Some(*id),
-            _ => None,
-        };
+        record.get("parent")?;
         Some(Self {
             id: record.get("id")?.as_u64()?,
             name: record.get("name")?.as_text()?,
             activity: record.get("activity")?.as_record()?.variant()?,
-            children: list(record.get("children")?)?.iter().filter_map(child).collect(),
+            children: Vec::new(),
             components: list(record.get("components")?)?,
             value,
             parent: None,

@@ -49,29 +49,37 @@ fn set_changes_components_of_worlds() {
 #[test]
 fn worlds_that_no_program_loads_are_not_written() {
     let folder = Folder::with(&["journals/edits.sav"]);
-    let object = |id: u8, name: &str, children: &str| {
+    let object = |id: u8, name: &str| {
         format!(
-            "`persist.Object` {{ id: {id}, name: \"{name}\", children: [{children}], activity: `persist.Activity`::Active, waiting: 0, components: [] }}"
+            "`persist.Object` {{ id: {id}, name: \"{name}\", parent: none, activity: `persist.Activity`::Active, waiting: 0, components: [] }}"
         )
     };
-    let objects = [object(1, "A", ""), object(2, "B", ""), object(3, "C", "")].join(", ");
-    let world = format!("`persist.World` {{ last_id: 3, objects: [{objects}], resources: [] }}");
-    folder.run(&format!("set edits.sav . '{world}'"));
+    let objects = [object(1, "A"), object(2, "B"), object(3, "C")].join(", ");
+    let world =
+        format!("`persist.World` {{ last_id: 3, objects: [{objects}], pages: [], resources: [] }}");
+    let written = folder.run(&format!("set edits.sav . '{world}'"));
+    assert!(written.starts_with("/A: + "), "{written}");
     for copy in ["base.sav", "ours.sav", "theirs.sav"] {
         folder.write(copy, &folder.read("edits.sav"));
     }
+    let parent = |id: u8, index: u8| format!("`persist.Parent` {{ object: {id}, index: {index} }}");
     let commands = [
         "set base.sav /A.name B",
         "set base.sav /#1.id 2",
         "set base.sav .last_id 0",
-        "set base.sav /A.children '[handle(live 9)]'",
-        "set base.sav /A.children '[handle(live 2), handle(live 2)]'",
+        &format!("set base.sav /A.parent '{}'", parent(9, 0)),
+        &format!("set base.sav /A.parent '{}'", parent(1, 0)),
+        &format!("set base.sav /B.parent '{}'", parent(1, 7)),
+        "get base.sav /A/B.parent.index",
+        &format!("set base.sav /C.parent '{}'", parent(1, 0)),
+        "set base.sav /A/B.parent none",
         "set ours.sav /A.name X",
         "set theirs.sav /B.name X",
         "merge base.sav ours.sav theirs.sav -o merged.sav",
-        "set ours.sav /#1.children '[handle(live 2)]'",
+        "set ours.sav /#1.name A",
+        &format!("set ours.sav /#2.parent '{}'", parent(1, 0)),
         "set theirs.sav /#2.name B",
-        "set theirs.sav /#2.children '[handle(live 1)]'",
+        &format!("set theirs.sav /#1.parent '{}'", parent(2, 0)),
         "merge base.sav ours.sav theirs.sav -o merged.sav",
         "get merged.sav /*.name",
     ];
@@ -341,7 +349,7 @@ fn what_means_the_same_is_not_written() {
     let original = folder.read("town.sav");
     let said = folder.transcript([
         "set town.sav World/House/Door:Mood.at #1",
-        "set town.sav World/House.children '[#2]'",
+        "set town.sav World/House/Door.parent '`persist.Parent` { object: 1, index: 0 }'",
     ]);
     assert_eq!(folder.read("town.sav"), original);
     assert!(!folder.path("town.sav.bak").exists());

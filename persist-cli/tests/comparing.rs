@@ -96,17 +96,83 @@ fn diff_shows_objects_and_components_of_worlds() {
 
 #[test]
 fn diff_shows_objects_of_worlds_that_moved() {
-    let folder =
-        Folder::new().with_editor("sed -i -e 's/, handle(live 3)//; /^ *handle(live 3),*$/d'");
+    let folder = Folder::new().with_editor("sed -i -e '/some/,$c none'");
     folder.write("town.sav", &game::town().expect("a town"));
     folder.write("new.sav", &folder.read("town.sav"));
     insta::assert_snapshot!(folder.transcript([
-        "set new.sav World/House.children '[handle(live 2), handle(live 3)]'",
+        "set new.sav World/#3.parent '`persist.Parent` { object: 1, index: 1 }'",
         "diff town.sav new.sav",
         "diff new.sav town.sav --stat",
         "diff new.sav town.sav --by name",
         "diff town.sav new.sav --json",
-        "edit new.sav .",
+        "edit new.sav World/#3.parent",
+        "diff town.sav new.sav",
+    ]));
+}
+
+#[test]
+fn diff_shows_children_that_moved_among_their_siblings() {
+    let folder = Folder::new();
+    for (file, children, removed) in [
+        ("old.sav", &["Door", "Lamp", "Cart"][..], &[][..]),
+        ("reordered.sav", &["Cart", "Door", "Lamp"], &[]),
+        ("left.sav", &["Lamp", "Cart"], &[]),
+        ("removed.sav", &["Lamp", "Cart"], &["Door"]),
+        ("added.sav", &["Bell", "Door", "Lamp", "Cart"], &[]),
+    ] {
+        folder.write(file, &game::family(children, removed).expect("a world"));
+    }
+    insta::assert_snapshot!(folder.transcript([
+        "diff old.sav reordered.sav",
+        "diff old.sav reordered.sav --by name",
+        "diff old.sav left.sav",
+        "diff old.sav removed.sav",
+        "diff old.sav added.sav",
+    ]));
+}
+
+#[test]
+fn merge_gives_children_one_order() {
+    let folder = Folder::new();
+    for (file, children, removed) in [
+        ("base.sav", &["Door", "Lamp", "Cart"][..], &[][..]),
+        ("reordered.sav", &["Cart", "Door", "Lamp"], &[]),
+        ("left.sav", &["Lamp", "Cart", "Bell"], &["Door"]),
+        ("lamp.sav", &["Door", "Cart"], &["Lamp"]),
+        ("added.sav", &["Door", "Lamp", "Cart", "Bell"], &[]),
+        ("empty.sav", &["Door", "Lamp", "Cart"], &["House"]),
+    ] {
+        folder.write(file, &game::family(children, removed).expect("a world"));
+    }
+    insta::assert_snapshot!(folder.transcript([
+        // A sibling that leaves changes the indices of the others. It changes no other object.
+        "merge base.sav reordered.sav left.sav -o merged.sav",
+        "get merged.sav 'World/House/*.parent.index'",
+        "merge base.sav left.sav lamp.sav -o merged.sav --force",
+        "get merged.sav 'World/House/*.parent.index'",
+        "merge base.sav added.sav reordered.sav -o merged.sav --force",
+        "get merged.sav 'World/House/*.parent.index'",
+        // One side removes a parent, and the other adds a child to it.
+        "merge base.sav added.sav empty.sav -o merged.sav --force",
+        "merge base.sav empty.sav added.sav -o merged.sav --force --theirs",
+        "get merged.sav 'World/**'",
+    ]));
+}
+
+#[test]
+fn two_other_parents_of_one_object_are_a_conflict() {
+    let folder = Folder::new();
+    for side in ["base.sav", "ours.sav", "theirs.sav"] {
+        folder.write(side, &game::family(&["Door", "Lamp"], &[]).expect("a world"));
+    }
+    insta::assert_snapshot!(folder.transcript([
+        "set ours.sav World/House/Lamp.parent '`persist.Parent` { object: 5, index: 0 }'",
+        "set theirs.sav World/House/Lamp.parent none",
+        "merge base.sav ours.sav theirs.sav",
+        "merge base.sav ours.sav theirs.sav --ours -o merged.sav",
+        "get merged.sav World/Bell/Lamp.parent",
+        "merge base.sav ours.sav theirs.sav --theirs -o merged.sav --force",
+        "get merged.sav World/Lamp.parent",
     ]));
 }
 

@@ -218,6 +218,21 @@ fn world() -> persist::Result<World> {
     Ok(world)
 }
 
+/// A world of five objects. Some are children of the first, in this order, some are removed, the others are at the top.
+pub(crate) fn family(children: &[&str], removed: &[&str]) -> persist::Result<Vec<u8>> {
+    let mut world = World::new();
+    let ids = ["House", "Door", "Lamp", "Cart", "Bell"].map(|name| world.spawn(name));
+    for name in children {
+        let child = world.find(name).expect("one of the five");
+        world.set_parent(child, Some(ids[0]))?;
+    }
+    for name in removed {
+        let object = world.find(name).expect("one of the five");
+        world.remove(object);
+    }
+    persist::to_vec(&world)
+}
+
 /// A world that is large enough for pages.
 pub(crate) fn city() -> persist::Result<Vec<u8>> {
     let saves = Saves::new();

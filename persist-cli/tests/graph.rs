@@ -54,7 +54,7 @@ fn a_graph_starts_at_the_object_that_a_part_is_in_or_that_it_names() {
         "graph town.sav --from /House/Door:Transform --depth 1",
         "graph town.sav --from /House/Door:Transform.x --depth 1",
         "graph town.sav --from /House/Door:Mood.at --depth 0",
-        "graph town.sav --from /House.children[0] --depth 0",
+        "graph town.sav --from /House/Door.parent --depth 0",
         "graph town.sav --from :Score.points --depth 0",
     ]));
 }

@@ -32,7 +32,7 @@ fn worlds_in_pages_are_shown_and_changed_like_others() {
 fn a_damaged_page_costs_its_objects() {
     let folder = city();
     folder.damage("city.sav", "bad.sav", 90_000);
-    folder.cut("city.sav", "cut.sav", 150_000);
+    folder.cut("city.sav", "cut.sav", 129_500);
     let commands = [
         "info bad.sav",
         "repair bad.sav -o mended.sav",
@@ -41,6 +41,25 @@ fn a_damaged_page_costs_its_objects() {
         "repair cut.sav -o cut-mended.sav",
         "verify cut-mended.sav",
         "get bad.sav 'World/House:Transform.x' --salvage",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn objects_whose_parent_is_lost_come_below_a_new_one() {
+    let folder = city();
+    folder.damage("city.sav", "bad.sav", 10_000);
+    let commands = [
+        "repair bad.sav -o mended.sav",
+        "get mended.sav 'World/Person 3999:Transform.x'",
+        "repair bad.sav -o recovered.sav --recovered",
+        "get recovered.sav 'World/Recovered'",
+        "get recovered.sav 'World/Recovered/Person 3999:Transform.x'",
+        "get recovered.sav 'World/Recovered/Person 3999.parent'",
+        "get recovered.sav .last_id",
+        "verify recovered.sav",
+        "repair bad.sav -o again.sav --recovered --json",
+        "repair city.sav -o whole.sav --recovered",
     ];
     insta::assert_snapshot!(folder.transcript(commands));
 }

@@ -23,8 +23,8 @@ pub mod slot_store;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use persist::Persist;
 use persist::save::Registry;
+use persist::{Persist, Record, Value};
 
 /// True with `PERSIST_LONG_TESTS=1`: tests that have a long form take it.
 pub fn is_long() -> bool {
@@ -48,6 +48,15 @@ pub fn registry<T: Persist>() -> Registry {
     let mut registry = Registry::new();
     registry.register::<T>().unwrap();
     registry
+}
+
+/// The parent of an object in the save of a world, and the index of the object there.
+#[must_use]
+pub fn parent(object: u64, index: u32) -> Value {
+    let mut parent = Record::new("persist.Parent");
+    parent.push("object", object.into());
+    parent.push("index", index.into());
+    Value::Option(Some(Box::new(parent.into())))
 }
 
 /// Bytes that all entries of a history take.

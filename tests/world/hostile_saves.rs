@@ -1,12 +1,11 @@
 //! Saves of worlds that were changed or are malicious, with true checksums.
 
-use persist::reflect::HandleValue;
 use persist::world::Activity;
 use persist::{
     Component, ComponentScope, ErrorKind, Limits, ObjectId, Persist, Record, Result, Saves, Value,
     World,
 };
-use persist_tests::support::short_or_long;
+use persist_tests::support::{parent, short_or_long};
 use persist_tools::Document;
 
 use persist_tests::support::forge::{Forged, Item, restamp, try_load};
@@ -151,10 +150,6 @@ fn part(objects: &mut [Value], at: usize) -> &mut Record {
     }
 }
 
-fn ids(ids: &[u64]) -> Value {
-    Value::Seq(ids.iter().map(|id| Value::Handle(HandleValue::Live(*id))).collect())
-}
-
 fn refused(what: &str, change: impl FnOnce(&mut Record, &mut Vec<Value>)) {
     let error = changed(change).expect_err(what);
     assert_eq!(error.kind(), ErrorKind::InvalidValue, "{what}: {error}");
@@ -186,21 +181,32 @@ fn objects_that_contradict_each_other_are_refused() -> Result<()> {
 }
 
 #[test]
-fn a_tree_that_is_none_is_refused() {
-    let refused = |what: &str, children: &[(usize, &[u64])]| {
-        refused(what, |_, objects| {
-            for (at, children) in children {
-                part(objects, *at).set("children", ids(children));
-            }
-        });
+fn a_tree_that_is_none_is_refused() -> Result<()> {
+    // Each is the place of an object, with the id of its parent and its index there. The third is a child of the first.
+    type Parents = [(usize, u64, u32)];
+    let set = |objects: &mut [Value], parents: &Parents| {
+        for (at, object, index) in parents {
+            part(objects, *at).set("parent", parent(*object, *index));
+        }
     };
-    refused("a child that is not there", &[(0, &[2, 9])]);
-    refused("a child twice below one", &[(0, &[3, 3])]);
-    refused("a child below two", &[(0, &[3]), (1, &[3])]);
-    refused("an object below itself", &[(0, &[1])]);
-    refused("a circle of two", &[(0, &[2]), (1, &[1])]);
-    refused("a circle of three", &[(0, &[2]), (1, &[3]), (2, &[1])]);
-    refused("a circle beside a root", &[(0, &[]), (1, &[3]), (2, &[2])]);
+    let refused = |what: &str, parents: &Parents| refused(what, |_, objects| set(objects, parents));
+    changed(|_, objects| set(objects, &[(1, 1, 1)]))?;
+    changed(|_, objects| set(objects, &[(1, 1, 1), (2, 1, 0)]))?;
+    for object in [0, 9, 1 << 61, 1 << 63, u64::MAX] {
+        refused("a parent that is not there", &[(1, object, 0)]);
+    }
+    refused("two children at one index", &[(1, 1, 0)]);
+    refused("two last children", &[(1, 1, 1), (2, 1, 1)]);
+    for index in [1, 2, 1 << 20, u32::MAX] {
+        refused("an index beyond the only child", &[(2, 1, index)]);
+    }
+    refused("a gap between children", &[(1, 1, 2)]);
+    refused("an object below itself", &[(1, 2, 0)]);
+    refused("a root below itself", &[(0, 1, 1)]);
+    refused("a circle of two", &[(0, 2, 0), (1, 1, 1)]);
+    refused("a circle of three", &[(0, 2, 0), (1, 3, 0)]);
+    refused("a circle beside a root", &[(1, 3, 0), (2, 2, 0)]);
+    Ok(())
 }
 
 #[test]
@@ -252,7 +258,7 @@ fn sparse(count: u32, step: u64) -> Vec<u8> {
     fillers!(attach);
     let mut forged = Forged::parse(&with_fillers().to_vec(&world).expect("a save"));
     let payload = forged.items.last_mut().expect("a record").content();
-    // Behind the counter, the count of objects, and the id, name, children, activity and count of waiting ones
+    // Behind the counter, the count of objects, and the id, name, parent, activity and count of waiting ones
     // of the first.
     let components = payload[8 + 1 + 1 + 2 + 1 + 1 + 1..payload.len() - 1].to_vec();
     let mut made = (step * u64::from(count)).to_le_bytes().to_vec();

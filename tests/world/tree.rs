@@ -133,6 +133,31 @@ fn a_chain_of_a_hundred_thousand_objects_overflows_no_stack() {
     thread.join().expect("no overflow").expect("no error");
 }
 
+/// Children whose order is not that of their ids have no place in the list of their parent yet when they are read, and
+/// parents may stand after their children.
+#[test]
+fn a_hundred_thousand_children_in_any_order_are_saved_and_loaded() -> Result<()> {
+    let mut world = World::new();
+    let ids: Vec<ObjectId> = (0..DEPTH).map(|_| world.spawn("")).collect();
+    let parents = [ids[0], ids[DEPTH / 2], ids[DEPTH - 1]];
+    // No step has a factor of the length, so that all places are visited.
+    for step in [1, 7_919, DEPTH - 1] {
+        let mut at = 0;
+        for _ in 0..DEPTH {
+            at = (at + step) % DEPTH;
+            if !parents.contains(&ids[at]) {
+                world.set_parent(ids[at], Some(parents[at % 3]))?;
+            }
+        }
+        let again = saved_and_loaded(&world);
+        for parent in parents {
+            assert_eq!(again.children(parent), world.children(parent), "step {step}");
+        }
+        assert!(again.roots().eq(parents));
+    }
+    Ok(())
+}
+
 #[test]
 fn a_parent_of_a_hundred_thousand_children_goes_in_no_time() {
     let mut world = World::new();

@@ -30,6 +30,9 @@ pub(crate) struct Args {
     /// Replace the damaged save, which is kept as `FILE.damaged`.
     #[arg(long, conflicts_with = "output")]
     in_place: bool,
+    /// Put the objects of a world whose parent is lost below a new object `Recovered`, instead of at the top.
+    #[arg(long)]
+    recovered: bool,
 }
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
@@ -39,8 +42,11 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         ));
     }
     let input = Input::read(&args.file)?;
-    let (document, salvage) =
-        Document::salvage(&input.bytes).map_err(|error| input.failure(error))?;
+    let salvaged = match args.recovered {
+        true => Document::salvage_under(&input.bytes, "Recovered"),
+        false => Document::salvage(&input.bytes),
+    };
+    let (document, salvage) = salvaged.map_err(|error| input.failure(error))?;
     let Some(salvage) = salvage else {
         if out.is_json() {
             let classes = classes(&document);
@@ -98,12 +104,13 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             lost_header: salvage.lost_header,
             lost_head: salvage.lost_head,
             lost_pages: lost_pages(&salvage),
+            orphans: salvage.orphans,
             backup: backup.map(|(path, _)| path.display().to_string()),
         };
         out.json(&shown)?;
         return Ok(outcome);
     }
-    print(&salvage, &document, out)?;
+    print(&salvage, &document, args.recovered, out)?;
     if let Some(copy) = damaged_copy {
         writeln!(out, "the damaged save is kept as {}", out.styled(NAME, copy.display()))?;
     }
@@ -139,7 +146,7 @@ fn has_lost_roots(document: &Document) -> bool {
     !document.entries().any(|entry| entry.is_added() && !entry.is_kept())
 }
 
-fn print(salvage: &Salvage, document: &Document, out: &mut Out) -> Result<()> {
+fn print(salvage: &Salvage, document: &Document, is_gathered: bool, out: &mut Out) -> Result<()> {
     let objects =
         |count: u64| if count == 1 { "1 object".into() } else { format!("{count} objects") };
     let places =
@@ -168,6 +175,11 @@ fn print(salvage: &Salvage, document: &Document, out: &mut Out) -> Result<()> {
             "lost in the world of {record}: {} from {first} on",
             objects(page.objects.into())
         )?;
+    }
+    if salvage.orphans > 0 {
+        let place = if is_gathered { "below a new one" } else { "at the top" };
+        let orphans = objects(salvage.orphans);
+        writeln!(out, "with a lost parent: {orphans}, now {place}")?;
     }
     if salvage.lost_head {
         let warning = "the head of the world is lost, with its resources";
@@ -227,6 +239,7 @@ struct Shown {
     lost_header: bool,
     lost_head: bool,
     lost_pages: Vec<Page>,
+    orphans: u64,
     backup: Option<String>,
 }
 

@@ -174,6 +174,7 @@ pub(super) fn write_changes(
                 return Err(Failure::new(format!("{new} cannot be at {label}")));
             }
         }
+        world::close_gaps(&mut entry.value);
         let id = entry.id();
         let (encoded, new) = save.encode(entry)?;
         world::check(&new, id)?;

@@ -2,6 +2,7 @@
 
 mod adoption;
 mod as_value;
+mod orphans;
 
 use std::fmt;
 use std::io::Cursor;
@@ -13,7 +14,7 @@ use persist::__tools::{
 };
 use persist::reflect::Holder;
 use persist::save::{Compression, Header, Salvage, SaveOutcome, SlotInfo};
-use persist::{Error, ErrorKind, Limits, ObjectId, Result, Value};
+use persist::{Error, ErrorKind, Limits, ObjectId, Record, Result, Value};
 
 use crate::records::RecordReader;
 
@@ -144,11 +145,43 @@ impl Document {
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn salvage(save: &[u8]) -> Result<(Self, Option<Salvage>)> {
+        Self::salvage_with(save, &mut |_| 0)
+    }
+
+    /// Reads the intact objects of a damaged save, and gathers those whose parent is lost below a new object.
+    ///
+    /// It does the same as [`salvage`](Self::salvage), but for the objects of a world whose parent is lost: `salvage`
+    /// leaves them without a parent, among all others at the top. Here, each world that has such objects gets an object
+    /// of this name, and they become its children, in the order of their ids. If another object has the name, the new
+    /// one gets a number, as in `World::spawn`. The number of such objects is [`Salvage::orphans`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`salvage`](Self::salvage).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # let save = persist::to_vec(&persist::World::new())?;
+    /// let (document, salvage) = persist_tools::Document::salvage_under(&save, "Recovered")?;
+    /// if let Some(salvage) = salvage {
+    ///     println!("look below `Recovered`: {} objects have lost their parent", salvage.orphans);
+    /// }
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn salvage_under(save: &[u8], name: &str) -> Result<(Self, Option<Salvage>)> {
+        Self::salvage_with(save, &mut |world| orphans::gather(world, name).unwrap_or(0))
+    }
+
+    fn salvage_with(
+        save: &[u8],
+        adopt: &mut dyn FnMut(&mut Record) -> u64,
+    ) -> Result<(Self, Option<Salvage>)> {
         let limits = &Limits::DEFAULT;
         if !is_damaged(save, limits) {
             return Ok((Self::from_slice(save)?, None));
         }
-        let (document, found) = salvaged(save, limits)?;
+        let (document, found) = salvaged(save, limits, adopt)?;
         // All pointers to lost objects are removed, so the result must pass the checks of an intact save.
         Ok((Self::from_slice(&document.to_vec()?)?, Some(found)))
     }

@@ -4,11 +4,9 @@ use std::collections::{HashMap, HashSet};
 
 use crate::codec::pages::PageEntry;
 use crate::format::RecordLocation;
-use crate::schema::{
-    KindSchema, Reader, Stored, each_list_of_objects, objects_in_page, put_objects, world_of,
-};
-use crate::types::{Arena as _, WorldObjects};
-use crate::value::HandleValue;
+use crate::schema::{Reader, Stored, each_world, objects_in_page, put_objects, world_of};
+use crate::sorting::sort;
+use crate::value::Record;
 use crate::{Limits, ObjectId, Value};
 
 /// A page of a damaged save that is lost.
@@ -30,6 +28,8 @@ pub(super) struct LostParts {
     pub(super) pages: Vec<LostPage>,
     /// The pages that are whole.
     pub(super) whole: u64,
+    /// The records whose worlds lack objects.
+    pub(super) worlds: HashSet<ObjectId>,
     /// True if a world is made of its pages alone.
     pub(super) has_no_head: bool,
 }
@@ -74,7 +74,7 @@ impl WholePages {
             Some(LostPage { record: id, first, objects: index.objects })
         };
         lost.pages.extend(missing.iter().filter_map(page));
-        forget_lost_children(value, stored);
+        lost.worlds.insert(id);
     }
 
     /// Returns a world of the pages of a save whose record is lost, with its class, if the save holds one world.
@@ -95,10 +95,11 @@ impl WholePages {
         for page in &pages {
             objects.append(&mut objects_of(page, (stored, limits), save, reader)?);
         }
-        let mut value = world_of(stored, class, objects, limits.objects.min(u32::MAX.into()))?;
-        forget_lost_children(&mut value, stored);
+        let value = world_of(stored, class, objects, limits.objects.min(u32::MAX.into()))?;
+        let id = ObjectId::new(id)?;
+        lost.worlds.insert(id);
         (lost.whole, lost.has_no_head) = (pages.len() as u64, true);
-        Some((ObjectId::new(id)?, class, value))
+        Some((id, class, value))
     }
 }
 
@@ -116,31 +117,47 @@ fn objects_of(
     objects_in_page(reader.payload(stored, class, page.payload(save), limits).ok()?)
 }
 
-/// Removes the children that are lost from the objects of worlds. Objects whose parent is lost have none then.
-fn forget_lost_children(value: &mut Value, stored: &Stored) {
-    let _ = each_list_of_objects(value, stored, &mut |objects, class| {
+/// Makes the objects of worlds trees again. Objects whose parent is lost get the one of `adopt` or none, and the other
+/// children of each parent get indices without gaps. Returns the number of objects whose parent is lost.
+pub(super) fn mend_trees(
+    value: &mut Value,
+    stored: &Stored,
+    adopt: &mut dyn FnMut(&mut Record) -> u64,
+) -> u64 {
+    let mut orphans = 0;
+    let _ = each_world(value, stored, &mut |world| {
+        orphans += adopt(world);
+        let Some(Value::Seq(objects)) = world.get_mut("objects") else { return };
         let id = |object: &Value| object.as_record()?.fields.first()?.value.as_u64();
         let ids: HashSet<u64> = objects.iter().filter_map(id).collect();
-        let is_ids = |kind: &KindSchema| match kind {
-            KindSchema::List(part) => {
-                matches!(&**part, KindSchema::Handle(arena) if **arena == *WorldObjects::NAME)
+        // The children of each parent: their indices, and their places in the list of objects.
+        let mut families: HashMap<u64, Vec<(u64, usize)>> = HashMap::new();
+        for (place, object) in objects.iter_mut().enumerate() {
+            let Some(parent) = parent_of(object) else { continue };
+            let number = |name| parent.as_record()?.get(name)?.as_u64();
+            let (Some(id), Some(index)) = (number("object"), number("index")) else { continue };
+            if ids.contains(&id) {
+                families.entry(id).or_default().push((index, place));
+            } else if let Some(object) = object.as_record_mut() {
+                object.set("parent", Value::Option(None));
+                orphans += 1;
             }
-            _ => false,
-        };
-        let fields = stored.fields(class, 0).iter().enumerate();
-        let lists: Vec<usize> =
-            fields.filter(|(_, field)| is_ids(&field.kind)).map(|(place, _)| place).collect();
-        for object in objects.iter_mut().filter_map(Value::as_record_mut) {
-            for list in &lists {
-                if let Some(Value::Seq(children)) =
-                    object.fields.get_mut(*list).map(|field| &mut field.value)
-                {
-                    children.retain(|child| match child {
-                        Value::Handle(HandleValue::Live(id)) => ids.contains(id),
-                        _ => true,
-                    });
-                }
+        }
+        for mut children in families.into_values() {
+            sort(&mut children);
+            for (index, (_, place)) in (0_u32..).zip(children) {
+                let parent = parent_of(&mut objects[place]).and_then(Value::as_record_mut);
+                parent.map(|parent| parent.set("index", index));
             }
         }
     });
+    orphans
+}
+
+/// Returns the parent that an object of a world has, with its index there.
+fn parent_of(object: &mut Value) -> Option<&mut Value> {
+    match object.as_record_mut()?.get_mut("parent")? {
+        Value::Option(parent) => parent.as_deref_mut(),
+        _ => None,
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::PathBuf;
 
-use super::pages::{LostPage, LostParts};
+use super::pages::{LostPage, LostParts, mend_trees};
 use super::untyped::UntypedSave;
 use crate::format::{DamagedSave, check, nothing_whole};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
@@ -46,6 +46,8 @@ pub struct Salvage {
     pub lost_pages: Vec<LostPage>,
     /// True if the head of a world is lost, and with it the resources. The world has the objects of its pages.
     pub lost_head: bool,
+    /// The number of rescued objects of worlds whose parent is lost. A load leaves them without a parent.
+    pub orphans: u64,
 }
 
 impl fmt::Display for Salvage {
@@ -71,6 +73,11 @@ impl fmt::Display for Salvage {
             (objects, pages) => {
                 write!(f, "; {objects} objects of worlds are lost, with {pages} pages")?;
             }
+        }
+        match self.orphans {
+            0 => {}
+            1 => f.write_str("; 1 object of a world has lost its parent")?,
+            orphans => write!(f, "; {orphans} objects of worlds have lost their parents")?,
         }
         if self.lost_head {
             f.write_str("; the head of the world is lost, with its resources")?;
@@ -98,16 +105,21 @@ pub fn is_damaged(save: &[u8], limits: &Limits) -> bool {
 ///
 /// Returns an error if no object is intact: an empty save could be mistaken for a good one.
 pub(super) fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)> {
-    let (document, found) = salvaged(save, limits)?;
+    let (document, found) = salvaged(save, limits, &mut |_| 0)?;
     Ok((document.to_vec()?, found))
 }
 
-/// Reads the intact objects of a damaged save.
+/// Reads the intact objects of a damaged save. `adopt` may give other parents to the objects of a world whose parent is
+/// lost. Those that it leaves get none.
 ///
 /// # Errors
 ///
 /// Returns an error if no object is intact.
-pub fn salvaged(save: &[u8], limits: &Limits) -> Result<(UntypedSave, Salvage)> {
+pub fn salvaged(
+    save: &[u8],
+    limits: &Limits,
+    adopt: &mut dyn FnMut(&mut Record) -> u64,
+) -> Result<(UntypedSave, Salvage)> {
     let damaged = DamagedSave::read(save, limits)?;
     let mut found = Salvage {
         lost_bytes: damaged.lost_bytes,
@@ -120,6 +132,11 @@ pub fn salvaged(save: &[u8], limits: &Limits) -> Result<(UntypedSave, Salvage)> 
     let mut lost = LostParts::default();
     let mut document = UntypedSave::from_scan(damaged.plain(), scan, classes, limits, &mut lost);
     (found.lost_pages, found.lost_head) = (lost.pages, lost.has_no_head);
+    for entry in document.last_first().filter_map(|(_, place)| place.as_mut()) {
+        if !entry.is_kept() && lost.worlds.contains(&entry.id()) {
+            found.orphans += mend_trees(&mut entry.value, &stored, adopt);
+        }
+    }
     let objects = document.entries().filter(|entry| !entry.is_kept());
     let mut alive: HashSet<ObjectId> = objects.map(|entry| entry.id()).collect();
     loop {

@@ -68,7 +68,7 @@ pub use instances::contested;
 pub(crate) use matching::Matched;
 pub use order::inner_first;
 pub(crate) use page_classes::PageClasses;
-pub(crate) use pages::{EncodedPage, each_list_of_objects, move_pages, take_objects, world_of};
+pub(crate) use pages::{EncodedPage, each_world, move_pages, take_objects, world_of};
 pub use pages::{missing_page, objects_in_page, page_head, put_objects};
 pub use pairing::{Pairing, find_variant, pair};
 pub(crate) use plan::{

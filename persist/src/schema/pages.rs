@@ -141,19 +141,14 @@ pub fn objects_in_page(page: Value) -> Option<Vec<Value>> {
     }
 }
 
-/// Visits the lists of objects of the values that may have pages, with the class of the objects.
-pub(crate) fn each_list_of_objects(
+/// Visits the values that may have pages.
+pub(crate) fn each_world(
     value: &mut Value,
     stored: &Stored,
-    visit: &mut dyn FnMut(&mut Vec<Value>, usize),
+    visit: &mut dyn FnMut(&mut Record),
 ) -> Result<()> {
-    each_paged(value, stored, &mut |record, of| {
-        let node = stored.node(stored.first(of.class, 0) + of.objects).first();
-        if let KindSchema::Class(class) = stored.node(node).kind
-            && let Some((objects, _)) = of.lists(record, stored)
-        {
-            visit(objects, class);
-        }
+    each_paged(value, stored, &mut |record, _| {
+        visit(record);
         Ok(true)
     })
 }

@@ -80,12 +80,11 @@ impl Children {
         }
     }
 
-    #[cfg(feature = "history")]
-    pub(super) fn retain(&mut self, is_kept: impl FnMut(&ObjectId) -> bool) {
+    /// Returns the children in order, to change the list.
+    pub(super) fn list_mut(&mut self) -> &mut Vec<ObjectId> {
         self.list();
-        if let ChildList::List(list) = self.shape() {
-            list.retain(is_kept);
-        }
+        self.blocks = None;
+        self.list.get_mut().expect("it was made just now")
     }
 
     /// Returns the current representation. Blocks are dropped if the children have been read as a list since.
@@ -228,7 +227,7 @@ mod tests {
                 }
                 if step % 1_000 == 999 {
                     twin.retain(|child| child.get() % 7 > 0);
-                    children.retain(|child| child.get() % 7 > 0);
+                    children.list_mut().retain(|child| child.get() % 7 > 0);
                 }
             }
             assert_eq!(*children.list(), twin);

@@ -367,14 +367,11 @@ impl Object {
         self.rare.get().is_some_and(|rare| !rare.children.is_empty())
     }
 
-    /// Returns true if the object is active, and has no children and no components of unknown classes.
+    /// Returns true if the object is active, and has no components of unknown classes.
     #[inline]
     fn is_plain(&self) -> bool {
         self.activity == Activity::Active
-            && self
-                .rare
-                .get()
-                .is_none_or(|rare| rare.children.is_empty() && rare.unknown.is_empty())
+            && self.rare.get().is_none_or(|rare| rare.unknown.is_empty())
     }
 
     #[cfg(feature = "history")]

@@ -88,7 +88,7 @@ pub(super) fn find(world: &World, id: ObjectId) -> Result<Vec<Reference>> {
     Ok(references)
 }
 
-/// Converts a path in the save of the world to a reference; `None` if it is the path of an object's own id or children.
+/// Converts a path in the save of the world to a reference; `None` if it leads to no component or resource.
 fn reference(world: &World, path: &str, ids: &[ObjectId]) -> Option<Reference> {
     let index = |text: &str| text.parse::<usize>().ok();
     let field_path = |rest: &str| rest.trim_start_matches('.').to_owned();

@@ -84,12 +84,28 @@ pub(super) struct StoredObject {
     #[persist(compact)]
     id: u64,
     name: String,
-    children: Vec<ObjectId>,
+    /// `None` for an object at the top, and for one whose parent is not among the objects that are written.
+    parent: Option<StoredParent>,
     activity: Activity,
     /// The number of components that have not been started. They are the last ones.
     #[persist(compact)]
     waiting: u32,
     components: Vec<Box<dyn AnyComponent>>,
+}
+
+/// The schema of an object's place in the tree.
+///
+/// An object has its parent, and not a list of its children, so that a page depends on its own objects alone. The
+/// parent is a number as the id of an object is: as a handle it would take nine bytes. A load remaps both as handles.
+#[derive(crate::Persist)]
+#[persist(crate = crate, class = "persist.Parent")]
+pub(super) struct StoredParent {
+    /// The id of the parent.
+    #[persist(compact)]
+    pub object: u64,
+    /// The index among the children of the parent.
+    #[persist(compact)]
+    pub index: u32,
 }
 
 /// The parts of a world that are written.
@@ -119,6 +135,15 @@ pub(super) enum ObjectSource<'w> {
     Parked(&'w ParkedObject),
 }
 
+impl<'w> ObjectSource<'w> {
+    fn object(self, world: &'w World) -> Option<&'w Object> {
+        match self {
+            Self::Live(location) => world.objects.get(location),
+            Self::Parked(parked) => Some(&parked.object),
+        }
+    }
+}
+
 /// The objects that are written, in ascending order of their ids.
 #[derive(Clone, Copy)]
 pub(super) enum ObjectSelection<'o, 'w> {
@@ -146,7 +171,7 @@ enum RowWidth {
     Fixed(usize),
 }
 
-/// The fewest bytes of an object, and about those of most: id, name, children, activity, two counts, and components.
+/// The fewest bytes of an object, and about those of most: id, name, parent, activity, two counts, and components.
 const LEAST: usize = 6;
 const SIZE: usize = 96;
 
@@ -169,7 +194,7 @@ impl PageSource for World {
     }
 
     fn size_hint(&self) -> usize {
-        self.count.saturating_mul(SIZE).min(LEAST_PAGED) + RUN * SIZE
+        self.count.saturating_mul(SIZE).min(LEAST_PAGED) + RUN * (SIZE + PARENT)
     }
 
     fn encode_small(&self, out: &mut Encoder<'_>) -> Result<Option<usize>, Stop> {
@@ -190,18 +215,67 @@ impl PageSource for World {
     }
 }
 
-/// The next object of a world that is written as pages.
-#[derive(Default)]
+/// The next object that is written.
+#[derive(Clone, Copy, Default)]
 struct NextObject {
-    /// The row of ids, which is a page of the columns.
+    /// The row of ids, which is a page of the columns. Selected objects are one row.
     row: usize,
     /// The number of objects before it in the row.
     place: usize,
 }
 
+/// The index of each object among the children of its parent, by row and place. A row is empty if it has no children.
+type ChildIndices = Vec<Vec<u32>>;
+
+/// The index of an object without a parent among the objects that are written.
+const NO_CHILD: u32 = u32::MAX;
+
+/// Returns the indices of all children. A list of children is read once: to search it for each child would take a pass
+/// over all siblings.
+fn child_indices(world: &World, objects: ObjectSelection<'_, '_>) -> ChildIndices {
+    let count = match objects {
+        ObjectSelection::All => world.directory.len(),
+        ObjectSelection::These(_) => 1,
+    };
+    let mut rows = vec![Vec::new(); count];
+    let mut add = |object: &Object, find: &dyn Fn(ObjectId) -> Option<(NextObject, usize)>| {
+        for (index, child) in object.children().iter().enumerate() {
+            let Some((NextObject { row, place }, len)) = find(*child) else { continue };
+            let row = &mut rows[row];
+            if row.is_empty() {
+                row.resize(len, NO_CHILD);
+            }
+            row[place] = u32::try_from(index).unwrap_or(NO_CHILD);
+        }
+    };
+    match objects {
+        ObjectSelection::All => {
+            let find = |child| {
+                let Location { page: row, bit } = world.directory.location(child)?;
+                let page = world.objects.page(row)?;
+                Some((NextObject { row, place: page.place(bit)? }, page.len()))
+            };
+            let rows = 0..world.directory.len();
+            let pages = rows.filter_map(|row| world.objects.page(row));
+            pages.flat_map(|page| page.items()).for_each(|object| add(object, &find));
+        }
+        ObjectSelection::These(objects) => {
+            let find = |child| {
+                let place = objects.binary_search_by(|(id, _)| id.cmp(&child)).ok()?;
+                Some((NextObject { row: 0, place }, objects.len()))
+            };
+            let found = objects.iter().filter_map(|(_, source)| source.object(world));
+            found.for_each(|object| add(object, &find));
+        }
+    }
+    rows
+}
+
 struct WorldWriter<'w> {
     world: &'w World,
     content: EncodeScope,
+    /// The indices of all children, once an object with a parent is written.
+    indices: Option<ChildIndices>,
     /// The state of each column.
     progress: Vec<ColumnProgress<'w>>,
     /// The row width of each shape in the current row.
@@ -213,7 +287,7 @@ impl<'w> WorldWriter<'w> {
     fn new(world: &'w World, content: EncodeScope) -> Self {
         let progress = world.columns.iter().map(|_| ColumnProgress::default()).collect();
         let widths = vec![RowWidth::Varies; world.shapes.len()];
-        Self { world, content, progress, widths, head: PlainHead::default() }
+        Self { world, content, indices: None, progress, widths, head: PlainHead::default() }
     }
 
     fn objects(
@@ -241,16 +315,14 @@ impl<'w> WorldWriter<'w> {
                     }
                 }
             }
-            ObjectSelection::These(objects) => {
-                count::encode(objects.len() as u64, out)?;
+            ObjectSelection::These(selected) => {
+                self.indices = Some(child_indices(self.world, objects));
+                count::encode(selected.len() as u64, out)?;
                 out.nested_in::<StoredObject>(|out| {
-                    objects.iter().try_for_each(|(id, source)| {
-                        let object = match source {
-                            ObjectSource::Live(location) => self.world.objects.get(*location),
-                            ObjectSource::Parked(parked) => Some(&parked.object),
-                        };
-                        match object {
-                            Some(object) => self.encode_object(*id, object, *source, out),
+                    selected.iter().enumerate().try_for_each(|(place, (id, source))| {
+                        let at = NextObject { row: 0, place };
+                        match source.object(self.world) {
+                            Some(object) => self.encode_object((*id, at), object, *source, out),
                             None => Err(out.no_field()),
                         }
                     })
@@ -385,14 +457,15 @@ impl<'w> WorldWriter<'w> {
                     return Ok(place + at);
                 }
                 let of_run = (&bits[at..], &objects[at..]);
-                let run = self.encode_run(directory.first(row), of_run, room, out)?;
+                let next = NextObject { row, place: place + at };
+                let run = self.encode_run(next, of_run, room, out)?;
                 at += run;
                 // No run begins at this object, so it is written by itself.
                 if run == 0 {
                     let bit = bits[at];
                     let Some(id) = directory.id(row, bit) else { return Err(out.no_field()) };
                     let source = ObjectSource::Live(Location { page: row, bit });
-                    self.encode_object(id, &objects[at], source, out)?;
+                    self.encode_object((id, next), &objects[at], source, out)?;
                     at += 1;
                 }
             }
@@ -405,16 +478,16 @@ impl<'w> WorldWriter<'w> {
     /// written, which may be 0.
     ///
     /// First it writes the head of each object, and leaves a gap for its components. Then it fills the gaps column by
-    /// column, with one virtual call for each column. `first` is the first id of the row. The run ends after the object
-    /// with which it takes `room` bytes.
+    /// column, with one virtual call for each column. The run ends after the object with which it takes `room` bytes.
     fn encode_run(
         &mut self,
-        first: u64,
+        next: NextObject,
         (bits, objects): (&[u32], &[Object]),
         room: usize,
         out: &mut Encoder<'_>,
     ) -> Result<usize, Stop> {
         let world = self.world;
+        let first = world.directory.first(next.row);
         let Some(Object { shape, .. }) = objects.first() else { return Ok(0) };
         let columns = world.shapes.columns(*shape);
         let (Some(width), Ok(all)) = (self.width(*shape), u8::try_from(columns.len())) else {
@@ -428,14 +501,18 @@ impl<'w> WorldWriter<'w> {
             let is_plain = object.shape == *shape
                 && object.is_plain()
                 && self.head.set_name(object.name, &world.names);
-            let next = space.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
-            let Some(next) = next.filter(|_| is_plain) else { break };
+            let ahead = space.get_mut(at..).and_then(<[u8]>::first_chunk_mut);
+            let Some(ahead) = ahead.filter(|_| is_plain) else { break };
             let started = match self.content {
                 EncodeScope::Copy => 0,
                 _ => u8::try_from(object.started).unwrap_or(u8::MAX),
             };
-            at +=
-                self.head.store(first + u64::from(*bit), [all.saturating_sub(started), all], next);
+            let id = first + u64::from(*bit);
+            let parent = object.parent.and_then(|parent| {
+                self.stored_parent(parent, NextObject { place: next.place + len, ..next })
+            });
+            let counts = [all.saturating_sub(started), all];
+            at += self.head.store((id, parent.as_ref()), counts, ahead);
             *row = at;
             at += width;
             len += 1;
@@ -483,9 +560,18 @@ impl<'w> WorldWriter<'w> {
         }
     }
 
+    /// Returns the parent of an object and its index there; `None` if the parent is not written.
+    #[inline(never)]
+    fn stored_parent(&mut self, parent: ObjectId, at: NextObject) -> Option<StoredParent> {
+        let indices =
+            self.indices.get_or_insert_with(|| child_indices(self.world, ObjectSelection::All));
+        let index = *indices.get(at.row)?.get(at.place)?;
+        (index != NO_CHILD).then(|| StoredParent { object: parent.get(), index })
+    }
+
     fn encode_object(
         &mut self,
-        id: ObjectId,
+        (id, at): (ObjectId, NextObject),
         object: &Object,
         source: ObjectSource<'_>,
         out: &mut Encoder<'_>,
@@ -509,10 +595,12 @@ impl<'w> WorldWriter<'w> {
         };
         let all = columns.len() + unknown.iter().filter(|entry| is_present(entry)).count();
         let waiting = u32::try_from(all.saturating_sub(started)).unwrap_or(u32::MAX);
-        if !(unknown.is_empty() && self.encode_plain(id, object, waiting, all, out)?) {
+        let parent = object.parent.and_then(|parent| self.stored_parent(parent, at));
+        let counts = (waiting, all);
+        if !self.encode_plain((id, parent.as_ref()), object, counts, out)? {
             count::encode(id.get(), out)?;
             self.encode_name(object, out)?;
-            out.value(object.children())?;
+            out.value(&parent)?;
             out.value(&object.activity)?;
             count::encode(waiting.into(), out)?;
             count::encode(all as u64, out)?;
@@ -536,10 +624,9 @@ impl<'w> WorldWriter<'w> {
     #[inline]
     fn encode_plain(
         &mut self,
-        id: ObjectId,
+        (id, parent): (ObjectId, Option<&StoredParent>),
         object: &Object,
-        waiting: u32,
-        components: usize,
+        (waiting, components): (u32, usize),
         out: &mut Encoder<'_>,
     ) -> Result<bool, Stop> {
         let (Ok(waiting), Ok(components)) = (u8::try_from(waiting), u8::try_from(components))
@@ -551,7 +638,7 @@ impl<'w> WorldWriter<'w> {
             && self.head.set_name(object.name, &self.world.names);
         // Near the end of a window, the general path writes the head in pieces.
         let Some(next) = out.ahead().filter(|_| is_plain) else { return Ok(false) };
-        let len = self.head.store(id.get(), [waiting, components], next);
+        let len = self.head.store((id.get(), parent), [waiting, components], next);
         out.take(len)?;
         Ok(true)
     }
@@ -630,11 +717,8 @@ pub(super) fn save_of(
     objects: &[(ObjectId, ObjectSource<'_>)],
     content: EncodeScope,
 ) -> Result<Vec<u8>> {
-    let shape = |(_, source): &(ObjectId, ObjectSource<'_>)| match source {
-        ObjectSource::Live(location) => world.objects.get(*location).map(|object| object.shape),
-        ObjectSource::Parked(parked) => Some(parked.object.shape),
-    };
-    let mut shapes: Vec<Shape> = objects.iter().filter_map(shape).collect();
+    let found = objects.iter().filter_map(|(_, source)| source.object(world));
+    let mut shapes: Vec<Shape> = found.map(|object| object.shape).collect();
     // Neighbours mostly have one shape. Without this, each object of a level would add its columns to the list.
     shapes.dedup();
     let mut columns: Vec<usize> =
@@ -696,11 +780,15 @@ const SHORT_BASE: usize = 40;
 /// The maximum length of a name on this path, in bytes.
 const TEXT: usize = SHORT_BASE + DIGITS;
 
-/// The maximum length of a head in bytes. The id takes up to 9, the length of the name 1, and the children, the
-/// activity and the two counts 1 each.
-const PLAIN: usize = 9 + 1 + TEXT + 4;
+/// The maximum length of a parent in bytes: 1, then two counts. Each is stored as 9 bytes, and the next value overwrites
+/// the surplus.
+const PARENT: usize = 1 + 9 + 9;
 
-/// Writes the heads of plain objects: active, without children, with a short name.
+/// The maximum length of a head in bytes. The id takes up to 9, the length of the name 1, and the activity and the two
+/// counts 1 each.
+const PLAIN: usize = 9 + 1 + TEXT + PARENT + 3;
+
+/// Writes the heads of plain objects: active, with a short name.
 ///
 /// It keeps the text of the last name. Objects are often spawned in a row, as `Orc1`, `Orc2` and so on, so the next
 /// text is often made by adding 1 to the digits.
@@ -771,15 +859,27 @@ impl PlainHead {
     /// Writes the head of the object with the name that was set, and returns its length. `counts` are the number of
     /// components that wait to be started, and the number of all components. Bytes of `out` after the head change, too.
     #[inline]
-    fn store(&self, id: u64, counts: [u8; 2], out: &mut [u8; PLAIN]) -> usize {
+    fn store(
+        &self,
+        (id, parent): (u64, Option<&StoredParent>),
+        counts: [u8; 2],
+        out: &mut [u8; PLAIN],
+    ) -> usize {
         let at = count::store(id, out) + 1;
         out[at - 1] = u8::try_from(self.end).unwrap_or(u8::MAX);
         // The whole array is copied: a copy of a constant length is a few instructions, and the next write overwrites
         // the bytes after the name.
         out[at..][..TEXT].copy_from_slice(&self.text);
         let at = at + self.end;
-        // No children, and active.
-        out[at..][..4].copy_from_slice(&[0, 0, counts[0], counts[1]]);
-        at + 4
+        let Some(parent) = parent else {
+            // No parent, and active.
+            out[at..][..4].copy_from_slice(&[0, 0, counts[0], counts[1]]);
+            return at + 4;
+        };
+        out[at] = 1;
+        let at = at + 1 + count::store(parent.object, &mut out[at + 1..]);
+        let at = at + count::store(parent.index.into(), &mut out[at..]);
+        out[at..][..3].copy_from_slice(&[0, counts[0], counts[1]]);
+        at + 3
     }
 }

@@ -181,5 +181,16 @@ fn what_a_salvage_loses() {
     damaged[all[3].payload.start + 30] ^= 1;
     table.line("two pages", &salvage(&damaged));
     table.line("a cut", &salvage(&save[..all[2].block.end]));
+    for (what, children) in [("a parent of one", 1), ("a parent of many", 900)] {
+        let mut world = world(3_000);
+        let ids: Vec<_> = world.objects().collect();
+        for child in ids.iter().rev().take(children) {
+            world.set_parent(*child, Some(ids[0])).expect("it is there");
+        }
+        let mut damaged = saves().to_vec(&world).expect("a save");
+        let first = pages(&damaged)[0].payload.start;
+        damaged[first + 30] ^= 1;
+        table.line(what, &salvage(&damaged));
+    }
     insta::assert_snapshot!(table.text());
 }

@@ -6,12 +6,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU8;
 use std::sync::{Arc, Mutex};
 
-use persist::reflect::HandleValue;
 use persist::world::Prefab;
 use persist::{
     Component, ComponentScope, History, Loaded, ObjectId, Persist, Record, Result, Saves, Unknown,
     Value, World,
 };
+use persist_tests::support::parent;
 use persist_tools::Document;
 
 use crate::messages::table::Table;
@@ -404,10 +404,6 @@ fn part(objects: &mut [Value], at: usize) -> &mut Record {
     objects[at].as_record_mut().unwrap()
 }
 
-fn ids(ids: &[u64]) -> Value {
-    Value::Seq(ids.iter().map(|id| Value::Handle(HandleValue::Live(*id))).collect())
-}
-
 #[test]
 fn saves_that_contradict_themselves() {
     let mut world = World::new();
@@ -431,14 +427,12 @@ fn saves_that_contradict_themselves() {
         let Some(Value::Seq(components)) = components else { panic!("a list") };
         components.push(components[0].clone());
     });
-    add("no child", |_, objects| drop(part(objects, 0).set("children", ids(&[9]))));
-    add("a child of two", |_, objects| {
-        part(objects, 0).set("children", ids(&[3]));
-        part(objects, 1).set("children", ids(&[3]));
-    });
+    add("no parent", |_, objects| drop(part(objects, 2).set("parent", parent(9, 0))));
+    add("an index twice", |_, objects| drop(part(objects, 1).set("parent", parent(1, 0))));
+    add("an index beyond", |_, objects| drop(part(objects, 2).set("parent", parent(1, 4))));
     add("a cycle", |_, objects| {
-        part(objects, 0).set("children", ids(&[2]));
-        part(objects, 1).set("children", ids(&[1]));
+        part(objects, 0).set("parent", parent(2, 0));
+        part(objects, 1).set("parent", parent(1, 1));
     });
     add("a resource twice", |world, _| {
         let Some(Value::Seq(resources)) = world.get_mut("resources") else { panic!("a list") };

@@ -92,6 +92,98 @@ fn several_lost_pages_cost_their_objects_alone() -> Result<()> {
     Ok(())
 }
 
+/// A world of four parents, in the first, second, third and last of its pages, each with children in all pages.
+fn families() -> Result<(World, Vec<u8>, Vec<SavedPage>)> {
+    let mut world = World::new();
+    let ids = (0..12_000).map(|at| world.spawn_with("Orc", (super::place(at),)));
+    let ids = ids.collect::<Result<Vec<ObjectId>>>()?;
+    let parents = [0, 3_000, 6_000, 11_999].map(|at| ids[at]);
+    for (at, id) in ids.iter().enumerate().filter(|(_, id)| !parents.contains(id)) {
+        // At the front, so that the order of the children is not that of their ids.
+        if at % 5 < 4 {
+            world.set_parent_at(*id, Some(parents[at % 5]), 0)?;
+        }
+    }
+    let save = saves().to_vec(&world)?;
+    let all = pages(&save);
+    Ok((world, save, all))
+}
+
+/// The page of an object.
+fn page_of(all: &[SavedPage], id: ObjectId) -> usize {
+    all.iter().rposition(|page| page.first <= id.get()).expect("a page")
+}
+
+#[test]
+fn children_of_lost_parents_are_counted_and_others_keep_their_order() -> Result<()> {
+    let (world, save, all) = families()?;
+    let parents: Vec<ObjectId> =
+        world.roots().filter(|id| !world.children(*id).is_empty()).collect();
+    let in_pages: Vec<usize> = parents.iter().map(|id| page_of(&all, *id)).collect();
+    assert!(in_pages.len() == 4 && in_pages.is_sorted_by(|a, b| a < b), "{in_pages:?}");
+    for lost in 0..all.len() {
+        let mut damaged = save.clone();
+        damaged[all[lost].payload.start + 40] ^= 1;
+        let (found, salvage) = rescued(&damaged)?;
+        let is_left = |id: &ObjectId| page_of(&all, *id) != lost;
+        let mut orphans = Vec::new();
+        for parent in &parents {
+            let left = world.children(*parent).iter().copied().filter(is_left);
+            match is_left(parent) {
+                true => assert_eq!(found.children(*parent), left.collect::<Vec<_>>()),
+                false => orphans.extend(left),
+            }
+        }
+        assert_eq!(salvage.orphans, orphans.len() as u64, "page {lost}");
+        assert!(orphans.iter().all(|orphan| found.parent(*orphan).is_none()));
+
+        // Another salvage puts them below a new object.
+        let (document, of_document) = Document::salvage_under(&damaged, "Recovered")?;
+        assert_eq!(of_document, Some(salvage));
+        let mut gathered = saves().from_slice::<World>(&document.to_vec()?)?.into_inner();
+        let recovered = gathered.find("Recovered");
+        assert_eq!(recovered.is_some(), !orphans.is_empty(), "page {lost}");
+        if let Some(recovered) = recovered {
+            orphans.sort_unstable();
+            assert_eq!(gathered.children(recovered), orphans);
+            assert_eq!(gathered.parent(recovered), None);
+            // The id is one that the world had not given, and it does not give it again.
+            assert_eq!(recovered.get(), 12_001);
+            assert_eq!(gathered.spawn("").get(), 12_002);
+        }
+        for parent in parents.iter().filter(|parent| is_left(parent)) {
+            assert_eq!(gathered.children(*parent), found.children(*parent));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn the_object_of_orphans_has_a_name_of_its_own() -> Result<()> {
+    let (mut world, ..) = families()?;
+    let last = world.objects().last().expect("objects");
+    let names = ["Recovered", "Recovered1", "Recovered3"].map(|name| world.spawn(name));
+    let save = saves().to_vec(&world)?;
+    let all = pages(&save);
+    let mut damaged = save.clone();
+    damaged[all[0].payload.start + 40] ^= 1;
+    for (name, expected) in
+        [("Recovered", "Recovered2"), ("Recovered3", "Recovered2"), ("Lost", "Lost"), ("7", "7")]
+    {
+        let (document, salvage) = Document::salvage_under(&damaged, name)?;
+        let found = saves().from_slice::<World>(&document.to_vec()?)?;
+        let recovered = found.find(expected).expect(name);
+        assert!(recovered > names[2] && names[2] > last);
+        assert_eq!(Some(found.children(recovered).len() as u64), salvage.map(|it| it.orphans));
+    }
+    // A world that has lost its head numbers its objects far above those that are known.
+    let end = all[all.len() - 1].block.end;
+    let (document, salvage) = Document::salvage_under(&save[..end], "")?;
+    assert!(salvage.is_some_and(|salvage| salvage.lost_head && salvage.orphans == 0));
+    assert_eq!(saves().from_slice::<World>(&document.to_vec()?)?.objects().len(), 12_003);
+    Ok(())
+}
+
 /// A cut save has lost its head, which comes after the pages.
 #[test]
 fn a_cut_world_has_the_objects_of_its_whole_pages() -> Result<()> {

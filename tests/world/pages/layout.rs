@@ -88,16 +88,60 @@ fn a_change_of_one_object_changes_its_page_alone() -> Result<()> {
             place.x = old;
         }
     }
-    // A larger object moves no end of a page outside of its cell, and a new one comes into the last page.
+    Ok(())
+}
+
+#[test]
+fn a_larger_object_moves_no_end_of_a_page_outside_of_its_cell() -> Result<()> {
+    let saves = saves();
+    let mut world = World::new();
+    let far: Vec<ObjectId> = (0..58_000).map(|_| world.spawn("")).collect();
+    far.iter().for_each(|id| drop_object(&mut world, *id));
+    let ids = grow(&mut world, 20_000)?;
+    let before = saves.to_vec(&world)?;
+    let of_before = pages(&before);
     world.attach(ids[2], Note { text: "y".repeat(70_000), whom: None })?;
+    // A new object comes into the last page.
     world.spawn("Elf");
     let after = saves.to_vec(&world)?;
-    let kept = |page: &&super::SavedPage| {
+    let of_after = pages(&after);
+    let is_kept = |page: &super::SavedPage| {
         of_before.iter().any(|old| before[old.block.clone()] == after[page.block.clone()])
     };
-    let after_pages = pages(&after);
-    let kept = after_pages.iter().filter(kept).count();
-    assert!(kept + 4 >= of_before.len(), "{kept} of {}", of_before.len());
+    let next_cell = of_after.iter().position(|page| page.first >= 65_536).expect("two cells");
+    let last = of_after.len() - 1;
+    assert!(next_cell > 2 && last > next_cell + 3);
+    assert!(!is_kept(&of_after[0]) && !is_kept(&of_after[last]));
+    assert!(of_after[next_cell..last].iter().all(is_kept));
+    Ok(())
+}
+
+/// An object stores its parent, so the page of a parent does not depend on its children.
+#[test]
+fn another_child_changes_its_own_page_alone() -> Result<()> {
+    let saves = saves();
+    let mut world = world_of(20_000)?;
+    let first = world.objects().next().expect("objects");
+    let before = saves.to_vec(&world)?;
+    let of_before = pages(&before);
+    let child = world.spawn_in(first, "Elf")?;
+    let after = saves.to_vec(&world)?;
+    let of_after = pages(&after);
+    assert_eq!(of_after.len(), of_before.len());
+    let last = of_before.len() - 1;
+    for (at, (old, new)) in of_before.iter().zip(&of_after).enumerate() {
+        let is_same = before[old.block.clone()] == after[new.block.clone()];
+        assert_eq!(is_same, at < last, "page {at}");
+    }
+    // An object in the middle that gets a parent changes its page, and no other.
+    let middle = world.objects().nth(9_999).expect("objects");
+    world.set_parent(middle, Some(child))?;
+    let moved = saves.to_vec(&world)?;
+    let changed = pages(&moved).into_iter().zip(&of_after);
+    let changed = changed.filter(|(new, old)| moved[new.block.clone()] != after[old.block.clone()]);
+    let changed: Vec<u64> = changed.map(|(new, _)| new.first).collect();
+    assert_eq!(changed.len(), 1);
+    assert!(changed[0] <= middle.get());
     Ok(())
 }
 

@@ -84,11 +84,20 @@ fn a_large_world_in_one_record_is_loaded() -> Result<()> {
         #[persist(compact)]
         id: u64,
         name: String,
-        children: Vec<persist::ObjectId>,
+        parent: Option<OldParent>,
         activity: persist::world::Activity,
         #[persist(compact)]
         waiting: u32,
         components: Vec<Box<dyn AnyPart>>,
+    }
+
+    #[derive(Persist)]
+    #[persist(class = "persist.Parent")]
+    struct OldParent {
+        #[persist(compact)]
+        object: u64,
+        #[persist(compact)]
+        index: u32,
     }
 
     #[persist::dynamic(name = "persist.Component")]
@@ -102,7 +111,7 @@ fn a_large_world_in_one_record_is_loaded() -> Result<()> {
     let objects = (1..=5_000_u32).map(|id| OldObject {
         id: id.into(),
         name: format!("Orc{id}"),
-        children: Vec::new(),
+        parent: (id > 1).then(|| OldParent { object: 1, index: 5_000 - id }),
         activity: persist::world::Activity::Active,
         waiting: 1,
         components: vec![Box::new(super::place(id as usize))],
@@ -120,6 +129,8 @@ fn a_large_world_in_one_record_is_loaded() -> Result<()> {
         (loaded.name(last), loaded.get::<Place>(last)),
         (Some("Orc5000"), Some(&super::place(5_000)))
     );
+    let first = loaded.roots().next().expect("a root");
+    assert_eq!((loaded.children(first).len(), loaded.children(first)[0]), (4_999, last));
     assert!(!pages(&saves().to_vec(&*loaded)?).is_empty());
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use persist::world::{ExternalIds, Prefab};
 use persist::{Component, ErrorKind, ObjectId, Persist, Saves, Value, World};
-use persist_tests::support::forge;
+use persist_tests::support::{forge, parent};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -68,32 +68,16 @@ fn set(object: &mut Value, field: &str, value: Value) {
 
 #[test]
 fn objects_that_are_no_tree_are_refused() {
-    let id = |number: u64| Value::Handle(persist::reflect::HandleValue::Live(number));
     place(&changed(|_| ())).unwrap();
-    // The one below is a whole prefab of its own.
-    place(&changed(|objects| drop(objects.remove(0)))).unwrap();
+    // Without the one below, it is a whole prefab.
+    place(&changed(|objects| drop(objects.pop()))).unwrap();
     let cases: [(&str, Vec<u8>); 8] = [
         ("swapped", changed(|objects| objects.swap(0, 1))),
         ("twice", changed(|objects| objects.push(objects[1].clone()))),
-        ("no child", changed(|objects| drop(objects.pop()))),
-        (
-            "its own child",
-            changed(|objects| {
-                set(&mut objects[1], "children", Value::Seq(vec![id(3)]));
-            }),
-        ),
-        (
-            "in a circle",
-            changed(|objects| {
-                set(&mut objects[1], "children", Value::Seq(vec![id(2)]));
-            }),
-        ),
-        (
-            "a child outside",
-            changed(|objects| {
-                set(&mut objects[1], "children", Value::Seq(vec![id(1)]));
-            }),
-        ),
+        ("no parent", changed(|objects| drop(objects.remove(0)))),
+        ("its own child", changed(|objects| set(&mut objects[1], "parent", parent(3, 0)))),
+        ("in a circle", changed(|objects| set(&mut objects[0], "parent", parent(3, 0)))),
+        ("a parent outside", changed(|objects| set(&mut objects[1], "parent", parent(1, 0)))),
         ("an id never given", changed(|objects| set(&mut objects[1], "id", Value::from(9_u64)))),
         (
             "no names",

@@ -10,7 +10,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::mem;
 
 use persist::__tools::{Children, ClassSchema, ComponentPlace, LAST_ID, TreePosition};
-use persist::reflect::HandleValue;
 use persist::world::Activity;
 use persist::{ObjectId, Record, Value};
 
@@ -24,7 +23,7 @@ struct UntypedWorld {
 }
 
 struct UntypedObject {
-    /// The record of the object, without the children.
+    /// The record of the object, without the parent.
     record: Record,
     children: Children,
     parent: Option<ObjectId>,
@@ -38,14 +37,14 @@ struct UntypedTree {
 
 impl UntypedWorld {
     /// Takes a world out of a value. Returns `None` if the value is not a world that a program can load. For example,
-    /// two objects may not have the same name or child, and the tree may not have a cycle.
+    /// two objects may not have the same name or index, and the tree may not have a cycle.
     fn new(root: &mut Value) -> Option<Self> {
         let Value::Struct(record) = root else { return None };
         record.get("resources")?.as_seq()?;
         let last_id = record.get("last_id")?.as_u64()?;
         let Value::Seq(objects) = record.get("objects")? else { return None };
         let (mut ids, mut names, mut parents) = (Vec::new(), HashSet::new(), HashMap::new());
-        let mut families = Vec::new();
+        let mut families = BTreeMap::new();
         for object in objects {
             let Value::Struct(object) = object else { return None };
             let id = ObjectId::new(object.get("id")?.as_u64()?)?;
@@ -55,27 +54,30 @@ impl UntypedWorld {
                 return None;
             }
             ids.push(id);
-            let mut children = Vec::new();
-            for child in object.get("children")?.as_seq()? {
-                let Value::Handle(HandleValue::Live(child)) = child else { return None };
-                children.push(ObjectId::new(*child)?);
-                if parents.insert(children[children.len() - 1], id).is_some() {
-                    return None;
-                }
+            if let Value::Option(Some(parent)) = object.get("parent")? {
+                let parent = parent.as_record()?;
+                let index = parent.get("index")?.as_u64()?;
+                let parent = ObjectId::new(parent.get("object")?.as_u64()?)?;
+                parents.insert(id, parent);
+                let is_first = families.insert((parent, index), id).is_none();
+                is_first.then_some(())?;
             }
-            families.push(children);
         }
-        let is_present = |child: &ObjectId| ids.binary_search(child).is_ok();
-        if last_id > LAST_ID / 2 || !parents.keys().all(is_present) || has_cycle(&ids, &parents) {
+        let is_present = |parent: &ObjectId| ids.binary_search(parent).is_ok();
+        if last_id > LAST_ID / 2 || !parents.values().all(is_present) || has_cycle(&ids, &parents) {
             return None;
         }
+        let mut children: HashMap<ObjectId, Vec<ObjectId>> = HashMap::new();
+        for ((parent, index), child) in families {
+            let children = children.entry(parent).or_default();
+            (children.len() as u64 == index).then(|| children.push(child))?;
+        }
         let Some(Value::Seq(objects)) = record.set("objects", Value::Unit) else { return None };
-        let objects = ids.into_iter().zip(objects).zip(families);
-        let objects = objects.filter_map(|((id, object), children)| match object {
+        let objects = ids.into_iter().zip(objects).filter_map(|(id, object)| match object {
             Value::Struct(mut record) => {
-                record.set("children", Value::Unit);
-                let (children, parent) = (children.into(), parents.get(&id).copied());
-                Some((id, UntypedObject { record, children, parent }))
+                record.set("parent", Value::Option(None));
+                let children = children.remove(&id).unwrap_or_default().into();
+                Some((id, UntypedObject { record, children, parent: parents.get(&id).copied() }))
             }
             _ => None,
         });
@@ -85,10 +87,17 @@ impl UntypedWorld {
     }
 
     fn into_value(mut self) -> Value {
-        let objects = self.objects.into_values().map(|mut object| {
-            let children = object.children.list().iter();
-            let children = children.map(|id| Value::Handle(HandleValue::Live(id.get())));
-            object.record.set("children", Value::Seq(children.collect()));
+        let mut indices = HashMap::new();
+        for object in self.objects.values() {
+            indices.extend(object.children.list().iter().copied().zip(0_u32..));
+        }
+        let objects = self.objects.into_iter().map(|(id, mut object)| {
+            if let Some((parent, index)) = object.parent.zip(indices.get(&id).copied()) {
+                let mut place = Record::new("persist.Parent");
+                place.push("object", Value::U64(parent.get()));
+                place.push("index", Value::U32(index));
+                object.record.set("parent", Value::Option(Some(Box::new(place.into()))));
+            }
             Value::Struct(object.record)
         });
         self.record.set("objects", Value::Seq(objects.collect()));
@@ -297,7 +306,7 @@ impl UntypedTree {
         let mut record = Record::new("persist.Object");
         record.push("id", Value::U64(id.get()));
         record.push("name", name.into());
-        record.push("children", Value::Unit);
+        record.push("parent", Value::Option(None));
         record.push("activity", Record::with_variant("persist.Activity", activity).into());
         record.push("waiting", Value::U32(0));
         record.push("components", Value::Seq(Vec::new()));

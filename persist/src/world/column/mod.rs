@@ -197,7 +197,7 @@ impl<T> Page<T> {
 
     /// Returns the index of the value of a bit.
     #[inline]
-    fn place(&self, bit: u32) -> Option<usize> {
+    pub(super) fn place(&self, bit: u32) -> Option<usize> {
         let Occupancy { first, end, .. } = self.index;
         if self.items.len() == (end - first) as usize {
             // Every bit from the first to the last has a value, and none is out.

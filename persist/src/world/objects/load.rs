@@ -18,8 +18,8 @@ use crate::world::column::Column;
 use crate::world::component::{AnyComponent, charge_pages};
 use crate::world::resources::{AnyResource, UnknownComponent, UnknownResource};
 use crate::world::stored::{
-    EncodeScope, ObjectSelection, StoredObject, StoredPage, StoredPageEntry, StoredWorld,
-    encode_objects,
+    EncodeScope, ObjectSelection, StoredObject, StoredPage, StoredPageEntry, StoredParent,
+    StoredWorld, encode_objects,
 };
 use crate::world::{Activity, Shape};
 use crate::world::{LAST_ID, Location, Object, UnknownEntry, World, visit};
@@ -42,7 +42,15 @@ struct WorldReader<'w> {
     shape: Shape,
     /// Objects that are not active.
     held: Vec<ObjectId>,
-    has_children: bool,
+    /// Children that could not be appended to the list of their parent when they were read.
+    unplaced: Vec<LoadedChild>,
+}
+
+/// An object with its parent, and its index among the children of the parent.
+struct LoadedChild {
+    child: ObjectId,
+    parent: ObjectId,
+    index: u32,
 }
 
 impl WorldReader<'_> {
@@ -53,15 +61,11 @@ impl WorldReader<'_> {
 
     fn decode_object(&mut self, input: &mut Decoder<'_>) -> Result<(), Fail> {
         let stored = count::decode(input)?;
-        // The id is decoded as a handle, so that the remap of the load can replace it.
-        let mut head = [1; ObjectId::HEAD];
-        head[1..].copy_from_slice(&stored.to_le_bytes());
-        let id = ObjectId::__decode(&head, input)?;
+        let id = remapped(stored, input)?;
         let name = decode_text_bytes(input)?;
-        // Most objects have no children, and the count 0 is one byte.
-        let children = match input.rest() {
-            [0, ..] => input.take(1).map(|_| Vec::new())?,
-            _ => input.value::<Vec<ObjectId>>()?,
+        let parent = match input.rest() {
+            [0, ..] => input.take(1).map(|_| None)?,
+            _ => input.value::<Option<StoredParent>>()?,
         };
         let activity = input.value::<Activity>()?;
         let waiting = count::decode(input)?;
@@ -89,9 +93,10 @@ impl WorldReader<'_> {
         }
         let mut object = Object::new(name);
         object.activity = activity;
-        if !children.is_empty() {
-            self.has_children = true;
-            *object.children_mut() = children.into();
+        if let Some(StoredParent { object: parent, index }) = parent {
+            let parent = remapped(parent, input)?;
+            object.parent = Some(parent);
+            self.append_child(LoadedChild { child: id, parent, index });
         }
         let location = self.world.enter(id, object);
         let head = input.take(1)?;
@@ -123,6 +128,17 @@ impl WorldReader<'_> {
             self.world.deferred.expired.push_back(id);
         }
         Ok(())
+    }
+
+    /// Appends a child to the list of its parent. This is done later if the parent or earlier siblings were not read
+    /// yet.
+    fn append_child(&mut self, loaded: LoadedChild) {
+        let parent = self.world.object_mut(loaded.parent);
+        let children = parent.map(|parent| parent.children_mut().list_mut());
+        match children.filter(|children| children.len() == loaded.index as usize) {
+            Some(children) => children.push(loaded.child),
+            None => self.unplaced.push(loaded),
+        }
     }
 
     fn decode_component(
@@ -243,7 +259,7 @@ fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
         started: 0,
         shape: Shape::default(),
         held: Vec::new(),
-        has_children: false,
+        unplaced: Vec::new(),
     };
     reading.decode_objects(count, input)?;
     let pages = input.value::<Vec<StoredPageEntry>>()?;
@@ -257,8 +273,8 @@ fn decode(world: &mut World, input: &mut Decoder<'_>) -> Result<(), Fail> {
     for entry in &pages {
         input.page(entry, &mut |input| reading.decode_page(entry, input))?;
     }
-    let WorldReader { has_children, held, .. } = reading;
-    if has_children && let Err(error) = connect_children(world) {
+    let WorldReader { unplaced, held, .. } = reading;
+    if let Err(error) = place_children(world, &unplaced) {
         return Err(input.refuse(error));
     }
     held.into_iter().for_each(|object| world.hold(object));
@@ -309,33 +325,57 @@ pub(super) fn forget(world: &mut World) {
     world.objects = Column::default();
 }
 
-/// Sets the parents of all children, and checks that the objects form a tree.
-fn connect_children(world: &mut World) -> Result<()> {
-    let objects: Vec<ObjectId> = world.objects().collect();
-    for parent in &objects {
-        let children = world.children(*parent).to_vec();
-        for child in children {
-            let found = world
-                .object_mut(child)
-                .ok_or_else(|| wrong(format!("child {child} of object {parent} is not there")))?;
-            if found.parent.replace(*parent).is_some() {
+/// Puts the remaining children into the lists of their parents, and checks that the objects form a tree.
+fn place_children(world: &mut World, unplaced: &[LoadedChild]) -> Result<()> {
+    // Each list gets its length first. So each index must be that of a free place, and no place is left free.
+    for LoadedChild { child, parent, .. } in unplaced {
+        let found = world.object_mut(*parent).ok_or_else(|| {
+            wrong(format!("object {child} has the parent {parent}, which is not there"))
+        })?;
+        found.children_mut().list_mut().push(ObjectId::NULL);
+    }
+    for LoadedChild { child, parent, index } in unplaced {
+        let Some(found) = world.object_mut(*parent) else { continue };
+        let children = found.children_mut().list_mut();
+        let count = children.len();
+        match children.get_mut(*index as usize) {
+            Some(place) if *place == ObjectId::NULL => *place = *child,
+            Some(other) => {
                 return Err(wrong(format!(
-                    "object {child} is below two others, or below one twice"
+                    "objects {other} and {child} are both child {index} of object {parent}"
+                )));
+            }
+            None => {
+                return Err(wrong(format!(
+                    "object {child} is child {index} of object {parent}, whose children are numbered from 0 to {}",
+                    count - 1
                 )));
             }
         }
     }
-    // Each object has at most one parent now, so an object that no root reaches is in a cycle or below one.
+    // In a cycle, one of the objects stands before its parent.
+    if unplaced.iter().all(|loaded| loaded.parent < loaded.child) {
+        return Ok(());
+    }
+    // Each object has at most one parent, so an object that no root reaches is in a cycle or below one.
     let mut rest: Vec<ObjectId> = world.roots().collect();
     let mut visited = 0;
     while let Some(object) = rest.pop() {
         visited += 1;
         rest.extend(world.children(object));
     }
-    if visited < objects.len() {
-        return Err(wrong(format!("{} objects are below each other", objects.len() - visited)));
+    let count = world.objects().len();
+    if visited < count {
+        return Err(wrong(format!("{} objects are below each other", count - visited)));
     }
     Ok(())
+}
+
+/// Decodes the id of an object as a handle, so that the remap of the load can replace it.
+fn remapped(stored: u64, input: &mut Decoder<'_>) -> Result<ObjectId, Fail> {
+    let mut head = [1; ObjectId::HEAD];
+    head[1..].copy_from_slice(&stored.to_le_bytes());
+    ObjectId::__decode(&head, input)
 }
 
 #[cold]

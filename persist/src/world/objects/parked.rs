@@ -85,7 +85,7 @@ pub(crate) fn unpark(world: &mut World, object: ObjectId) -> Result<()> {
         world.parking.topmost.remove(&found.id);
         // Some children may be missing, if a component panicked while the parked object was discarded.
         if found.object.has_children() {
-            found.object.children_mut().retain(|child| ids.contains(child));
+            found.object.children_mut().list_mut().retain(|child| ids.contains(child));
         }
         if let Some(name) = found.object.name {
             if parked.keeps_names {
