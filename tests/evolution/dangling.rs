@@ -207,7 +207,8 @@ fn a_weak_reference_to_what_a_dropped_key_held_dangles() {
 }
 
 #[test]
-fn a_weak_reference_leads_to_what_a_trait_object_of_an_unknown_class_holds_until_that_is_given_up() {
+fn a_weak_reference_leads_to_what_a_trait_object_of_an_unknown_class_holds_until_that_is_given_up()
+{
     let saves = Saves::new();
     saves.register_as::<Axe, dyn Tool>().unwrap();
     saves.register_as::<Saw, dyn Tool>().unwrap();

@@ -27,7 +27,11 @@ const HARM: &str =
 
 /// Sentences that no test provokes: the file, how they begin, and why.
 const UNPROVOKED: &[(&str, &str, &str)] = &[
-    ("schema/plan/fields.rs", "mark a field of the class", "it is a detail in the report of a load"),
+    (
+        "schema/plan/fields.rs",
+        "mark a field of the class",
+        "it is a detail in the report of a load",
+    ),
     ("codec/fail.rs", "a value is of a class that is not registered for its trait", INVARIANT),
     ("codec/unknown/mod.rs", "Unknown({}", "its debug text is no error"),
     ("codec/encoder/mod.rs", "the class has no field of this index", INVARIANT),

@@ -421,6 +421,9 @@ fn what_a_strict_load_refuses() {
     let manager = Saves::new().load_options(STRICT).manager();
     manager.register::<strict::Belt>().unwrap();
     table.add("a class of a trait", manager.from_slice(&save));
+    // The program has the class, but not for the trait.
+    manager.register::<Hammer>().unwrap();
+    table.add("a class without its trait", manager.from_slice(&save));
     insta::assert_snapshot!(table.text());
 }
 

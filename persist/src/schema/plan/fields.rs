@@ -122,13 +122,9 @@ impl<'p> Plans<'p> {
             let in_expected = |error: Error| error.in_field(&old.path(&expected.name));
             match (old.members[source].stored, conversion) {
                 (None, _) => {
-                    let made = make(self, source, new.place(field)).map_err(in_expected)?;
-                    let converted = made.iter().filter_map(|source| match *source {
-                        FieldSource::Convert { piece, .. } => Some((piece, field)),
-                        _ => None,
-                    });
-                    plan.converted.extend(converted);
-                    plan.sources.extend(made);
+                    // It is not known where in the field the records lie that the migration has moved.
+                    let made = make(self, source, new.place(field));
+                    plan.sources.extend(made.map_err(in_expected)?);
                 }
                 (Some(node), Some(conversion)) => {
                     let kind = &all.node(node).kind;
@@ -204,12 +200,7 @@ impl<'p> Plans<'p> {
                 None => {
                     let node = member.stored.unwrap_or(0);
                     let name = member.name.clone();
-                    plan.pieces.push(Piece {
-                        name,
-                        field: None,
-                        nodes: node..node + 1,
-                        span: None,
-                    });
+                    plan.pieces.push(Piece { name, nodes: node..node + 1, span: None });
                 }
             }
             places.push(plan.pieces.len() - 1);
@@ -225,7 +216,7 @@ impl<'p> Plans<'p> {
         plan.sources.dedup();
         plan.unknown.iter_mut().for_each(|keep| keep.piece = places[keep.piece]);
         plan.converted.iter_mut().for_each(|(piece, _)| *piece = places[*piece]);
-        plan.name_fields();
+        plan.converted.sort_unstable();
     }
 
     /// Orders the steps of a record. Each piece is converted in stored order. The result waits if the program has

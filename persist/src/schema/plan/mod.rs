@@ -350,7 +350,7 @@ struct RecordPlan {
     target: (usize, usize),
     /// The pieces of the record, in stored order.
     pieces: Vec<Piece>,
-    /// The pieces that are converted, each with the field of the program that it becomes.
+    /// The pieces that are converted, in order, each with the field of the program that it becomes.
     converted: Vec<(usize, usize)>,
     /// The program's fields, in its order.
     sources: Vec<FieldSource>,
@@ -370,13 +370,6 @@ struct RecordPlan {
 }
 
 impl RecordPlan {
-    /// Notes with each converted piece which field it becomes.
-    fn name_fields(&mut self) {
-        for (piece, field) in &self.converted {
-            self.pieces[*piece].field = Some(*field);
-        }
-    }
-
     /// Notes which sources make up the value of a field.
     fn mark(&mut self, synthesized: &[(usize, Range<usize>)]) {
         self.marks = true;
@@ -391,8 +384,6 @@ impl RecordPlan {
 struct Piece {
     /// The name of the first field in it.
     name: Arc<str>,
-    /// The field of the program that it becomes, if it is converted.
-    field: Option<usize>,
     nodes: Range<usize>,
     /// Its bytes, if all records have as many.
     span: Option<usize>,

@@ -550,7 +550,7 @@ fn compare<P: Program + Holder, V: Program + Holder>(save: &Save) {
         },
         Path {
             before: 1,
-            ..path("moved", Place::Lasting, &object::<P, Moved<P>>, held("Moved<Case>", class, &[]))
+            ..path("moved", Place::Inner, &object::<P, Moved<P>>, held("Moved<Case>", class, &[]))
         },
     ];
     for path in paths {

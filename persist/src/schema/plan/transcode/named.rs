@@ -116,8 +116,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let (env, id, first) = (self.env, self.id, self.pieces.len());
         self.pieces.extend(found.iter().map(|member| member.bytes));
         // A piece for each member, and no neighbours joined: the members of one record need not follow one another.
-        let piece =
-            |name: &Arc<str>| Piece { name: name.clone(), field: None, nodes: 0..0, span: None };
+        let piece = |name: &Arc<str>| Piece { name: name.clone(), nodes: 0..0, span: None };
         let mut named: Vec<Piece> = found.iter().map(|member| piece(&member.name)).collect();
         let Self { plans, pieces, chain, stored, .. } = self;
         let given = StoredFields {
@@ -160,7 +159,7 @@ impl<'t> Transcoder<'t, '_, '_> {
         let mut plan = plans.fields(&given, &expected, &mut make)?;
         plan.rows.extend(newer);
         plan.pieces = named;
-        plan.name_fields();
+        plan.converted.sort_unstable();
         plan.steps.push(RecordStep::Write(0..plan.sources.len()));
         let places = found.into_iter().map(|member| member.place).collect();
         self.open_pieces(Arc::new(plan), first, places, frames);

@@ -108,7 +108,7 @@ fn field_step<'t>(
     names: PathNames,
 ) -> Option<Option<UnknownStep>> {
     let TranscodeFrame::Record(record) = frame else { return None };
-    let (plan, piece) = (&record.plan, record.plan.pieces.get(record.piece?)?);
+    let (plan, place) = (&record.plan, record.piece?);
     let (class, variant) = plan.target;
     // A tuple may become a struct with fields of these names, and back.
     let step = |variant: Option<&str>, field: &str| match (variant, field.parse()) {
@@ -117,6 +117,7 @@ fn field_step<'t>(
         (None, Err(_)) => UnknownStep::Field(field.to_owned()),
     };
     if names == PathNames::Stored {
+        let piece = plan.pieces.get(place)?;
         let step = || step(plan.variant.as_deref(), &piece.name);
         return Some((!plan.is_newtype).then(step));
     }
@@ -124,7 +125,8 @@ fn field_step<'t>(
     if program.classes[class].newtype().is_some() {
         return Some(None);
     }
-    let field = &program.expected(class, variant).fields[piece.field?];
+    let converted = plan.converted.binary_search_by_key(&place, |(piece, _)| *piece).ok()?;
+    let field = &program.expected(class, variant).fields[plan.converted[converted].1];
     let variant = match &program.classes[class].form {
         Form::Enum(variants) => Some(&*variants.get(variant)?.name),
         _ => None,
@@ -242,11 +244,15 @@ pub(super) fn optional_dynamic<'t>(
         frames.push(TranscodeFrame::Inlined { after });
         return Ok(Some(Some(class)));
     }
-    let Some((list, path)) = PartPlace::lasting(run, frames, true)? else {
-        run.input.go_back(after);
-        return Ok(Some(None));
-    };
-    keep_part(run, (list, &path), (class, bytes.to_vec()), frames)?;
+    match PartPlace::lasting(run, frames, true)? {
+        Some((list, path)) => keep_part(run, (list, &path), (class, bytes.to_vec()), frames)?,
+        // The decoder sets it to `None`, and reports it.
+        None if is_some => {
+            run.input.go_back(after);
+            return Ok(Some(None));
+        }
+        None => {}
+    }
     run.out.push(0);
     Ok(None)
 }
