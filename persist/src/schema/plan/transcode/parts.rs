@@ -12,7 +12,7 @@ use super::{
 };
 use crate::codec::{Decoder, NoLinks, Persist, UnknownAt, UnknownPath, UnknownStep, count};
 use crate::schema::{Form, FrameParts, LoadEvent, dynamic, fault};
-use crate::{Error, Result};
+use crate::Result;
 
 impl<'t> EntriesFrame<'t> {
     /// The conversion of the next part.
@@ -27,7 +27,7 @@ impl<'t> EntriesFrame<'t> {
 
     /// The step to the value that is being rewritten; `None` in a key.
     fn step(&self, run: &Transcoder<'t, '_, '_>, names: PathNames) -> Option<UnknownStep> {
-        let is_value = self.parts.next % 2 == 0;
+        let is_value = self.parts.next.is_multiple_of(2);
         let bytes = match names {
             PathNames::Stored => self.stored.0.get(..self.stored.1),
             PathNames::Program => run.out.get(self.key.0..self.key.1),
@@ -315,7 +315,7 @@ impl<'t> ComponentsFrame<'t> {
             }
             Ok(())
         });
-        encoded.map_err(Error::from)?;
+        encoded?;
         let head = run.defaults.gather();
         DefaultedField::follow(&mut run.extras.defaulted, end, self.start + head.len());
         run.out.splice(self.start..end, head.iter().copied());
