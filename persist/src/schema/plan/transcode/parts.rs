@@ -10,9 +10,9 @@ use super::{
     ComponentsFrame, DefaultedField, EntriesFrame, PartPlace, PathNames, TranscodeFrame,
     Transcoder, UNKNOWN,
 };
+use crate::Result;
 use crate::codec::{Decoder, NoLinks, Persist, UnknownAt, UnknownPath, UnknownStep, count};
 use crate::schema::{Form, FrameParts, LoadEvent, dynamic, fault};
-use crate::Result;
 
 impl<'t> EntriesFrame<'t> {
     /// The conversion of the next part.
