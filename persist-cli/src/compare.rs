@@ -11,7 +11,7 @@ use crate::exit::Result;
 use crate::found::{each_object, holders};
 use crate::input::Save;
 use crate::values::key_text;
-use crate::world::World;
+use crate::world::{World, key_of};
 
 /// How objects of two saves are paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -435,11 +435,11 @@ impl<'d> Open<'d> {
             let at = format!("{at}:{}", crate::path::component_text(class));
             Self { component: Some(class), ..self.part(at, old, new) }
         };
-        let mut others: HashMap<&str, &'d Value> = new.iter().map(|it| (class(it), it)).collect();
+        let mut others: HashMap<_, &'d Value> = new.iter().map(|it| (key_of(it), it)).collect();
         for value in old {
-            open.push(part(value, Some(value), others.remove(class(value))));
+            open.push(part(value, Some(value), others.remove(&key_of(value))));
         }
-        let added = new.iter().filter(|value| others.contains_key(class(value)));
+        let added = new.iter().filter(|value| others.contains_key(&key_of(value)));
         open.extend(added.map(|value| part(value, None, Some(value))));
     }
 }

@@ -273,7 +273,7 @@ impl Merge {
 
     /// Merges components or resources, of each class one.
     fn by_class(&mut self, at: &str, base: &[Value], ours: Vec<Value>, theirs: &[Value]) -> Value {
-        let class = |value: &Value| Some(value.as_record()?.class().to_owned());
+        let class = |value: &Value| world::key_of(value).map(Cow::into_owned);
         let theirs: Keyed<&Value> =
             theirs.iter().filter_map(|value| Some((class(value)?, value))).collect();
         let base = base.iter().filter_map(|value| Some((class(value)?, value))).collect();

@@ -2,6 +2,7 @@
 //!
 //! A save has a world as a table, which `docs/reference/graphs-and-worlds.md` describes.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use persist::{ObjectId, Record, Value};
@@ -12,6 +13,9 @@ use crate::values::{parts, parts_mut};
 
 /// The class of worlds in saves.
 pub(crate) const CLASS: &str = "persist.World";
+
+/// The class of unknown fields of a component, which stand beside it.
+const UNKNOWN_AT: &str = "persist.UnknownAt";
 
 /// The class of their objects.
 const OBJECT: &str = "persist.Object";
@@ -258,11 +262,22 @@ pub(crate) fn check(value: &Value, object: ObjectId) -> Result<()> {
     Ok(())
 }
 
+/// Returns the key of a component or resource. An object has at most one of each class, and one of each path for the
+/// unknown fields of its components.
+pub(crate) fn key_of(content: &Value) -> Option<Cow<'_, str>> {
+    let record = content.as_record()?;
+    Some(match record.get("path").filter(|_| record.class() == UNKNOWN_AT) {
+        Some(path) => format!("{UNKNOWN_AT} {path}").into(),
+        None => record.class().into(),
+    })
+}
+
 /// Returns the class that two of the values have.
 fn duplicate(contents: &[Value]) -> Option<&str> {
     let mut classes = HashSet::new();
-    let mut all = contents.iter().filter_map(|content| Some(content.as_record()?.class()));
-    all.find(|class| !classes.insert(*class))
+    let mut all = contents.iter().filter(|content| key_of(content).is_some());
+    let duplicate = all.find(|content| !classes.insert(key_of(content)))?;
+    Some(duplicate.as_record()?.class())
 }
 
 /// Levels of a tree that a path shows.

@@ -1,5 +1,6 @@
 //! `diff` and `merge`.
 
+use persist::{Saves, World};
 use serde_json::Value as Json;
 
 use crate::game;
@@ -306,4 +307,83 @@ fn a_merge_that_is_only_tried_says_how_to_write_it() {
         "merge graph.sav ours.sav theirs.sav --ours",
         "merge graph.sav ours.sav theirs.sav --theirs",
     ]));
+}
+
+/// Components with fields that an older program does not have, and that program.
+mod newer {
+    use persist::{Component, Persist};
+
+    #[derive(Persist, Clone, Debug, PartialEq)]
+    #[persist(class = "Armor")]
+    pub(super) struct Armor {
+        pub(super) weight: u32,
+        pub(super) shine: String,
+    }
+
+    #[derive(Persist, Clone, Debug, PartialEq)]
+    #[persist(class = "Body")]
+    pub(super) struct Body {
+        pub(super) mass: u32,
+        pub(super) aura: u64,
+        pub(super) armor: Armor,
+    }
+
+    impl Component for Body {}
+
+    pub(super) mod older {
+        use super::*;
+
+        #[derive(Persist)]
+        #[persist(class = "Armor")]
+        pub(in super::super) struct Armor {
+            weight: u32,
+        }
+
+        #[derive(Persist)]
+        #[persist(class = "Body")]
+        pub(in super::super) struct Body {
+            mass: u32,
+            armor: Armor,
+        }
+
+        impl Component for Body {}
+    }
+}
+
+#[test]
+fn unknown_fields_of_components_stay_in_changed_and_merged_worlds() {
+    let body = |number: u32| newer::Body {
+        mass: number,
+        aura: u64::from(number) + 100,
+        armor: newer::Armor { weight: number, shine: format!("shine {number}") },
+    };
+    let mut world = World::new();
+    for number in 0..3 {
+        let object = world.spawn(&format!("Hero{number}"));
+        world.attach(object, body(number)).expect("a body");
+    }
+    let save = Saves::new().to_vec(&world).expect("a save");
+    let saves = Saves::new();
+    saves.register_component::<newer::older::Body>().expect("a component");
+    let world = saves.from_slice::<World>(&save).expect("a world").into_inner();
+    let folder = Folder::new();
+    for name in ["base.sav", "ours.sav", "theirs.sav"] {
+        folder.write(name, &saves.to_vec(&world).expect("a save"));
+    }
+    assert_eq!(folder.run("diff base.sav ours.sav"), "");
+    folder.run("set ours.sav World/Hero0:Body.mass 7");
+    folder.run("set theirs.sav World/Hero1:Body.armor.weight 8");
+    let difference = folder.run("diff base.sav ours.sav");
+    assert!(!difference.contains("UnknownAt"), "{difference}");
+    folder.run("merge base.sav ours.sav theirs.sav -o merged.sav");
+    let saves = Saves::new();
+    saves.register_component::<newer::Body>().expect("a component");
+    let merged = folder.read("merged.sav");
+    let merged = saves.from_slice::<World>(&merged).expect("a world").into_inner();
+    let bodies: Vec<_> =
+        merged.objects().filter_map(|object| merged.get::<newer::Body>(object)).cloned().collect();
+    let mut expected = [body(0), body(1), body(2)];
+    expected[0].mass = 7;
+    expected[1].armor.weight = 8;
+    assert_eq!(bodies, expected);
 }

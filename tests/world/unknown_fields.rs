@@ -43,9 +43,9 @@ mod full {
 
     pub(super) fn saves() -> Saves {
         let saves = Saves::new();
-        saves.register_component::<Body>().unwrap();
-        saves.register_component::<Tag>().unwrap();
-        saves.register_resource::<Rules>().unwrap();
+        saves.register_component::<Body>().expect("a component class");
+        saves.register_component::<Tag>().expect("a component class");
+        saves.register_resource::<Rules>().expect("a resource class");
         saves
     }
 }
@@ -82,9 +82,9 @@ mod plain {
 
     pub(super) fn saves() -> Saves {
         let saves = Saves::new();
-        saves.register_component::<Body>().unwrap();
-        saves.register_component::<Tag>().unwrap();
-        saves.register_resource::<Rules>().unwrap();
+        saves.register_component::<Body>().expect("a component class");
+        saves.register_component::<Tag>().expect("a component class");
+        saves.register_resource::<Rules>().expect("a resource class");
         saves
     }
 }
@@ -106,24 +106,24 @@ fn world(count: u32) -> (World, Vec<ObjectId>) {
     for number in 0..count {
         let id = world.spawn("o");
         if number.is_multiple_of(2) {
-            world.attach(id, full::Tag(1)).unwrap();
+            world.attach(id, full::Tag(1)).expect("an object");
         }
-        world.attach(id, body(number, ids.last().copied())).unwrap();
+        world.attach(id, body(number, ids.last().copied())).expect("an object");
         if number % 4 == 1 {
-            world.attach(id, full::Tag(2)).unwrap();
+            world.attach(id, full::Tag(2)).expect("an object");
         }
         ids.push(id);
     }
-    world.insert_resource(full::Rules { hard: true, magic: vec![1, 2, 3] }).unwrap();
+    world.insert_resource(full::Rules { hard: true, magic: vec![1, 2, 3] }).expect("a resource");
     (world, ids)
 }
 
 /// Loads a save in the game without the mod, passes it to `change`, and saves it.
 fn in_plain(save: &[u8], change: impl FnOnce(&mut World)) -> Vec<u8> {
     let saves = plain::saves();
-    let mut world: World = saves.from_slice::<World>(save).unwrap().into_inner();
+    let mut world: World = saves.from_slice::<World>(save).expect("a world").into_inner();
     change(&mut world);
-    saves.to_vec(&world).unwrap()
+    saves.to_vec(&world).expect("a save")
 }
 
 #[test]
