@@ -396,7 +396,7 @@ impl Effect for Poison {
 
 impl Effect for Curse {
     fn strength(&self) -> u32 {
-        u32::try_from(self.words.len()).unwrap()
+        u32::try_from(self.words.len()).expect("a few words")
     }
 }
 
@@ -414,13 +414,13 @@ struct Slot {
 
 fn with_mod() -> Saves {
     let saves = without_mod();
-    saves.register_as::<Curse, dyn Effect>().unwrap();
+    saves.register_as::<Curse, dyn Effect>().expect("a class");
     saves
 }
 
 fn without_mod() -> Saves {
     let saves = Saves::new();
-    saves.register_as::<Poison, dyn Effect>().unwrap();
+    saves.register_as::<Poison, dyn Effect>().expect("a class");
     saves
 }
 
