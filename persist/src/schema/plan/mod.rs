@@ -509,12 +509,12 @@ const LONGEST_NAME: usize = 200;
 impl Rows {
     /// The row of what may happen.
     fn row(&mut self, event: LoadEvent, class: &str, field: &str, detail: &str) -> usize {
-        let last = self.rows.last().map(|(row, _)| row);
-        // Consecutive rows mostly share their class.
+        // Consecutive rows mostly share their class. An unknown field has two rows, one for each thing that may become
+        // of it, with different details.
         let shared = |text: &str, of: fn(&PlannedRow) -> &Arc<str>| {
             let text = shortened(text);
-            let last = last.map(of).filter(|last| ***last == *text);
-            last.cloned().unwrap_or_else(|| Arc::from(text))
+            let mut last = self.rows.iter().rev().take(2).map(|(row, _)| of(row));
+            last.find(|last| ***last == *text).cloned().unwrap_or_else(|| Arc::from(text))
         };
         let class = shared(class, |row| &row.class);
         let field = shared(field, |row| &row.field);
