@@ -7,7 +7,7 @@ use std::mem::take;
 use super::super::PendingReference;
 
 use super::{DefaultedFields, FIRST_TEMPORARY_ID, Loader, OWN_CLASS, Table};
-use crate::codec::{LoadedObject, Unknown, UnknownPiece};
+use crate::codec::{LoadedObject, Unknown, UnknownPiece, UnknownStep};
 use crate::format::{MAX_ID, RecordLocation};
 use crate::options::LoadPolicy;
 use crate::reflect::Holder;
@@ -25,6 +25,14 @@ fn parts_of<'l>(
 ) -> UnknownValues<'l> {
     let records = earlier.get(&id).map_or(&[][..], |records| records);
     records.iter().map(|record| (record.class as usize, record.payload(save))).collect()
+}
+
+/// Returns the event for unknown content with a path: an option whose value is kept is `None` in the program.
+pub(super) fn kept_event(path: &[UnknownStep]) -> LoadEvent {
+    match path.last() {
+        Some(UnknownStep::Content) => LoadEvent::Unregistered,
+        _ => LoadEvent::Kept,
+    }
 }
 
 impl<'l> Loader<'l> {
@@ -113,7 +121,8 @@ impl<'l> Loader<'l> {
             if let Ok(class) = u32::try_from(class)
                 && (class as usize) < self.table.plans.stored.len()
             {
-                self.table.tally.add(LoadEvent::Kept, class, object);
+                let event = kept_event(path.map_or(&[], |path| &path[..]));
+                self.table.tally.add(event, class, object);
             }
         }
         let unknown = Unknown { holder: None, pieces };

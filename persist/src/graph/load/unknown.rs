@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::PendingReference;
+use super::rewrite::kept_event;
 use super::{Table, TypeIndex, Unregistered};
 use crate::codec::{
     AnyObject, Decoder, Linked, LoadedObject, NoLinks, Remapped, Shared, Unknown, UnknownClass,
@@ -111,7 +112,7 @@ impl Table<'_> {
             (0..dangling).for_each(|_| self.count(LoadEvent::Dangling));
             // The other parts were counted when the fields were found.
             if class < self.plans.stored.len() {
-                self.count_value(LoadEvent::Kept, number);
+                self.count_value(kept_event(&path), number);
             }
             piece.path = Some(path.clone());
             unknown.pieces.push(piece);

@@ -228,7 +228,9 @@ pub(super) fn optional_dynamic<'t>(
     let mut found = given.filter(|_| !is_some).and_then(|mut given| given.pop());
     if is_some {
         let class = dynamic(run.stored, &mut run.input).map_err(fault)?;
-        if run.plans.resolve(class).is_some() || run.plans.options.drop_unknown {
+        // An instance of a generic class that could become one of several is refused by the decoder.
+        let is_known = run.plans.resolve(class).is_some() || run.plans.is_instance(class);
+        if is_known || run.plans.options.drop_unknown {
             run.input.go_back(after);
             return Ok(Some(None));
         }
