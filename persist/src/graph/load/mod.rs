@@ -19,13 +19,21 @@ use std::sync::Arc;
 
 use self::pages::{FailedPage, LoadedPage};
 use super::{Handles, PendingReference, References, Registry, Tally};
-use crate::codec::{LoadedObject, Phase, Prototypes, Shared, Unknown, Visitor};
+use crate::codec::{LoadedObject, Phase, Prototypes, Shared, Unknown, UnknownStep, Visitor};
 use crate::env::Env;
 use crate::format::{MAX_ID, RecordLocation, Records};
 use crate::reflect::Holder;
 use crate::schema::{DefaultedField, KeptPart, LoadEvent, Plans, contested};
 use crate::types::Renumber;
 use crate::{Error, ErrorKind, Result};
+
+/// Returns the event for unknown content with a path: an option whose value is kept is `None` in the program.
+fn kept_event(path: &[UnknownStep]) -> LoadEvent {
+    match path.last() {
+        Some(UnknownStep::Content) => LoadEvent::Unregistered,
+        _ => LoadEvent::Kept,
+    }
+}
 
 /// The objects of a load and their references, with everything that a decoder needs to know of the save.
 struct Table<'l> {

@@ -6,8 +6,8 @@ use std::mem::take;
 
 use super::super::PendingReference;
 
-use super::{DefaultedFields, FIRST_TEMPORARY_ID, Loader, OWN_CLASS, Table};
-use crate::codec::{LoadedObject, Unknown, UnknownPiece, UnknownStep};
+use super::{DefaultedFields, FIRST_TEMPORARY_ID, Loader, OWN_CLASS, Table, kept_event};
+use crate::codec::{LoadedObject, Unknown, UnknownPiece};
 use crate::format::{MAX_ID, RecordLocation};
 use crate::options::LoadPolicy;
 use crate::reflect::Holder;
@@ -25,14 +25,6 @@ fn parts_of<'l>(
 ) -> UnknownValues<'l> {
     let records = earlier.get(&id).map_or(&[][..], |records| records);
     records.iter().map(|record| (record.class as usize, record.payload(save))).collect()
-}
-
-/// Returns the event for unknown content with a path: an option whose value is kept is `None` in the program.
-pub(super) fn kept_event(path: &[UnknownStep]) -> LoadEvent {
-    match path.last() {
-        Some(UnknownStep::Content) => LoadEvent::Unregistered,
-        _ => LoadEvent::Kept,
-    }
 }
 
 impl<'l> Loader<'l> {

@@ -7,8 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use super::super::PendingReference;
-use super::rewrite::kept_event;
-use super::{Table, TypeIndex, Unregistered};
+use super::{Table, TypeIndex, Unregistered, kept_event};
 use crate::codec::{
     AnyObject, Decoder, Linked, LoadedObject, NoLinks, Remapped, Shared, Unknown, UnknownClass,
     UnknownPart, UnknownPartKind, UnknownPath, UnknownPiece, UnknownStep, Within, left_over,
