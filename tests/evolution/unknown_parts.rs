@@ -466,3 +466,18 @@ fn a_trait_object_of_an_unknown_class_does_not_come_back_after_another_one_was_r
     let save = saves.to_vec(&cup).unwrap();
     assert!(with_mod().from_slice::<Cup>(&save).unwrap().effect.is_none());
 }
+
+#[test]
+fn below_a_very_long_key_they_are_dropped_with_a_row() {
+    let mut game = game();
+    game.party = [("k".repeat(1024), hero("Cleo", 9)), ("k".repeat(1025), hero("Dan", 10))].into();
+    let saves = Saves::new();
+    let loaded: Loaded<plain::Game> = saves.from_slice(&persist::to_vec(&game).unwrap()).unwrap();
+    let dropped = loaded.report().rows().iter().filter(|row| row.event == LoadEvent::Dropped);
+    let dropped: Vec<_> = dropped.map(|row| (row.field.as_deref(), row.count)).collect();
+    // One hero with two runes, and the two runes of the list.
+    assert_eq!(dropped, [(Some("mana"), 1), (Some("glow"), 4)]);
+    let again: full::Game = persist::from_slice(&saves.to_vec(&loaded).unwrap()).unwrap();
+    let mana: Vec<u32> = again.party.values().map(|hero| hero.mana).collect();
+    assert_eq!(mana, [9, 0]);
+}

@@ -112,7 +112,7 @@ impl LoadLinks for Table<'_> {
     }
 
     fn class(&mut self, number: u64, of: TraitName) -> Result<Implementor<'_>> {
-        if number == UnknownAt::NUMBER {
+        if number == UnknownAt::NUMBER && self.is_rewritten {
             return Ok(Implementor::Unknown(UnknownAt::CLASS.to_owned()));
         }
         let class = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
@@ -136,7 +136,8 @@ impl LoadLinks for Table<'_> {
         rest: &[u8],
         keep: bool,
     ) -> Result<(usize, Option<Unknown>)> {
-        if keep && self.plans.is_unknown_at(number) {
+        let is_number = number == UnknownAt::NUMBER && self.is_rewritten;
+        if keep && (is_number || self.plans.is_unknown_at(number)) {
             return self.unknown_parts(rest);
         }
         let class = self.as_stored(number)?;

@@ -426,6 +426,7 @@ impl<'l> Loader<'l> {
             })?
         };
         let payload = if identical { record.payload(self.save) } else { &self.scratch[..] };
+        self.table.is_rewritten = !identical;
         self.table.begin(record);
         let mut input = Decoder::new(payload, self.table.env, &mut self.table);
         let result = read(&mut input);

@@ -69,6 +69,8 @@ struct Table<'l> {
     pages: Vec<LoadedPage>,
     /// The numbers in the save of the classes of the page that is being read.
     page_numbers: Option<Arc<[u64]>>,
+    /// True while a record is decoded that was rewritten. In any other, `UnknownAt::NUMBER` is no class.
+    is_rewritten: bool,
     failed_page: Option<FailedPage>,
     /// Contents of once cells that an earlier visit of an object set aside, by record.
     once_contents: HashMap<usize, OnceContents>,
@@ -215,6 +217,7 @@ impl<'l> Table<'l> {
             requested: HashSet::new(),
             pages: Vec::new(),
             page_numbers: None,
+            is_rewritten: false,
             failed_page: None,
             once_contents: HashMap::new(),
             empty_elements: 0,

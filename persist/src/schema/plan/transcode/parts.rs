@@ -14,6 +14,10 @@ use crate::Result;
 use crate::codec::{Decoder, NoLinks, Persist, UnknownAt, UnknownPath, UnknownStep, count};
 use crate::schema::{Form, FrameParts, LoadEvent, dynamic, fault};
 
+/// The bytes of all keys in a path, at most. A key is copied for each value below it, and a key of a megabyte may have
+/// a hundred thousand.
+const MAX_KEYS: usize = 1024;
+
 impl<'t> EntriesFrame<'t> {
     /// The conversion of the next part.
     pub(super) fn next(&mut self, run: &Transcoder<'t, '_, '_>) -> Option<usize> {
@@ -32,7 +36,8 @@ impl<'t> EntriesFrame<'t> {
             PathNames::Stored => self.stored.0.get(..self.stored.1),
             PathNames::Program => run.out.get(self.key.0..self.key.1),
         };
-        bytes.filter(|_| is_value).map(|bytes| UnknownStep::Key(bytes.to_vec()))
+        let bytes = bytes.filter(|bytes| is_value && bytes.len() <= MAX_KEYS);
+        bytes.map(|bytes| UnknownStep::Key(bytes.to_vec()))
     }
 }
 
@@ -43,7 +48,7 @@ impl PartPlace {
         frames: &[TranscodeFrame<'t>],
         names: PathNames,
     ) -> Option<Self> {
-        let (mut path, mut list) = (Vec::new(), None);
+        let (mut path, mut list, mut room) = (Vec::new(), None, MAX_KEYS);
         for (at, frame) in frames.iter().enumerate().rev() {
             match frame {
                 TranscodeFrame::Record(_) => path.extend(field_step(run, frame, names)?),
@@ -51,7 +56,13 @@ impl PartPlace {
                     let part = u32::try_from(parts.next).ok()?.checked_sub(1)?;
                     path.push(UnknownStep::Part(part));
                 }
-                TranscodeFrame::Entries(entries) => path.push(entries.step(run, names)?),
+                TranscodeFrame::Entries(entries) => {
+                    let step = entries.step(run, names)?;
+                    if let UnknownStep::Key(key) = &step {
+                        room = room.checked_sub(key.len())?;
+                    }
+                    path.push(step);
+                }
                 TranscodeFrame::Components(components) => {
                     let class = match names {
                         PathNames::Stored => run.stored.get(components.class),
