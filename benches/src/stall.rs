@@ -21,23 +21,29 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
         let root = Graph { bodies: graph.bodies.clone() };
         manager.add(&Rc::new(RefCell::new(root))).expect("its class can be registered");
         let saves = manager.saves().clone();
-        measure(run, "graph", objects, &saves, |file| file.save_in_background(&manager));
+        measure(run, "graph", objects, &saves, |file| file.save_in_background(&manager), || {});
         drop(manager);
         cut(&graph);
 
-        let world = ours::spawn(objects);
-        measure(run, "world", objects, &ours::saves(), |file| file.save_in_background(&world));
+        let world = RefCell::new(ours::spawn(objects));
+        let save = |file: &Slot| file.save_in_background(&*world.borrow());
+        let all = || ours::step(&mut world.borrow_mut());
+        measure(run, "world", objects, &ours::saves(), save, all);
+        let last = world.borrow().objects().last().expect("there are some");
+        let one = || drop(world.borrow_mut().rename(last, "Boss"));
+        measure(run, "world, one changed", objects, &ours::saves(), save, one);
     }
     Ok(())
 }
 
-/// Measures many saves. Each save is written before the next one begins.
+/// Measures many saves, each after a change. Each save is written before the next one begins.
 fn measure(
     run: &mut Run,
     name: &'static str,
     objects: u32,
     saves: &Saves,
-    mut save: impl FnMut(&Slot) -> persist::Result<BackgroundSave>,
+    save: impl Fn(&Slot) -> persist::Result<BackgroundSave>,
+    change: impl Fn(),
 ) {
     let (folder, set) = (run.folder(), objects.to_string());
     let file = saves.file(folder.join("stall.sav"));
@@ -45,6 +51,7 @@ fn measure(
     let rounds = run.rounds(if objects < 1_000_000 { 200 } else { 100 });
     let (mut calls, mut written) = (Vec::new(), Vec::new());
     for round in 0..=rounds {
+        change();
         let start = Instant::now();
         let save = save(&file).expect("it can be saved");
         let call = start.elapsed();

@@ -24,7 +24,7 @@ fn measured(run: &mut dyn FnMut()) {
 }
 
 fn main() {
-    let paths: [(&str, fn()); 21] = [
+    let paths: [(&str, fn()); 22] = [
         ("encode log", || encode(&log::generate())),
         ("decode log", || decoded(&log::generate())),
         ("into log", || into(&log::generate())),
@@ -42,6 +42,7 @@ fn main() {
         ("load 10000 objects", || graph(10_000, true)),
         ("save and load one object", one_object),
         ("save and load a world", world),
+        ("save a world again", world_again),
         ("edit, undo and redo", history),
         ("verify 10000 objects", || verified(&graph_save(10_000))),
         ("verify minecraft", || verified(&value_save(&minecraft::generate()))),
@@ -234,9 +235,9 @@ struct Health(u32);
 
 impl Component for Health {}
 
-fn filled() -> World {
+fn filled(objects: u16) -> World {
     let mut world = World::new();
-    for i in 0..1000_u16 {
+    for i in 0..objects {
         let object = world.spawn("body");
         world.attach(object, Place { x: f32::from(i), y: 1.0 }).unwrap();
         world.attach(object, Health(u32::from(i))).unwrap();
@@ -245,7 +246,7 @@ fn filled() -> World {
 }
 
 fn world() {
-    let world = filled();
+    let world = filled(1_000);
     let saves = Saves::new();
     saves.register_component::<Place>().unwrap();
     saves.register_component::<Health>().unwrap();
@@ -255,8 +256,22 @@ fn world() {
     });
 }
 
+/// Saves a world of which one object has changed since the pages of a save in the background.
+fn world_again() {
+    let mut world = filled(20_000);
+    let object = world.objects().last().unwrap();
+    let saves = Saves::new();
+    let path = std::env::temp_dir().join(format!("persist-counts-{}.sav", std::process::id()));
+    saves.file(&path).save_in_background(&world).unwrap().wait().unwrap();
+    std::fs::remove_file(path).unwrap();
+    count(|| {
+        world.get_mut::<Health>(object).unwrap().0 += 1;
+        drop(black_box(saves.to_vec(&world).unwrap()));
+    });
+}
+
 fn history() {
-    let mut world = filled();
+    let mut world = filled(1_000);
     let objects: Vec<_> = world.objects().collect();
     let mut history = History::new(10_000);
     count(|| {

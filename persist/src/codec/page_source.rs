@@ -5,9 +5,12 @@
 //! [`PageEntry`](super::pages::PageEntry)s.
 
 use std::any::TypeId;
+use std::sync::Arc;
 
 use super::encoder::{Encoder, Stop};
-use crate::Result;
+use super::pages::PageBlock;
+use crate::reflect::TraitName;
+use crate::{Limits, Result};
 
 /// A value that writes its parts as pages.
 pub(crate) trait PageSource {
@@ -29,6 +32,35 @@ pub(crate) trait PageSource {
 pub(crate) trait PageSink {
     /// Writes the page whose objects a function encodes. Returns false if it has encoded none.
     fn page(&mut self, encode: &mut EncodePage<'_>) -> Result<bool>;
+
+    /// Returns true if the save stays in memory for a while, so that its pages can serve later saves as well.
+    fn retains_pages(&self) -> bool;
+
+    /// Takes the page that was written last; `None` if another save could write it differently, though its objects did
+    /// not change.
+    fn take_page(&mut self) -> Option<SavedPage>;
+
+    /// Writes a page of an earlier save, whose objects have not changed since. Returns false, and writes nothing, if
+    /// this save would write it differently.
+    fn saved_page(&mut self, page: &SavedPage) -> Result<bool>;
+}
+
+/// A page of a save, with all that its bytes depend on beside its objects.
+#[derive(Clone)]
+pub(crate) struct SavedPage {
+    pub block: Arc<PageBlock>,
+    /// The id of the first object, and their number.
+    pub objects: (u64, u32),
+    /// The number of the class of pages, and the id of the record.
+    pub record: (u64, u64),
+    /// The types of the page's classes, with the trait as which their values are stored.
+    pub classes: Vec<(TypeId, TraitName)>,
+    /// The bytes before the objects, which list the classes.
+    pub head: Vec<u8>,
+    /// The memory and the elements without bytes that were counted for the objects.
+    pub charged: (u64, usize),
+    /// The limits under which the objects were encoded.
+    pub limits: Limits,
 }
 
 /// Encodes the objects of a page; returns the id of the first, and their number.

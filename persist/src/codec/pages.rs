@@ -13,6 +13,13 @@ pub struct PageEntry {
     pub digest: u32,
 }
 
+/// The block of a page without compression: its bytes from the tag on, without the checksum.
+pub(crate) struct PageBlock {
+    pub bytes: Vec<u8>,
+    /// The checksum.
+    pub digest: u32,
+}
+
 /// The names of the classes of pages, and of the entries of an index.
 pub(crate) const PAGE_CLASS: &str = "persist.Page";
 pub(crate) const ENTRY_CLASS: &str = "persist.PageEntry";

@@ -224,6 +224,10 @@ pub trait Persist: Sized + 'static {
     #[doc(hidden)]
     fn __reach(types: &mut TypeSet) {
         if types.enter::<Self>() {
+            // An impl by hand may write anything.
+            if !Self::__LAYOUT.leaf {
+                types.interior_mutability();
+            }
             // Types are listed, not visited, so nothing can fail.
             drop(Self::persist_parts(&mut Parts::types(types)));
         }

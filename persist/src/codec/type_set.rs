@@ -30,6 +30,7 @@ pub struct TypeSet {
     /// The stand-ins for unknown classes of these traits.
     pub(crate) stand_ins: Vec<(TraitName, StandInClass)>,
     pub(crate) unvisited: Vec<Unvisited>,
+    has_interior_mutability: bool,
 }
 
 /// A type whose values no visit reaches, such as the type of a map's keys.
@@ -138,6 +139,23 @@ impl TypeSet {
             self.objects.push(object);
         }
         first
+    }
+
+    /// Notes that a value may change through a shared reference, or be written differently without a change.
+    pub(crate) fn interior_mutability(&mut self) {
+        self.has_interior_mutability = true;
+    }
+
+    /// Returns true if values change through `&mut` alone, as far as the types tell: the bytes of a value that was not
+    /// handed out mutably stay the same.
+    #[cfg(feature = "world")]
+    pub(crate) fn is_frozen(&self) -> bool {
+        // The code of an adapter decides about its bytes. Types behind trait objects and pointers are not known here.
+        let mut unvisited = self.unvisited.iter();
+        !self.has_interior_mutability
+            && self.objects.is_empty()
+            && self.traits.is_empty()
+            && !unvisited.any(|it| it.place == super::with::ADAPTED)
     }
 
     /// Notes that no visit reaches the values of a type, so that they may hold neither references nor hooks. `place`

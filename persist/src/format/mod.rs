@@ -39,7 +39,8 @@ pub(crate) use records::Records;
 pub use records::{Item, RecordLocation};
 pub use scan::{BlockReader, StreamBlock, read_definitions, scan, too_many};
 pub(crate) use scan::{DamagedSave, Definition, Scan, check, nothing_whole};
-pub(crate) use sealer::{RecordLinks, with_header, write_again};
+pub(crate) use sealer::WrittenPage;
+pub(crate) use sealer::{EncodedSave, PagesBetween, RecordLinks, with_header, write_again};
 pub use sealer::{Sealer, Writer};
 
 use crate::{Error, ErrorKind, Limits, Result};
@@ -83,7 +84,7 @@ const BLOCK_SIZE: usize = 64 << 10;
 const DEFINITION_HEAD: usize = 5;
 
 /// Bytes of a checksum.
-const CRC_SIZE: usize = 4;
+pub(crate) const CRC_SIZE: usize = 4;
 
 /// Bytes of block tag, three counts and checksum.
 const TRAILER_SIZE: usize = 1 + 3 * 8 + CRC_SIZE;

@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 use super::output::{Continued, SaveOutcome};
 use super::{Destination, Output, Snapshot};
 use crate::codec::Buffer;
-use crate::format::{Checksums, Sealer, write_again};
+use crate::format::{CRC_SIZE, Checksums, EncodedSave, Sealer, write_again};
 use crate::platform::{held, spawn};
 use crate::{Error, ErrorKind, Result, trace};
 
@@ -131,8 +131,8 @@ impl Job {
             ticket.done.fetch_add(bytes, Ordering::Relaxed);
             if ticket.is_cancelled() { Err(cancelled()) } else { Ok(()) }
         };
-        let Snapshot { header, save, memory } = snapshot;
-        let save = save.gather();
+        let Snapshot { header, save, pages, memory } = snapshot;
+        let save = EncodedSave { bytes: save.gather(), checksums: Checksums::None, pages };
         let mut chosen = |path| drop(ticket.path.set(path));
         let result =
             output.put(target, continued.as_ref(), header, &mut chosen, &mut |out, header| {
@@ -140,8 +140,7 @@ impl Job {
                 ticket.done.store(0, Ordering::Relaxed);
                 advance(0)?;
                 let mut sealer = Sealer::new(out, output.options.compression, &output.limits);
-                let checksums = Checksums::None;
-                write_again(save, checksums, &header, *memory, &mut sealer, &mut advance).map(drop)
+                write_again(save, &header, *memory, &mut sealer, &mut advance).map(drop)
             });
         match result {
             Err(error) if error.kind() == ErrorKind::Cancelled => Ok(SaveOutcome::Cancelled),
@@ -290,7 +289,9 @@ impl Worker {
         snapshot: Snapshot,
         output: Output,
     ) -> BackgroundSave {
-        let ticket = Arc::new(Ticket::new(snapshot.save.len() as u64));
+        let pages = snapshot.pages.iter().map(|(_, page)| page.bytes.len() + CRC_SIZE);
+        let total = snapshot.save.len() + pages.sum::<usize>();
+        let ticket = Arc::new(Ticket::new(total as u64));
         if let Some(path) = target.file() {
             let _ = ticket.path.set(path.to_owned());
         }

@@ -81,6 +81,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::codec::Buffer;
+use crate::format::PagesBetween;
 use crate::storage::{SaveOptions, SlotStore, Storage};
 use crate::{Limits, storage};
 
@@ -118,7 +119,9 @@ pub use {
 /// replaces.
 struct Snapshot {
     header: Header,
+    /// The save without the pages of its worlds.
     save: Buffer,
+    pages: PagesBetween,
     /// The bytes of memory that its objects take even when they are empty.
     memory: u64,
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::codec::Buffer;
 use crate::env::Env;
-use crate::format::{Header, RecordLocation, Sealer, Writer};
+use crate::format::{Header, RecordLocation, Sealer, Writer, WrittenPage};
 use crate::reflect::Holder;
 use crate::schema::{EncodedPage, KindSchema, Stored, Strict, move_pages, take_objects};
 use crate::{Error, Limits, ObjectId, Result, Value};
@@ -90,7 +90,7 @@ impl<'w, 's> RecordWriter<'w, 's> {
             self.define(highest.max(page))?;
             self.records += 1;
             let parts = [&encoded.head[..], &encoded.objects[..]];
-            let (position, digest) = self.writer.page(page, id, parts)?;
+            let WrittenPage { position, digest, .. } = self.writer.page(page, id, parts)?;
             Ok((position - *first.get_or_insert(position), digest))
         };
         // Only a value that may have pages is changed.
@@ -136,7 +136,7 @@ impl<'w, 's> RecordWriter<'w, 's> {
         self.define(0)?;
         self.records += 1;
         let number = u64::from(page.class) + 1;
-        let (position, _) = self.writer.page(number, page.id, [payload, &[]])?;
+        let position = self.writer.page(number, page.id, [payload, &[]])?.position;
         self.copied.push((at, position));
         Ok(())
     }

@@ -187,7 +187,8 @@ impl Slot {
         let mut buffer: Buffer = worker.spare_buffer();
         let (saves, out) = (&self.saves, &mut sealer);
         content.write(&prepared, &mut Sink { saves, header: &header, out, buffer: &mut buffer })?;
-        let snapshot = Snapshot { header, save: buffer, memory: sealer.memory() };
+        let (pages, memory) = (sealer.take_pages(), sealer.memory());
+        let snapshot = Snapshot { header, save: buffer, pages, memory };
         Ok(worker.enqueue(target, content.continued(), snapshot, output))
     }
 

@@ -1,8 +1,11 @@
 //! [`PageClasses`]: the list of classes of a page that is written.
 
+use std::any::TypeId;
+
 use hashbrown::HashMap;
 
 use crate::codec::count;
+use crate::reflect::TraitName;
 
 /// The classes of a page, in the order in which its objects need them.
 #[derive(Default)]
@@ -11,16 +14,26 @@ pub(crate) struct PageClasses {
     by_number: HashMap<u64, u64>,
     /// The numbers of the classes in the save.
     numbers: Vec<u64>,
+    /// The types of the classes, with the trait as which their values are stored. The list is shorter than that of the
+    /// numbers if some class is of unknown content.
+    types: Vec<(TypeId, TraitName)>,
 }
 
 impl PageClasses {
-    /// Returns the number in the page of a class by its number in the save.
-    pub(crate) fn number(&mut self, number: u64) -> u64 {
-        let numbers = &mut self.numbers;
-        *self.by_number.entry(number).or_insert_with(|| {
+    /// Returns the number in the page of a class by its number in the save. `of` is its type, if the program has it.
+    pub(crate) fn number(&mut self, number: u64, of: Option<(TypeId, TraitName)>) -> u64 {
+        let Self { by_number, numbers, types } = self;
+        *by_number.entry(number).or_insert_with(|| {
             numbers.push(number);
+            types.extend(of);
             numbers.len() as u64
         })
+    }
+
+    /// Returns the types of the classes; `None` if there is unknown content, whose classes may have other ids in another
+    /// save.
+    pub(crate) fn into_types(self) -> Option<Vec<(TypeId, TraitName)>> {
+        (self.types.len() == self.numbers.len()).then_some(self.types)
     }
 
     /// Returns the head of the page: the ids of its classes, and the number of its objects.

@@ -7,7 +7,7 @@ use std::sync::atomic::{
 
 use super::number::fixed_items;
 use crate::Result;
-use crate::codec::{Decoder, Fail, Generic, Layout, Persist, Prototypes};
+use crate::codec::{Decoder, Fail, Generic, Layout, Persist, Prototypes, TypeSet};
 use crate::reflect::Kind;
 
 macro_rules! atomics {
@@ -24,6 +24,10 @@ macro_rules! atomics {
 
             fn persist_name() -> String {
                 String::from(stringify!($atomic))
+            }
+
+            fn __reach(types: &mut TypeSet) {
+                types.interior_mutability();
             }
 
             fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {

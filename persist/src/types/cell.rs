@@ -28,6 +28,7 @@ impl<T: Persist + Copy> Persist for Cell<T> {
     }
 
     fn __reach(types: &mut TypeSet) {
+        types.interior_mutability();
         T::__reach(types);
     }
 
@@ -125,6 +126,7 @@ macro_rules! guarded {
             }
 
             fn __reach(types: &mut TypeSet) {
+                types.interior_mutability();
                 T::__reach(types);
             }
 
@@ -257,6 +259,7 @@ macro_rules! once {
             }
 
             fn __reach(types: &mut TypeSet) {
+                types.interior_mutability();
                 T::__reach(types);
             }
 

@@ -17,6 +17,9 @@ pub struct Children {
     blocks: Option<Box<Blocks>>,
     /// The number of passes over the list since it was last read.
     passes: Cell<u32>,
+    /// The number of children, from the first on, that have kept their indices since the last
+    /// [`take_moved`](Self::take_moved).
+    unmoved: Cell<usize>,
 }
 
 /// Lists of at most this length are never converted: a pass over one takes about as long as a search in blocks.
@@ -53,8 +56,23 @@ impl Children {
         }
     }
 
+    /// Returns the children that may have another index than at the last call.
+    pub(super) fn take_moved(&self) -> &[ObjectId] {
+        let unmoved = self.unmoved.replace(usize::MAX);
+        if unmoved == usize::MAX {
+            return &[];
+        }
+        self.list().get(unmoved..).unwrap_or_default()
+    }
+
+    /// Notes that the children from an index on move.
+    fn note_moved(&mut self, index: usize) {
+        self.unmoved.set(self.unmoved.get().min(index));
+    }
+
     /// Inserts a child at an index; an index that is too large means the end.
     pub fn insert(&mut self, index: usize, child: ObjectId) {
+        self.note_moved(index);
         match self.shape() {
             ChildList::List(list) if index >= list.len() => list.push(child),
             ChildList::List(list) => {
@@ -74,14 +92,19 @@ impl Children {
                 if let Some(index) = list.iter().position(|other| *other == child) {
                     list.remove(index);
                     self.note_pass();
+                    self.note_moved(index);
                 }
             }
-            ChildList::Blocks(blocks) => blocks.remove(child),
+            ChildList::Blocks(blocks) => {
+                blocks.remove(child);
+                self.note_moved(0);
+            }
         }
     }
 
     /// Returns the children in order, to change the list.
     pub(super) fn list_mut(&mut self) -> &mut Vec<ObjectId> {
+        self.note_moved(0);
         self.list();
         self.blocks = None;
         self.list.get_mut().expect("it was made just now")

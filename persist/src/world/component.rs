@@ -126,8 +126,12 @@ pub(super) trait AnyColumn: Any + Send {
     fn insert_page(&mut self, page: usize);
     fn retain_pages(&mut self, keep: &[bool]);
     fn pages(&self) -> usize;
-    /// Returns the components of a page in order; `None` if one of them is out, or there are none.
-    fn items(&self, page: usize) -> Option<Box<dyn ErasedComponents + '_>>;
+    /// Returns the components of a page in order, from that of a bit on; `None` if one of them is out, or there are
+    /// none.
+    fn items(&self, page: usize, bit: u32) -> Option<Box<dyn ErasedComponents + '_>>;
+    /// Returns the number of the first save that saw a page as it is, which may be this one. It is 0 if there is no such
+    /// page.
+    fn seen(&self, page: usize, save: u64) -> u64;
     /// Encodes the component at a place like a `Box<dyn AnyComponent>`, after the number of its class; `None` if there
     /// is none.
     fn encode(
@@ -227,9 +231,13 @@ impl<T: Component> AnyColumn for Column<T> {
         self.pages().len()
     }
 
-    fn items(&self, page: usize) -> Option<Box<dyn ErasedComponents + '_>> {
+    fn items(&self, page: usize, bit: u32) -> Option<Box<dyn ErasedComponents + '_>> {
         let page = self.page(page).filter(|page| !page.is_empty() && page.out().is_none())?;
-        Some(Box::new(page.items().iter()))
+        Some(Box::new(page.items().get(page.count_below(bit)..)?.iter()))
+    }
+
+    fn seen(&self, page: usize, save: u64) -> u64 {
+        self.page(page).map_or(0, |page| page.seen(save))
     }
 
     fn encode(

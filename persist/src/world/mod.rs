@@ -52,18 +52,20 @@ pub(crate) mod objects;
 mod recorded;
 mod references;
 mod resources;
+mod saved_pages;
+mod sibling_index;
 mod stored;
 mod visit;
 
 use std::any::{Any, TypeId};
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 
-use crate::codec::{TraitObject as _, Unknown};
+use crate::codec::{TraitObject as _, TypeSet, Unknown};
 #[cfg(feature = "history")]
 use crate::fields::NumberFields;
 use crate::fields::{NumberField, PartBuffers};
@@ -76,6 +78,7 @@ use directory::Directory;
 use names::{Name, Names};
 use objects::Bundles;
 use resources::AnyResource;
+use saved_pages::SavedPages;
 
 pub use column::query::Query;
 pub use objects::{Bundle, ExternalIds, InstantiatedObject, Prefab};
@@ -122,8 +125,8 @@ struct ComponentType {
     release: fn(&mut World, usize, ObjectId, Box<dyn Any>),
     /// True if values have neither references nor hooks.
     is_leaf: bool,
-    /// Returns true if a value may hold a world, which has ids of its own.
-    holds_world: fn() -> bool,
+    /// Adds the types that the type reaches.
+    reach: fn(&mut TypeSet),
     register: fn(&mut Registry) -> Result<()>,
     /// Creates an empty component, with the program's factory if it registered one.
     make: fn(&Registry) -> Result<Box<dyn AnyComponent>>,
@@ -204,6 +207,7 @@ pub struct World {
     has_unknown: bool,
     numbers: Numbers,
     identity: Identity,
+    saved_pages: RefCell<SavedPages>,
 }
 
 /// Whether an object is updated.
@@ -275,9 +279,15 @@ struct ColumnEntry {
     of: ComponentType,
     /// The bits of the phases whose methods the type may have. A bit is cleared when a default method runs.
     hooks: u8,
+    /// True if the bytes of a component change only when it is handed out mutably.
+    is_frozen: OnceCell<bool>,
 }
 
 impl ColumnEntry {
+    fn is_frozen(&self) -> bool {
+        *self.is_frozen.get_or_init(|| self.of.types().is_frozen())
+    }
+
     #[inline]
     fn typed<T: Component>(&self) -> Option<&Column<T>> {
         (&*self.column as &dyn Any).downcast_ref()
@@ -361,6 +371,11 @@ impl Object {
     fn children(&self) -> &Vec<ObjectId> {
         static NONE: Vec<ObjectId> = Vec::new();
         self.rare.get().map_or(&NONE, |rare| rare.children.list())
+    }
+
+    /// Returns the children that may have another index than at the last call.
+    fn moved_children(&self) -> &[ObjectId] {
+        self.rare.get().map_or(&[], |rare| rare.children.take_moved())
     }
 
     fn has_children(&self) -> bool {

@@ -12,15 +12,13 @@
 //! 2. `encode_plain` writes the head of a plain object in one copy.
 //! 3. `encode_object` writes any object.
 
-use std::any::TypeId;
-
 use super::component::{AnyComponent, ErasedComponents};
 use super::names::{Name, Names};
 use super::resources::AnyResource;
+use super::sibling_index::SiblingIndex;
 use super::{Activity, ComponentIndex, Shape, Shapes};
 use super::{ComponentType, Location, Object, ParkedObject, UnknownEntry, World, lasts};
-use crate::codec::page_source::{PageSink, PageSource};
-use crate::codec::pages::{LEAST_PAGED, PageCut, PageEntry, PagedObjects};
+use crate::codec::pages::{PageCut, PageEntry, PagedObjects};
 use crate::codec::{AsTrait, BoxOf, Buffer, Encoder, Stop, UnknownPiece, count, trait_name};
 use crate::format::{Compression, Header, Sealer};
 use crate::graph::{SaveTables, SavedRoot, Saver, encode_unknown_at};
@@ -136,7 +134,7 @@ pub(super) enum ObjectSource<'w> {
 }
 
 impl<'w> ObjectSource<'w> {
-    fn object(self, world: &'w World) -> Option<&'w Object> {
+    pub(super) fn object(self, world: &'w World) -> Option<&'w Object> {
         match self {
             Self::Live(location) => world.objects.get(location),
             Self::Parked(parked) => Some(&parked.object),
@@ -149,6 +147,19 @@ impl<'w> ObjectSource<'w> {
 pub(super) enum ObjectSelection<'o, 'w> {
     All,
     These(&'o [(ObjectId, ObjectSource<'w>)]),
+}
+
+impl<'w> ObjectSelection<'_, 'w> {
+    /// Returns an object, if it is written.
+    pub(super) fn find(self, id: ObjectId, world: &'w World) -> Option<&'w Object> {
+        match self {
+            Self::All => world.object(id),
+            Self::These(objects) => {
+                let place = objects.binary_search_by(|(other, _)| other.cmp(&id)).ok()?;
+                objects[place].1.object(world)
+            }
+        }
+    }
 }
 
 /// The state of a column while objects are written.
@@ -171,111 +182,39 @@ enum RowWidth {
     Fixed(usize),
 }
 
-/// The fewest bytes of an object, and about those of most: id, name, parent, activity, two counts, and components.
-const LEAST: usize = 6;
-const SIZE: usize = 96;
+/// About the bytes of most objects: id, name, parent, activity, two counts, and components.
+pub(super) const SIZE: usize = 96;
 
 /// The maximum number of objects in a run. Their offsets are in an array on the stack.
-const RUN: usize = 64;
+pub(super) const RUN: usize = 64;
 
 /// Writes objects, and the resources if the scope is the whole world.
-pub(super) fn encode_objects(
-    world: &World,
-    objects: ObjectSelection<'_, '_>,
+pub(super) fn encode_objects<'w>(
+    world: &'w World,
+    objects: ObjectSelection<'w, 'w>,
     content: EncodeScope,
     out: &mut Encoder<'_>,
 ) -> Result<(), Stop> {
-    WorldWriter::new(world, content).objects(objects, out)
-}
-
-impl PageSource for World {
-    fn page_type(&self) -> TypeId {
-        TypeId::of::<StoredPage>()
-    }
-
-    fn size_hint(&self) -> usize {
-        self.count.saturating_mul(SIZE).min(LEAST_PAGED) + RUN * (SIZE + PARENT)
-    }
-
-    fn encode_small(&self, out: &mut Encoder<'_>) -> Result<Option<usize>, Stop> {
-        if self.count.saturating_mul(LEAST) >= LEAST_PAGED {
-            return Ok(None);
-        }
-        let mut writer = WorldWriter::new(self, EncodeScope::World);
-        let start = out.position();
-        out.nested_in::<StoredObject>(|out| writer.encode_all(LEAST_PAGED, out))?;
-        Ok((out.position() - start < LEAST_PAGED).then_some(self.count))
-    }
-
-    fn write_pages(&self, sink: &mut dyn PageSink) -> Result<()> {
-        let mut writer = WorldWriter::new(self, EncodeScope::World);
-        let mut next = NextObject::default();
-        while sink.page(&mut |out| writer.encode_page(&mut next, out))? {}
-        Ok(())
-    }
+    WorldWriter::new(world, objects, content).objects(out)
 }
 
 /// The next object that is written.
 #[derive(Clone, Copy, Default)]
-struct NextObject {
-    /// The row of ids, which is a page of the columns. Selected objects are one row.
-    row: usize,
+pub(super) struct NextObject {
+    /// The row of ids, which is a page of the columns.
+    pub row: usize,
     /// The number of objects before it in the row.
-    place: usize,
+    pub place: usize,
 }
 
-/// The index of each object among the children of its parent, by row and place. A row is empty if it has no children.
-type ChildIndices = Vec<Vec<u32>>;
-
-/// The index of an object without a parent among the objects that are written.
-const NO_CHILD: u32 = u32::MAX;
-
-/// Returns the indices of all children. A list of children is read once: to search it for each child would take a pass
-/// over all siblings.
-fn child_indices(world: &World, objects: ObjectSelection<'_, '_>) -> ChildIndices {
-    let count = match objects {
-        ObjectSelection::All => world.directory.len(),
-        ObjectSelection::These(_) => 1,
-    };
-    let mut rows = vec![Vec::new(); count];
-    let mut add = |object: &Object, find: &dyn Fn(ObjectId) -> Option<(NextObject, usize)>| {
-        for (index, child) in object.children().iter().enumerate() {
-            let Some((NextObject { row, place }, len)) = find(*child) else { continue };
-            let row = &mut rows[row];
-            if row.is_empty() {
-                row.resize(len, NO_CHILD);
-            }
-            row[place] = u32::try_from(index).unwrap_or(NO_CHILD);
-        }
-    };
-    match objects {
-        ObjectSelection::All => {
-            let find = |child| {
-                let Location { page: row, bit } = world.directory.location(child)?;
-                let page = world.objects.page(row)?;
-                Some((NextObject { row, place: page.place(bit)? }, page.len()))
-            };
-            let rows = 0..world.directory.len();
-            let pages = rows.filter_map(|row| world.objects.page(row));
-            pages.flat_map(|page| page.items()).for_each(|object| add(object, &find));
-        }
-        ObjectSelection::These(objects) => {
-            let find = |child| {
-                let place = objects.binary_search_by(|(id, _)| id.cmp(&child)).ok()?;
-                Some((NextObject { row: 0, place }, objects.len()))
-            };
-            let found = objects.iter().filter_map(|(_, source)| source.object(world));
-            found.for_each(|object| add(object, &find));
-        }
-    }
-    rows
-}
-
-struct WorldWriter<'w> {
+/// Writes the objects of a world.
+pub(super) struct WorldWriter<'w> {
     world: &'w World,
+    objects: ObjectSelection<'w, 'w>,
     content: EncodeScope,
-    /// The indices of all children, once an object with a parent is written.
-    indices: Option<ChildIndices>,
+    siblings: SiblingIndex<'w>,
+    /// The row, and the place in it, at which the cursors of the columns stand.
+    cursor: (usize, usize),
     /// The state of each column.
     progress: Vec<ColumnProgress<'w>>,
     /// The row width of each shape in the current row.
@@ -284,20 +223,28 @@ struct WorldWriter<'w> {
 }
 
 impl<'w> WorldWriter<'w> {
-    fn new(world: &'w World, content: EncodeScope) -> Self {
-        let progress = world.columns.iter().map(|_| ColumnProgress::default()).collect();
-        let widths = vec![RowWidth::Varies; world.shapes.len()];
-        Self { world, content, indices: None, progress, widths, head: PlainHead::default() }
+    fn new(world: &'w World, objects: ObjectSelection<'w, 'w>, content: EncodeScope) -> Self {
+        Self {
+            world,
+            objects,
+            content,
+            siblings: SiblingIndex::default(),
+            cursor: (usize::MAX, 0),
+            progress: world.columns.iter().map(|_| ColumnProgress::default()).collect(),
+            widths: vec![RowWidth::Varies; world.shapes.len()],
+            head: PlainHead::default(),
+        }
     }
 
-    fn objects(
-        &mut self,
-        objects: ObjectSelection<'_, 'w>,
-        out: &mut Encoder<'_>,
-    ) -> Result<(), Stop> {
+    /// Makes a writer of all objects.
+    pub(super) fn of_all(world: &'w World) -> Self {
+        Self::new(world, ObjectSelection::All, EncodeScope::World)
+    }
+
+    fn objects(&mut self, out: &mut Encoder<'_>) -> Result<(), Stop> {
         out.value(&self.world.last_id)?;
         let mut index: Vec<StoredPageEntry> = Vec::new();
-        match objects {
+        match self.objects {
             ObjectSelection::All => {
                 let address = std::ptr::from_ref(self.world).addr();
                 match out.take_pages(address)? {
@@ -316,15 +263,11 @@ impl<'w> WorldWriter<'w> {
                 }
             }
             ObjectSelection::These(selected) => {
-                self.indices = Some(child_indices(self.world, objects));
                 count::encode(selected.len() as u64, out)?;
                 out.nested_in::<StoredObject>(|out| {
-                    selected.iter().enumerate().try_for_each(|(place, (id, source))| {
-                        let at = NextObject { row: 0, place };
-                        match source.object(self.world) {
-                            Some(object) => self.encode_object((*id, at), object, *source, out),
-                            None => Err(out.no_field()),
-                        }
+                    selected.iter().try_for_each(|(id, source)| match source.object(self.world) {
+                        Some(object) => self.encode_object(*id, object, *source, out),
+                        None => Err(out.no_field()),
                     })
                 })?;
             }
@@ -356,7 +299,7 @@ impl<'w> WorldWriter<'w> {
     }
 
     /// Writes all objects. It ends after the object with which they take `room` bytes.
-    fn encode_all(&mut self, room: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
+    pub(super) fn encode_all(&mut self, room: usize, out: &mut Encoder<'_>) -> Result<(), Stop> {
         let end = out.position().saturating_add(room);
         for row in 0..self.world.directory.len() {
             let room = end.saturating_sub(out.position());
@@ -370,7 +313,7 @@ impl<'w> WorldWriter<'w> {
 
     /// Writes the objects of the next page. Returns the id of the first object and their number, which is 0 after the
     /// last page.
-    fn encode_page(
+    pub(super) fn encode_page(
         &mut self,
         next: &mut NextObject,
         out: &mut Encoder<'_>,
@@ -434,18 +377,21 @@ impl<'w> WorldWriter<'w> {
         room: usize,
         out: &mut Encoder<'_>,
     ) -> Result<usize, Stop> {
-        if from == 0 {
-            // Widths hold for one row: where a component runs, its column has no cursor in the row.
-            self.widths.fill(RowWidth::Unknown);
-            for (progress, entry) in self.progress.iter_mut().zip(&self.world.columns) {
-                // One cursor through each column, so that no component is searched for.
-                progress.items = entry.column.items(row);
-            }
-        }
         let (directory, objects) = (&self.world.directory, self.world.objects.page(row));
         let Some(objects) = objects else { return Ok(0) };
+        let mut bits_of_row = objects.bits().skip(from).peekable();
+        if self.cursor != (row, from) {
+            // Widths hold for one row: where a component runs, its column has no cursor in the row.
+            self.widths.fill(RowWidth::Unknown);
+            let bit = bits_of_row.peek().copied().unwrap_or_default();
+            for (progress, entry) in self.progress.iter_mut().zip(&self.world.columns) {
+                // One cursor through each column, so that no component is searched for.
+                progress.items = entry.column.items(row, bit);
+            }
+        }
         let end = out.position().saturating_add(room);
-        let mut bits_of_row = objects.bits().skip(from);
+        // An error leaves the cursors somewhere in the row.
+        self.cursor = (usize::MAX, 0);
         let mut place = from;
         for objects in objects.items()[from..].chunks(RUN) {
             let mut bits = [0; RUN];
@@ -454,23 +400,23 @@ impl<'w> WorldWriter<'w> {
             while at < objects.len() {
                 let room = end.saturating_sub(out.position());
                 if room == 0 {
+                    self.cursor = (row, place + at);
                     return Ok(place + at);
                 }
-                let of_run = (&bits[at..], &objects[at..]);
-                let next = NextObject { row, place: place + at };
-                let run = self.encode_run(next, of_run, room, out)?;
+                let run = self.encode_run(row, (&bits[at..], &objects[at..]), room, out)?;
                 at += run;
                 // No run begins at this object, so it is written by itself.
                 if run == 0 {
                     let bit = bits[at];
                     let Some(id) = directory.id(row, bit) else { return Err(out.no_field()) };
                     let source = ObjectSource::Live(Location { page: row, bit });
-                    self.encode_object((id, next), &objects[at], source, out)?;
+                    self.encode_object(id, &objects[at], source, out)?;
                     at += 1;
                 }
             }
             place += at;
         }
+        self.cursor = (row, place);
         Ok(place)
     }
 
@@ -481,13 +427,13 @@ impl<'w> WorldWriter<'w> {
     /// column, with one virtual call for each column. The run ends after the object with which it takes `room` bytes.
     fn encode_run(
         &mut self,
-        next: NextObject,
+        row: usize,
         (bits, objects): (&[u32], &[Object]),
         room: usize,
         out: &mut Encoder<'_>,
     ) -> Result<usize, Stop> {
         let world = self.world;
-        let first = world.directory.first(next.row);
+        let first = world.directory.first(row);
         let Some(Object { shape, .. }) = objects.first() else { return Ok(0) };
         let columns = world.shapes.columns(*shape);
         let (Some(width), Ok(all)) = (self.width(*shape), u8::try_from(columns.len())) else {
@@ -508,9 +454,7 @@ impl<'w> WorldWriter<'w> {
                 _ => u8::try_from(object.started).unwrap_or(u8::MAX),
             };
             let id = first + u64::from(*bit);
-            let parent = object.parent.and_then(|parent| {
-                self.stored_parent(parent, NextObject { place: next.place + len, ..next })
-            });
+            let parent = self.stored_parent(ObjectId::new(id), object);
             let counts = [all.saturating_sub(started), all];
             at += self.head.store((id, parent.as_ref()), counts, ahead);
             *row = at;
@@ -561,17 +505,16 @@ impl<'w> WorldWriter<'w> {
     }
 
     /// Returns the parent of an object and its index there; `None` if the parent is not written.
-    #[inline(never)]
-    fn stored_parent(&mut self, parent: ObjectId, at: NextObject) -> Option<StoredParent> {
-        let indices =
-            self.indices.get_or_insert_with(|| child_indices(self.world, ObjectSelection::All));
-        let index = *indices.get(at.row)?.get(at.place)?;
-        (index != NO_CHILD).then(|| StoredParent { object: parent.get(), index })
+    #[inline]
+    fn stored_parent(&mut self, id: Option<ObjectId>, object: &Object) -> Option<StoredParent> {
+        let (id, parent) = (id?, object.parent?);
+        let index = self.siblings.find((id, parent), (self.world, self.objects))?;
+        Some(StoredParent { object: parent.get(), index })
     }
 
     fn encode_object(
         &mut self,
-        (id, at): (ObjectId, NextObject),
+        id: ObjectId,
         object: &Object,
         source: ObjectSource<'_>,
         out: &mut Encoder<'_>,
@@ -595,7 +538,7 @@ impl<'w> WorldWriter<'w> {
         };
         let all = columns.len() + unknown.iter().filter(|entry| is_present(entry)).count();
         let waiting = u32::try_from(all.saturating_sub(started)).unwrap_or(u32::MAX);
-        let parent = object.parent.and_then(|parent| self.stored_parent(parent, at));
+        let parent = self.stored_parent(Some(id), object);
         let counts = (waiting, all);
         if !self.encode_plain((id, parent.as_ref()), object, counts, out)? {
             count::encode(id.get(), out)?;
@@ -761,7 +704,7 @@ pub(super) fn live(world: &World, ids: &[ObjectId]) -> Vec<(ObjectId, ObjectSour
 /// Returns an error if a component class holds a world. A copy renumbers ids, and the ids of the inner world would be
 /// mistaken for ids of the outer one.
 pub(super) fn check_ids(of: &ComponentType) -> Result<()> {
-    if !(of.holds_world)() {
+    if !of.holds_world() {
         return Ok(());
     }
     Err(Error::new(
@@ -782,7 +725,7 @@ const TEXT: usize = SHORT_BASE + DIGITS;
 
 /// The maximum length of a parent in bytes: 1, then two counts. Each is stored as 9 bytes, and the next value overwrites
 /// the surplus.
-const PARENT: usize = 1 + 9 + 9;
+pub(super) const PARENT: usize = 1 + 9 + 9;
 
 /// The maximum length of a head in bytes. The id takes up to 9, the length of the name 1, and the activity and the two
 /// counts 1 each.

@@ -4,8 +4,10 @@ mod writer;
 
 pub(crate) use self::writer::RecordLinks;
 pub use self::writer::Writer;
+pub(crate) use self::writer::WrittenPage;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -15,6 +17,7 @@ use super::{
     BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Codec, Compression, Header, TRAILER_SIZE, Trailer,
     each_block,
 };
+use crate::codec::pages::PageBlock;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Bytes that are checksummed and then written in one step, so that they are in the cache for both.
@@ -42,7 +45,12 @@ pub struct Sealer<'w> {
     memory: u64,
     /// The checksum of the last page, without compression.
     digest: u32,
+    /// The pages of a snapshot, each with the length of the buffer before it.
+    pages: Option<PagesBetween>,
 }
+
+/// Pages, each with the number of bytes of the other blocks before it.
+pub(crate) type PagesBetween = Vec<(usize, Arc<PageBlock>)>;
 
 impl<'w> Sealer<'w> {
     /// Creates a sealer that writes blocks as they are full.
@@ -64,13 +72,24 @@ impl<'w> Sealer<'w> {
             written: 0,
             memory: 0,
             digest: 0,
+            pages: None,
         }
     }
 
     /// Makes a sealer for a snapshot in memory. The checksums of its blocks are zeros, so that a game does not wait for
-    /// them.
+    /// them. Its pages are not in the buffer: the next snapshot may share them.
     pub(crate) fn snapshot(limits: &'w Limits) -> Self {
-        Self { has_checksums: false, ..Self::in_place(limits) }
+        Self { has_checksums: false, pages: Some(Vec::new()), ..Self::in_place(limits) }
+    }
+
+    /// Returns true if pages do not go into the buffer.
+    pub(crate) fn retains_pages(&self) -> bool {
+        self.pages.is_some()
+    }
+
+    /// Takes the pages of a snapshot.
+    pub(crate) fn take_pages(&mut self) -> PagesBetween {
+        self.pages.take().unwrap_or_default()
     }
 
     /// Sets the header of the save: the one that follows those of earlier saves of the slot.
@@ -140,6 +159,21 @@ impl<'w> Sealer<'w> {
         Ok(Vec::new())
     }
 
+    /// Seals the block of a page, whose checksum is known. Returns the bytes to append to the buffer.
+    fn page(&mut self, page: &Arc<PageBlock>, at: usize) -> Result<Vec<u8>> {
+        self.digest = page.digest;
+        if let Some(pages) = &mut self.pages {
+            pages.push((at, Arc::clone(page)));
+            self.count(page.bytes.len() + CRC_SIZE)?;
+            return Ok(Vec::new());
+        }
+        if self.compression != Compression::None {
+            return self.block(&[&page.bytes], false);
+        }
+        let bytes = [&page.bytes[..], &page.digest.to_le_bytes()].concat();
+        self.emit(bytes)
+    }
+
     /// Compresses a block into `packed`. Returns false if the block is to be written without compression.
     fn pack(&mut self, pieces: &[&[u8]]) -> Result<bool> {
         let Some((first, others)) = pieces.split_first() else { return Ok(false) };
@@ -175,7 +209,10 @@ impl<'w> Sealer<'w> {
     /// Ends the save. Its objects take `memory` bytes even when they are empty.
     fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Vec<u8>> {
         let length = self.written + TRAILER_SIZE as u64;
-        let trailer = self.emit(Trailer { records, definitions, length }.write())?;
+        let pages = self.pages.iter().flatten();
+        let of_pages: usize = pages.map(|(_, page)| page.bytes.len() + CRC_SIZE).sum();
+        let in_buffer = Trailer { records, definitions, length: length - of_pages as u64 };
+        let trailer = self.emit(in_buffer.write())?;
         if let Some(out) = &mut self.out {
             // A buffered writer ignores errors of its last write when it is dropped.
             out.flush().map_err(write_error)?;
@@ -190,25 +227,50 @@ impl<'w> Sealer<'w> {
 pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Result<Vec<u8>> {
     let mut changed = Vec::with_capacity(save.len());
     let mut sealer = Sealer::new(&mut changed, Compression::None, limits);
-    write_again(save, Checksums::Right, header, 0, &mut sealer, &mut |_| Ok(()))?;
+    write_again(EncodedSave::whole(save), header, 0, &mut sealer, &mut |_| Ok(()))?;
     Ok(changed)
+}
+
+/// A save that is encoded already.
+#[derive(Clone, Copy)]
+pub(crate) struct EncodedSave<'s> {
+    pub(crate) bytes: &'s [u8],
+    pub(crate) checksums: Checksums,
+    /// The pages that are not among the bytes.
+    pub(crate) pages: &'s [(usize, Arc<PageBlock>)],
+}
+
+impl<'s> EncodedSave<'s> {
+    /// Makes a save whose bytes are whole.
+    pub(crate) fn whole(bytes: &'s [u8]) -> Self {
+        Self { bytes, checksums: Checksums::Right, pages: &[] }
+    }
 }
 
 /// Writes a save again with another header. Compressed blocks are copied unchanged. Its objects take `memory` bytes
 /// even when they are empty. `go_on` gets the number of bytes that were read since the last call. Returns the bytes of
 /// the save if it remains in a buffer, and otherwise none.
 pub(crate) fn write_again(
-    save: &[u8],
-    checksums: Checksums,
+    save: EncodedSave<'_>,
     header: &Header,
     memory: u64,
     out: &mut Sealer<'_>,
     go_on: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<Vec<u8>> {
+    let EncodedSave { bytes: save, checksums, pages } = save;
     let (_, start) = Header::parse(save)?;
     let mut in_place = out.header(header)?;
     go_on(start as u64)?;
+    let mut pages = pages.iter().peekable();
+    let mut pages_until = |at, out: &mut Sealer<'_>, go_on: &mut dyn FnMut(u64) -> Result<()>| {
+        while let Some((_, page)) = pages.next_if(|(before, _)| *before <= at) {
+            out.page(page, 0)?;
+            go_on((page.bytes.len() + CRC_SIZE) as u64)?;
+        }
+        Ok::<(), Error>(())
+    };
     let (_, trailer) = each_block(save, checksums, start, &mut |block| {
+        pages_until(block.at, out, go_on)?;
         let bytes = &save[block.at..block.end];
         let crc = out.block(&[bytes], false)?;
         if out.is_in_place() {
@@ -217,6 +279,7 @@ pub(crate) fn write_again(
         }
         go_on((block.end + CRC_SIZE - block.at) as u64)
     })?;
+    pages_until(usize::MAX, out, go_on)?;
     in_place.append(&mut out.finish(trailer.records, trailer.definitions, memory)?);
     go_on(TRAILER_SIZE as u64)?;
     Ok(in_place)

@@ -1,6 +1,7 @@
 //! [`Writer`]: writes definitions and records into blocks.
 
 use std::mem;
+use std::sync::Arc;
 
 use byteorder::{ByteOrder, LittleEndian};
 
@@ -8,6 +9,7 @@ use super::super::{
     ADDED, BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SIZE, CRC_SIZE, ClassNumbers,
     Header, SEPARATOR, Sealer, definition,
 };
+use crate::codec::pages::PageBlock;
 use crate::codec::{Buffer, Encoder, NoLinks, SaveLinks, Stop, count};
 use crate::env::Env;
 use crate::reflect::Holder;
@@ -30,6 +32,15 @@ pub struct Writer<'w, 's> {
     /// All definitions so far. A save of several blocks has a copy of them at its end: without them no record can be
     /// decoded.
     defined: Vec<u8>,
+}
+
+/// A page in a save.
+pub struct WrittenPage {
+    /// The bytes of the blocks before it, without compression.
+    pub position: u64,
+    /// The checksum of its block, without compression.
+    pub digest: u32,
+    pub(crate) block: Option<Arc<PageBlock>>,
 }
 
 /// The access of a record's encoder to the save around it.
@@ -122,29 +133,65 @@ impl<'w, 's> Writer<'w, 's> {
     }
 
     /// Writes a page of the record with this id, in a block of its own. Its classes are defined already. Returns the
-    /// position of the block in the blocks so far, and its digest, both without compression.
+    /// position of the block in the blocks so far, and its digest, both without compression. The block comes with it, if
+    /// the save keeps its pages.
     ///
     /// # Errors
     ///
     /// Returns an error if a limit is exceeded, or the output cannot be written.
-    pub fn page(&mut self, number: u64, id: u64, payload: [&[u8]; 2]) -> Result<(u64, u32)> {
+    pub fn page(&mut self, number: u64, id: u64, payload: [&[u8]; 2]) -> Result<WrittenPage> {
         self.close(BLOCK_RECORDS)?;
-        self.begin_block()?;
-        let position = self.content;
         let length = payload.iter().map(|part| part.len()).sum();
         let length = definition::item_length(length, "this")?;
-        self.count_record()?;
-        self.buffer.append(self.env, &mut NoLinks::default(), |out| {
+        let head = |out: &mut Encoder<'_>| {
             count::encode(number, out)?;
             out.value(&Holder::PAGE.code())?;
             count::encode(id, out)?;
             out.value(&length)?;
             out.bytes(payload[0])
-        })?;
+        };
+        if self.out.retains_pages() {
+            let mut buffer = Buffer::new();
+            let head = buffer.encode_with(self.env, &mut NoLinks::default(), head)?;
+            let content = head.len() + payload[1].len() + 1;
+            let mut bytes = Vec::with_capacity(BLOCK_HEAD + content);
+            bytes.push(BLOCK_RECORDS);
+            bytes.extend_from_slice(&u32::try_from(content).unwrap_or(u32::MAX).to_le_bytes());
+            bytes.extend_from_slice(head);
+            bytes.extend_from_slice(payload[1]);
+            bytes.push(SEPARATOR);
+            let block = Arc::new(PageBlock { digest: crc32fast::hash(&bytes), bytes });
+            return self.saved_page(&block);
+        }
+        self.count_record()?;
+        self.begin_block()?;
+        let position = self.content;
+        self.buffer.append(self.env, &mut NoLinks::default(), head)?;
         self.buffer.extend(payload[1]);
         self.put(&[SEPARATOR])?;
         self.seal(BLOCK_RECORDS, true)?;
-        Ok((position, self.out.digest))
+        Ok(WrittenPage { position, digest: self.out.digest, block: None })
+    }
+
+    /// Writes a page whose block is there.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a limit is exceeded, or the output cannot be written.
+    pub(crate) fn saved_page(&mut self, block: &Arc<PageBlock>) -> Result<WrittenPage> {
+        self.close(BLOCK_RECORDS)?;
+        self.count_record()?;
+        let position = self.content;
+        self.blocks += 1;
+        self.content += (block.bytes.len() + CRC_SIZE) as u64;
+        let in_place = self.out.page(block, self.buffer.len())?;
+        self.put(&in_place)?;
+        Ok(WrittenPage { position, digest: block.digest, block: Some(Arc::clone(block)) })
+    }
+
+    /// Returns true if the save keeps its pages, for later saves.
+    pub(crate) fn retains_pages(&self) -> bool {
+        self.out.retains_pages()
     }
 
     /// Counts a record.

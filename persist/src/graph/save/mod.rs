@@ -315,8 +315,8 @@ fn two_types(id: u64) -> Error {
 
 /// Returns the number of a class where it is written: in a page or in another record.
 #[inline]
-fn own_number(page: &mut Option<PageClasses>, number: u64) -> u64 {
-    page.as_mut().map_or(number, |page| page.number(number))
+fn own_number(page: &mut Option<PageClasses>, number: u64, of: Option<(TypeId, TraitName)>) -> u64 {
+    page.as_mut().map_or(number, |page| page.number(number, of))
 }
 
 impl SaveLinks for Links<'_> {
@@ -360,14 +360,14 @@ impl SaveLinks for Links<'_> {
     fn class(&mut self, class: TypeId, of: TraitName, name: &dyn Fn() -> String) -> Result<u64> {
         let id = (of.id)();
         if let Some(number) = self.implementors.get(&(class, id)) {
-            return Ok(own_number(&mut self.page, *number));
+            return Ok(own_number(&mut self.page, *number, Some((class, of))));
         }
         let Some(index) = self.registry.implementor(class, id) else {
             return Err(not_registered_yet(&name(), of.name));
         };
         let number = self.tables.numbers.number(index, &self.registry.program().classes);
         self.implementors.insert((class, id), number);
-        Ok(own_number(&mut self.page, number))
+        Ok(own_number(&mut self.page, number, Some((class, of))))
     }
 
     #[cfg(feature = "world")]
@@ -386,7 +386,7 @@ impl SaveLinks for Links<'_> {
         match schema.clone().downcast::<Stored>() {
             Ok(schema) => {
                 let number = self.tables.numbers.unknown(&schema, index, self.registry.program());
-                Ok(own_number(&mut self.page, number))
+                Ok(own_number(&mut self.page, number, None))
             }
             Err(_) => Err(error!(ErrorKind::Unsupported, "the class of a kept value is lost")),
         }

@@ -3,11 +3,11 @@
 use std::any::TypeId;
 
 use super::Links;
-use crate::codec::page_source::{EncodePage, PageSink, PageSource};
+use crate::codec::page_source::{EncodePage, PageSink, PageSource, SavedPage};
 use crate::codec::pages::{PageEntry, PagedObjects};
-use crate::codec::{Buffer, Prototypes, VisitLinks, Within};
+use crate::codec::{Buffer, Prototypes, SaveLinks, VisitLinks, Within};
 use crate::env::Env;
-use crate::format::Writer;
+use crate::format::{Writer, WrittenPage};
 use crate::schema::PageClasses;
 use crate::{ErrorKind, Result};
 
@@ -32,17 +32,21 @@ impl<'p, 's, 'w, 'o> RecordPages<'p, 's, 'w, 'o> {
         Self { links, writer, env, id, first: None }
     }
 
-    /// Writes a page whose objects are encoded.
-    fn write(&mut self, page: TypeId, (head, objects): (&[u8], &[u8])) -> Result<(u64, u32)> {
+    /// Returns the number of the class of pages, and the id of the record.
+    fn record(&mut self, page: TypeId) -> Result<(u64, u64)> {
         let class = self.links.registry.class_of_type(page);
         let Some(class) = class else {
             bail!(ErrorKind::WrongClass, "the class of pages is not registered");
         };
         let number = self.links.class_number(class)?;
         self.writer.define_new(&mut self.links.tables.numbers)?;
-        let (position, digest) = self.writer.page(number, self.id, [head, objects])?;
-        let first = *self.first.get_or_insert(position);
-        Ok((position - first, digest))
+        Ok((number, self.id))
+    }
+
+    /// Returns the entry of a page in the index of its value.
+    fn entry(&mut self, (first, objects): (u64, u32), page: &WrittenPage) -> PageEntry {
+        let position = page.position - *self.first.get_or_insert(page.position);
+        PageEntry { first, objects, position, digest: page.digest }
     }
 }
 
@@ -61,9 +65,8 @@ impl VisitLinks for RecordPages<'_, '_, '_, '_> {
             Some(count) => PagedObjects::Encoded(count, buffer.into_bytes()),
             None => {
                 (self.links.held, self.links.empty_elements) = before;
-                let page = source.page_type();
-                let mut sink =
-                    WrittenPages { record: self, page, within, buffer, index: Vec::new() };
+                let (page, index, last) = (source.page_type(), Vec::new(), None);
+                let mut sink = WrittenPages { record: self, page, within, buffer, index, last };
                 source.write_pages(&mut sink)?;
                 PagedObjects::Index(sink.index)
             }
@@ -94,12 +97,15 @@ struct WrittenPages<'r, 'p, 's, 'w, 'o> {
     within: Within,
     buffer: Buffer,
     index: Vec<PageEntry>,
+    /// The last page, if the save keeps it.
+    last: Option<SavedPage>,
 }
 
 impl PageSink for WrittenPages<'_, '_, '_, '_, '_> {
     fn page(&mut self, encode: &mut EncodePage<'_>) -> Result<bool> {
         let RecordPages { links, env, .. } = &mut *self.record;
         links.page = Some(PageClasses::default());
+        let before = (links.held, links.empty_elements);
         let ((mut first, mut objects), within) = ((0, 0), self.within);
         let result = self.buffer.encode_with(env, &mut **links, |out| {
             out.within(within, |out| {
@@ -107,15 +113,51 @@ impl PageSink for WrittenPages<'_, '_, '_, '_, '_> {
                 Ok(())
             })
         });
+        let charged = (links.held - before.0, links.empty_elements - before.1);
         let classes = links.page.take().unwrap_or_default();
         let bytes = result?;
+        self.last = None;
         if objects == 0 {
             return Ok(false);
         }
         let numbers = &links.tables.numbers;
         let head = classes.head(objects, |number| numbers.id(number).map_or(0, |id| id.0));
-        let (position, digest) = self.record.write(self.page, (&head, bytes))?;
-        self.index.push(PageEntry { first, objects, position, digest });
+        let (limits, objects) = (env.limits, (first, objects));
+        let record = self.record.record(self.page)?;
+        let mut page = self.record.writer.page(record.0, record.1, [&head, bytes])?;
+        self.index.push(self.record.entry(objects, &page));
+        if let (Some(block), Some(classes)) = (page.block.take(), classes.into_types()) {
+            self.last = Some(SavedPage { block, objects, record, classes, head, charged, limits });
+        }
+        Ok(true)
+    }
+
+    fn retains_pages(&self) -> bool {
+        self.record.writer.retains_pages()
+    }
+
+    fn take_page(&mut self) -> Option<SavedPage> {
+        self.last.take()
+    }
+
+    fn saved_page(&mut self, page: &SavedPage) -> Result<bool> {
+        let RecordPages { links, env, .. } = &mut *self.record;
+        if page.limits != env.limits {
+            return Ok(false);
+        }
+        links.page = Some(PageClasses::default());
+        let mut types = page.classes.iter();
+        let known = types.all(|(class, of)| links.class(*class, *of, &String::new).is_ok());
+        let classes = links.page.take().unwrap_or_default();
+        let numbers = &links.tables.numbers;
+        let id = |number| numbers.id(number).map_or(0, |id| id.0);
+        let is_same = known && classes.head(page.objects.1, id) == page.head;
+        if !is_same || self.record.record(self.page)? != page.record {
+            return Ok(false);
+        }
+        self.record.links.charge(page.charged.1, page.charged.0, &page.limits)?;
+        let written = self.record.writer.saved_page(&page.block)?;
+        self.index.push(self.record.entry(page.objects, &written));
         Ok(true)
     }
 }

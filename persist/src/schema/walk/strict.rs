@@ -184,7 +184,7 @@ impl WriteTarget for Strict<'_> {
         let class = self.class_named(record)?;
         let number = class as u64 + 1;
         self.highest = self.highest.max(number);
-        Ok((class, self.page.as_mut().map_or(number, |page| page.number(number))))
+        Ok((class, self.page.as_mut().map_or(number, |page| page.number(number, None))))
     }
 
     fn limits(&self) -> &Limits {

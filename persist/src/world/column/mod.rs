@@ -4,6 +4,7 @@ mod cursor;
 pub(super) mod query;
 mod zipped;
 
+use std::cell::Cell;
 use std::{iter, slice};
 
 use super::Location;
@@ -29,8 +30,13 @@ pub struct Page<T> {
     items: Vec<T>,
     /// The value that was taken out for a while, if any.
     out: Option<Displaced>,
+    /// The number of the save that first saw the page as it is; `CHANGED` since it was handed out mutably.
+    seen: Cell<u64>,
     index: Occupancy,
 }
+
+/// The mark of a page that may have changed since the last save.
+const CHANGED: u64 = 0;
 
 /// The ids of a page that have values.
 struct Occupancy {
@@ -74,7 +80,7 @@ pub struct Opened<'p, I> {
 
 impl<T> Default for Page<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), out: None, index: Occupancy::default() }
+        Self { items: Vec::new(), out: None, seen: Cell::new(CHANGED), index: Occupancy::default() }
     }
 }
 
@@ -150,6 +156,33 @@ impl<T> Page<T> {
         }
     }
 
+    /// Marks the page as changed. Values change through `&mut` alone, so that this is called before one is handed out.
+    #[inline]
+    pub(super) fn mark(&self) {
+        self.seen.set(CHANGED);
+    }
+
+    /// Returns the number of the first save that saw the page as it is. That is this one if the page is marked.
+    #[inline]
+    pub(super) fn seen(&self, save: u64) -> u64 {
+        if self.seen.get() == CHANGED {
+            self.seen.set(save);
+        }
+        self.seen.get()
+    }
+
+    /// Returns true if the page may have changed since the last save.
+    pub(super) fn is_marked(&self) -> bool {
+        self.seen.get() == CHANGED
+    }
+
+    /// Returns the number of values before that of a bit.
+    pub(super) fn count_below(&self, bit: u32) -> usize {
+        let (word, one) = split(bit);
+        let words = self.index.mask[..word].iter().map(|word| word.count_ones() as usize);
+        words.sum::<usize>() + (self.index.mask[word] & (one - 1)).count_ones() as usize
+    }
+
     /// Returns the number of values, including one that is out.
     #[inline]
     pub(super) fn len(&self) -> usize {
@@ -192,6 +225,7 @@ impl<T> Page<T> {
 
     #[inline]
     fn open_mut(&mut self) -> Opened<'_, slice::IterMut<'_, T>> {
+        self.mark();
         Opened { words: &self.index.mask, out: self.out, items: self.items.iter_mut() }
     }
 
@@ -223,12 +257,14 @@ impl<T> Page<T> {
 
     #[inline]
     fn get_mut(&mut self, bit: u32) -> Option<&mut T> {
+        self.mark();
         let place = self.place(bit)?;
         self.items.get_mut(place)
     }
 
     #[inline]
     fn insert(&mut self, bit: u32, value: T) -> Option<T> {
+        self.mark();
         if bit < self.index.end || self.out.is_some() {
             return self.insert_between(bit, value);
         }
@@ -263,6 +299,7 @@ impl<T> Page<T> {
 
     fn remove(&mut self, bit: u32) -> Option<T> {
         self.place(bit)?;
+        self.mark();
         self.forget_out();
         let rank = self.index.rank(bit);
         self.index.clear(bit);
@@ -288,6 +325,7 @@ impl<T> Page<T> {
             return self.remove(bit);
         }
         let rank = self.place(bit)?;
+        self.mark();
         self.out = Some(Displaced { bit, rank: rank as u32 });
         Some(self.items.swap_remove(rank))
     }

@@ -15,6 +15,7 @@ mod public;
 mod saving;
 
 use std::any::TypeId;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -61,7 +62,7 @@ impl World {
         ObjectId::new(self.last_id).expect("it is more than 0")
     }
 
-    fn object(&self, id: ObjectId) -> Option<&Object> {
+    pub(super) fn object(&self, id: ObjectId) -> Option<&Object> {
         self.objects.get(self.directory.location(id)?)
     }
 
@@ -381,7 +382,8 @@ impl World {
     fn new_column(&mut self, of: ComponentType) -> usize {
         *self.by_type.entry(of.id).or_insert_with(|| {
             let column = self.columns.len();
-            self.columns.push(ColumnEntry { column: (of.new_column)(), of, hooks: u8::MAX });
+            let (new, is_frozen) = ((of.new_column)(), OnceCell::new());
+            self.columns.push(ColumnEntry { column: new, of, hooks: u8::MAX, is_frozen });
             self.by_class.entry((of.name)()).or_insert(column);
             column
         })

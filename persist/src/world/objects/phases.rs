@@ -22,14 +22,7 @@ impl ComponentType {
             id: TypeId::of::<T>(),
             name: T::persist_name,
             is_leaf: T::LEAF,
-            holds_world: || {
-                let mut types = TypeSet::default();
-                T::__reach(&mut types);
-                types
-                    .classes
-                    .iter()
-                    .any(|(class, _)| Class::type_id(class) == TypeId::of::<StoredWorld>())
-            },
+            reach: T::__reach,
             new_column: || Box::new(Column::<T>::default()),
             run: run_hook::<T>,
             release: |world, column, object, component| {
@@ -40,6 +33,19 @@ impl ComponentType {
             register: World::register_component_in::<T>,
             make: |registry| Ok(Box::new(registry.prototypes().object::<T>()?)),
         }
+    }
+
+    /// Returns the types that the type reaches.
+    pub(in crate::world) fn types(self) -> TypeSet {
+        let mut types = TypeSet::default();
+        (self.reach)(&mut types);
+        types
+    }
+
+    /// Returns true if a value may hold a world, which has ids of its own.
+    pub(in crate::world) fn holds_world(self) -> bool {
+        let is_world = |class: &Class| Class::type_id(class) == TypeId::of::<StoredWorld>();
+        self.types().classes.iter().any(|(class, _)| is_world(class))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::codec::class_holder::ClassHolder;
 use crate::codec::{Persist, Pointee};
 use crate::env::SharedContext;
 use crate::fields::Sendable;
-use crate::format::{Checksums, write_again};
+use crate::format::{EncodedSave, write_again};
 use crate::graph::Registry;
 use crate::save::objects::content::{ReadContent, Sink, WriteContent, decode};
 use crate::save::objects::free_loaded;
@@ -71,8 +71,8 @@ impl WriteContent for &Prefab {
     }
 
     fn write(&mut self, _: &Prepared, to: &mut Sink<'_, '_>) -> Result<()> {
-        let (save, checksums) = (self.as_bytes(), Checksums::Right);
-        let bytes = write_again(save, checksums, to.header, 0, to.out, &mut |_| Ok(()))?;
+        let save = EncodedSave::whole(self.as_bytes());
+        let bytes = write_again(save, to.header, 0, to.out, &mut |_| Ok(()))?;
         to.buffer.clear();
         to.buffer.insert(0, &bytes);
         Ok(())
