@@ -322,21 +322,21 @@ impl<'a> Decoder<'a> {
 /// A field with `skip_failed`: its elements are skipped if they cannot be loaded.
 #[derive(Clone, Copy)]
 pub(crate) struct SkippingField {
-    pub(crate) class: &'static Class,
-    pub(crate) variant: usize,
-    pub(crate) field: usize,
+    pub class: &'static Class,
+    pub variant: usize,
+    pub field: usize,
 }
 
 /// An element that could not be loaded.
 pub(crate) struct FailedElement<'f> {
-    pub(crate) field: SkippingField,
+    pub field: SkippingField,
     /// Index in the list, set or map; `None` in an option.
-    pub(crate) index: Option<usize>,
+    pub index: Option<usize>,
     /// All bytes from the beginning of the element on.
-    pub(crate) bytes: &'f [u8],
+    pub bytes: &'f [u8],
     /// Number of references set aside before it.
-    pub(crate) pending: usize,
-    pub(crate) error: &'f Error,
+    pub pending: usize,
+    pub error: &'f Error,
 }
 
 /// True for an error that is about a value, rather than about damage, limits or the program.
@@ -546,7 +546,7 @@ impl SaveLinks for NoLinks {
 pub(crate) struct KeyLinks {
     bare: NoLinks,
     /// True if a key holds unknown content, whose bytes in the save differ from the bytes that are compared.
-    pub(crate) hold_unknown: bool,
+    pub hold_unknown: bool,
 }
 
 impl KeyLinks {

@@ -189,13 +189,12 @@ pub(crate) use trait_object::{AsTrait, TraitObject};
 pub(crate) use trait_object::{
     Caster, Implements, not_registered, not_registered_yet, reach_holder, trait_name,
 };
-pub(crate) use type_set::{ClassAccess, LoadedObject, ObjectType, StandInClass, TypeSet};
+pub(crate) use type_set::{ADAPTED, ClassAccess, LoadedObject, ObjectType, StandInClass, TypeSet};
 pub(crate) use unknown::{
     Unknown, UnknownAt, UnknownClass, UnknownPart, UnknownPartKind, UnknownPath, UnknownPiece,
     UnknownStep, UnknownTarget,
 };
 pub(crate) use visitor::{Phase, VisitLinks, Visitor};
-pub(crate) use with::ADAPTED;
 
 /// Visits the values inside a value, in the order in which they are decoded.
 ///

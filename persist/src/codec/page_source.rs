@@ -38,16 +38,16 @@ pub(crate) trait PageSink {
 
     /// Takes the page that was written last; `None` if another save could write it differently, though its objects did
     /// not change.
-    fn take_page(&mut self) -> Option<SavedPage>;
+    fn take_page(&mut self) -> Option<PageCopy>;
 
     /// Writes a page of an earlier save, whose objects have not changed since. Returns false, and writes nothing, if
     /// this save would write it differently.
-    fn saved_page(&mut self, page: &SavedPage) -> Result<bool>;
+    fn saved_page(&mut self, page: &PageCopy) -> Result<bool>;
 }
 
 /// A page of a save, with all that its bytes depend on beside its objects.
 #[derive(Clone)]
-pub(crate) struct SavedPage {
+pub(crate) struct PageCopy {
     pub block: Arc<PageBlock>,
     /// The id of the first object, and their number.
     pub objects: (u64, u32),

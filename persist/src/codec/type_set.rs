@@ -35,9 +35,9 @@ pub struct TypeSet {
 
 /// A type whose values no visit reaches, such as the type of a map's keys.
 pub(crate) struct Unvisited {
-    pub(crate) place: &'static str,
-    pub(crate) kind: KindFn,
-    pub(crate) name: fn() -> String,
+    pub place: &'static str,
+    pub kind: KindFn,
+    pub name: fn() -> String,
 }
 
 /// A type of shared object, and the pointer that shares it.
@@ -125,6 +125,9 @@ pub trait Draft {
     fn build(self: Box<Self>) -> Shared;
 }
 
+/// The place of a value that a field stores instead of its own, for an error message.
+pub(crate) const ADAPTED: &str = "stored through `with` or `via`";
+
 impl TypeSet {
     /// Adds a type; returns true the first time.
     pub(super) fn enter<T: 'static>(&mut self) -> bool {
@@ -155,7 +158,7 @@ impl TypeSet {
         !self.has_interior_mutability
             && self.objects.is_empty()
             && self.traits.is_empty()
-            && !unvisited.any(|it| it.place == super::with::ADAPTED)
+            && !unvisited.any(|it| it.place == ADAPTED)
     }
 
     /// Notes that no visit reaches the values of a type, so that they may hold neither references nor hooks. `place`
@@ -180,9 +183,9 @@ pub(crate) struct ClassAccess {
     )]
     pub(super) open_mut: fn(&mut dyn Any) -> Option<&mut dyn DynamicFields>,
     /// Writes a field that a save lacks or holds as an older type; see [`Reflect`](super::Reflect).
-    pub(crate) make_field: MakeField,
+    pub make_field: MakeField,
     /// Writes the empty value.
-    pub(crate) encode_empty: fn(&Prototypes<'_>, &mut Encoder<'_>) -> Result<(), Stop>,
+    pub encode_empty: fn(&Prototypes<'_>, &mut Encoder<'_>) -> Result<(), Stop>,
 }
 
 type MakeField =
@@ -289,18 +292,18 @@ fn stopped<'i>(start: &'i [u8], input: &mut Decoder<'i>) -> &'i [u8] {
 /// A stand-in for unknown classes of a trait, for objects.
 #[derive(Clone)]
 pub(crate) struct StandInClass {
-    pub(crate) type_id: TypeId,
+    pub type_id: TypeId,
     /// Adds its class.
-    pub(crate) enter: fn(&mut TypeSet),
+    pub enter: fn(&mut TypeSet),
     /// Adds its object type in a holder.
-    pub(crate) reach: fn(Holder, &mut TypeSet),
+    pub reach: fn(Holder, &mut TypeSet),
     /// Returns the unknown content of a value, if it is a stand-in.
-    pub(crate) unknown: fn(&dyn Any) -> Option<&Unknown>,
+    pub unknown: fn(&dyn Any) -> Option<&Unknown>,
     /// Creates an object that holds unknown content.
-    pub(crate) make: fn(Holder, Unknown) -> LoadedObject,
+    pub make: fn(Holder, Unknown) -> LoadedObject,
     // Erased: a `Caster<D>` has the trait as a parameter, and the stand-ins of all traits share a list.
     /// A `Caster` to the trait.
-    pub(crate) caster: Arc<dyn Any + Send + Sync>,
+    pub caster: Arc<dyn Any + Send + Sync>,
 }
 
 /// Describes the type of a field: sizes for the layout, and functions that register, write and read the field by

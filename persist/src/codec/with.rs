@@ -20,7 +20,7 @@ use super::links::Prototypes;
 use super::persist::CALL;
 use super::persist::Generic;
 use super::persist::Persist;
-use super::type_set::{FieldCodec, TypeSet};
+use super::type_set::{ADAPTED, FieldCodec, TypeSet};
 use crate::ErrorKind;
 use crate::reflect::Kind;
 
@@ -643,6 +643,3 @@ fn miscounted(count: usize, out: &mut Encoder<'_>) -> Stop {
         "the iterator of a `with_iter` module said that it had {count} items, and had another number; correct its `len`"
     ))
 }
-
-/// The place of a value that a field stores instead of its own, for an error message.
-pub(crate) const ADAPTED: &str = "stored through `with` or `via`";

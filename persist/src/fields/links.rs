@@ -14,7 +14,7 @@ use crate::{Error, ErrorKind, Limits, Result};
 /// Links for encoding and decoding single fields. The number of a class is its index in the registry plus 1.
 #[derive(Clone, Copy)]
 pub(crate) struct FieldLinks<'r> {
-    pub(crate) registry: &'r Registry,
+    pub registry: &'r Registry,
     empty_elements: usize,
     advice: &'static str,
     /// For bytes that another program wrote: the class of this registry for each class number there.

@@ -112,9 +112,9 @@ pub(crate) struct FieldPart<'p> {
 
 /// A value whose fields are read and changed, with the registry that knows its class.
 pub(crate) struct Root<'r> {
-    pub(crate) registry: &'r Registry,
-    pub(crate) value: &'r mut dyn Portable,
-    pub(crate) buffers: &'r mut PartBuffers,
+    pub registry: &'r Registry,
+    pub value: &'r mut dyn Portable,
+    pub buffers: &'r mut PartBuffers,
 }
 
 /// One step from a value to a part of it.

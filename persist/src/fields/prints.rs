@@ -12,10 +12,10 @@ use crate::{ObjectId, Result};
 /// The hash of a part of an object or of a value.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Print {
-    pub(crate) object: Option<ObjectId>,
+    pub object: Option<ObjectId>,
     /// The part: a field such as `Transform.x`, or another property of an object, such as `its name`.
-    pub(crate) what: String,
-    pub(crate) hash: u64,
+    pub what: String,
+    pub hash: u64,
 }
 
 pub(crate) fn hash_of(content: &(impl Hash + ?Sized)) -> u64 {

@@ -23,9 +23,9 @@ pub(crate) enum Checksums {
 
 /// The header of a save, and whether its trailer is in place.
 pub(crate) struct Ends {
-    pub(crate) header: Header,
+    pub header: Header,
     /// True if the save ends with its trailer, so that nothing is cut off. The bytes in between may be damaged.
-    pub(crate) is_whole: bool,
+    pub is_whole: bool,
 }
 
 impl Ends {

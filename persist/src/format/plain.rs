@@ -87,7 +87,7 @@ fn is_compressed(save: &[u8]) -> bool {
 /// The plain blocks of a save.
 pub(super) struct Unpacker<'s> {
     save: &'s [u8],
-    pub(super) plain: Vec<u8>,
+    pub plain: Vec<u8>,
     /// The offsets of blocks in the plain and the stored save, and whether they are compressed.
     places: Vec<(usize, usize, bool)>,
     compression: Compression,

@@ -87,9 +87,9 @@ const NONE: u32 = u32::MAX;
 /// The strongly connected components of a graph.
 pub(crate) struct Components {
     /// Number of the component of each node.
-    pub(crate) of: Vec<u32>,
+    pub of: Vec<u32>,
     /// All nodes, grouped by component. A component comes after every other one that its nodes point to.
-    pub(crate) order: Vec<u32>,
+    pub order: Vec<u32>,
     count: u32,
 }
 

@@ -25,13 +25,13 @@ pub struct LostPage {
 #[derive(Default)]
 pub(super) struct LostParts {
     /// The pages that an index names, and that are damaged.
-    pub(super) pages: Vec<LostPage>,
+    pub pages: Vec<LostPage>,
     /// The pages that are whole.
-    pub(super) whole: u64,
+    pub whole: u64,
     /// The records whose worlds lack objects.
-    pub(super) worlds: HashSet<ObjectId>,
+    pub worlds: HashSet<ObjectId>,
     /// True if a world is made of its pages alone.
-    pub(super) has_no_head: bool,
+    pub has_no_head: bool,
 }
 
 /// The whole pages of a damaged save, by the ids of their records.

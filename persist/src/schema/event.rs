@@ -78,12 +78,12 @@ impl LoadEvent {
 /// A row that a plan adds to the report once it runs.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct PlannedRow {
-    pub(crate) event: LoadEvent,
-    pub(crate) class: Arc<str>,
+    pub event: LoadEvent,
+    pub class: Arc<str>,
     /// Empty if it is about the whole class.
-    pub(crate) field: Arc<str>,
+    pub field: Arc<str>,
     /// From what to what.
-    pub(crate) detail: Arc<str>,
+    pub detail: Arc<str>,
 }
 
 /// The detail of what was lost because the program's `removed` says so.
@@ -107,6 +107,6 @@ impl PlannedRow {
 /// How often something was done, and the id of the first object.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Occurrences {
-    pub(crate) count: u64,
-    pub(crate) first: u64,
+    pub count: u64,
+    pub first: u64,
 }

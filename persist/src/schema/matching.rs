@@ -12,9 +12,9 @@ use crate::reflect::{Class, FieldRecord, Holder};
 
 /// The program's class for each class of a save. All saves of one schema share it.
 pub(crate) struct Matched {
-    pub(crate) stored: Arc<Stored>,
+    pub stored: Arc<Stored>,
     /// The program's class for each stored one.
-    pub(crate) resolved: Arc<[Option<usize>]>,
+    pub resolved: Arc<[Option<usize>]>,
     candidates: Candidates,
     pointers: PointerPairs,
     /// For each class, whether its records are as the program would write them.

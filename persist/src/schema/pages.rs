@@ -34,9 +34,9 @@ pub fn page_head(payload: &[u8]) -> Option<(u64, u32)> {
 /// A page that is encoded.
 pub(crate) struct EncodedPage {
     /// The entry, whose position and digest are not known yet.
-    pub(crate) entry: PageEntry,
-    pub(crate) head: Vec<u8>,
-    pub(crate) objects: Vec<u8>,
+    pub entry: PageEntry,
+    pub head: Vec<u8>,
+    pub objects: Vec<u8>,
 }
 
 impl PagedClass {

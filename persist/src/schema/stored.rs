@@ -39,9 +39,9 @@ pub struct Stored {
 /// A class whose values may have pages, with its field of objects and its index of pages.
 #[derive(Clone, Copy)]
 pub(super) struct PagedClass {
-    pub(super) class: usize,
-    pub(super) objects: usize,
-    pub(super) index: usize,
+    pub class: usize,
+    pub objects: usize,
+    pub index: usize,
 }
 
 /// The classes by which a reader knows pages; but for one, none of them if the save defines no pages.
@@ -74,15 +74,15 @@ pub struct Node {
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     /// The fewest, as the layout's `min`; 0 if there are none at all.
-    pub(super) min: u32,
+    pub min: u32,
     /// How many every value has, if all have as many; else [`VARIES`](Self::VARIES), as if they are very many.
     span: u32,
     /// The levels that every value opens, if it is not looked into.
-    pub(super) levels: u16,
+    pub levels: u16,
     /// True if any bytes are a value: of numbers, and of arrays and tuples of them.
     is_any: bool,
     /// True if there are elements without bytes in every value.
-    pub(super) has_empty: bool,
+    pub has_empty: bool,
 }
 
 impl Size {

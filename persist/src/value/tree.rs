@@ -278,17 +278,17 @@ pub struct Record {
 /// A field of a [`Record`].
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
-    pub(crate) name: Arc<str>,
+    pub name: Arc<str>,
     /// Number of the field in the save, as long as no migration has changed the field.
-    pub(crate) number: Option<u32>,
-    pub(crate) value: Value,
-    pub(crate) origin: Origin,
+    pub number: Option<u32>,
+    pub value: Value,
+    pub origin: Origin,
     /// The version of the migration that created the field or gave it its name; 0 until that migration has ended.
-    pub(crate) since: u32,
+    pub since: u32,
     /// Index among the fields that were read, as long as the field is unchanged.
-    pub(crate) place: Option<usize>,
+    pub place: Option<usize>,
     /// True if a migration has read it.
-    pub(crate) seen: Seen,
+    pub seen: Seen,
 }
 
 impl Field {
@@ -302,9 +302,9 @@ impl Field {
 #[derive(Debug, Default)]
 pub(crate) struct Inspection {
     /// True if a migration has read or changed the content of such a record.
-    pub(crate) content: Seen,
+    pub content: Seen,
     /// True if it has asked for the version of one.
-    pub(crate) version: Seen,
+    pub version: Seen,
 }
 
 /// A flag that any thread can set through a shared reference.

@@ -48,11 +48,11 @@ mod component;
 mod directory;
 mod names;
 pub(crate) mod objects;
+mod page_cache;
 #[cfg(feature = "history")]
 mod recorded;
 mod references;
 mod resources;
-mod saved_pages;
 mod sibling_index;
 mod stored;
 mod visit;
@@ -77,8 +77,8 @@ use component::{AnyColumn, AnyComponent};
 use directory::Directory;
 use names::{Name, Names};
 use objects::Bundles;
+use page_cache::PageCache;
 use resources::AnyResource;
-use saved_pages::SavedPages;
 
 pub use column::query::Query;
 pub use objects::{Bundle, ExternalIds, InstantiatedObject, Prefab};
@@ -207,7 +207,7 @@ pub struct World {
     has_unknown: bool,
     numbers: Numbers,
     identity: Identity,
-    saved_pages: RefCell<SavedPages>,
+    page_cache: RefCell<PageCache>,
 }
 
 /// Whether an object is updated.

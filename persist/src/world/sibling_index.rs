@@ -2,8 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::World;
-use super::stored::ObjectSelection;
+use super::Object;
 use crate::ObjectId;
 
 /// Finds the indices of children. A save asks for them in the order of ids, which is mostly the order of siblings.
@@ -20,12 +19,12 @@ pub(super) struct SiblingIndex<'w> {
 const FEW: usize = 64;
 
 impl<'w> SiblingIndex<'w> {
-    /// Returns the index of a child; `None` if the parent is not among the objects that are written.
+    /// Returns the index of a child; `None` if the parent is not among the objects that are written, which `find` returns.
     #[inline]
     pub(super) fn find(
         &mut self,
         (child, parent): (ObjectId, ObjectId),
-        (world, objects): (&'w World, ObjectSelection<'_, 'w>),
+        find: impl Fn(ObjectId) -> Option<&'w Object>,
     ) -> Option<u32> {
         if let Some((last, children, next)) = &mut self.last
             && *last == parent
@@ -34,18 +33,18 @@ impl<'w> SiblingIndex<'w> {
             *next += 1;
             return u32::try_from(*next - 1).ok();
         }
-        self.search((child, parent), (world, objects))
+        self.search((child, parent), find)
     }
 
     #[inline(never)]
     fn search(
         &mut self,
         (child, parent): (ObjectId, ObjectId),
-        (world, objects): (&'w World, ObjectSelection<'_, 'w>),
+        find: impl Fn(ObjectId) -> Option<&'w Object>,
     ) -> Option<u32> {
         let children = match self.last {
             Some((last, children, _)) if last == parent => children,
-            _ => &objects.find(parent, world)?.children()[..],
+            _ => &find(parent)?.children()[..],
         };
         let found = match children {
             [first, ..] if *first == child => Some(0),

@@ -508,7 +508,8 @@ impl<'w> WorldWriter<'w> {
     #[inline]
     fn stored_parent(&mut self, id: Option<ObjectId>, object: &Object) -> Option<StoredParent> {
         let (id, parent) = (id?, object.parent?);
-        let index = self.siblings.find((id, parent), (self.world, self.objects))?;
+        let (objects, world) = (self.objects, self.world);
+        let index = self.siblings.find((id, parent), |id| objects.find(id, world))?;
         Some(StoredParent { object: parent.get(), index })
     }
 

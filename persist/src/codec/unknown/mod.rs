@@ -71,9 +71,9 @@ impl KeepsUnknown for Unknown {}
 
 /// A value of a class of another save.
 pub(crate) struct UnknownPiece {
-    pub(crate) class: UnknownClass,
+    pub class: UnknownClass,
     /// The steps to the value that it belongs to, if that is a part of the object or value that holds this.
-    pub(crate) path: Option<UnknownPath>,
+    pub path: Option<UnknownPath>,
     bytes: Vec<u8>,
     /// The parts whose bytes differ between saves, in order.
     parts: RwLock<Vec<UnknownPart>>,
@@ -82,21 +82,21 @@ pub(crate) struct UnknownPiece {
 /// A class of the save that a value comes from.
 #[derive(Clone)]
 pub(crate) struct UnknownClass {
-    pub(crate) name: Arc<str>,
+    pub name: Arc<str>,
     /// The schema of the save.
-    pub(crate) schema: Arc<dyn Any + Send + Sync>,
+    pub schema: Arc<dyn Any + Send + Sync>,
     /// Index of the class in the schema.
-    pub(crate) index: usize,
+    pub index: usize,
     /// True for the copy of a default that this program synthesized for a field.
-    pub(crate) is_synthesized: bool,
+    pub is_synthesized: bool,
 }
 
 /// A part of the bytes that has a meaning in one save only.
 #[derive(Clone)]
 pub(crate) struct UnknownPart {
-    pub(crate) start: usize,
-    pub(crate) end: usize,
-    pub(crate) content: UnknownPartKind,
+    pub start: usize,
+    pub end: usize,
+    pub content: UnknownPartKind,
 }
 
 #[derive(Clone)]

@@ -41,10 +41,10 @@ pub struct Scan<'s> {
 #[derive(Clone, Copy)]
 pub(crate) struct Definition<'s> {
     /// Offset of its head.
-    pub(crate) at: usize,
+    pub at: usize,
     /// Offset of the end of its body.
     end: usize,
-    pub(crate) body: &'s [u8],
+    pub body: &'s [u8],
 }
 
 /// Reads the structure of a save and its definitions.

@@ -29,8 +29,8 @@ pub(crate) struct DamagedSave<'s> {
     definitions: Option<Range<usize>>,
     trailer: Option<Trailer>,
     /// The number of damaged bytes, and the number of places with damage.
-    pub(crate) lost_bytes: u64,
-    pub(crate) places: usize,
+    pub lost_bytes: u64,
+    pub places: usize,
     /// Bytes that the search may still read.
     effort: u64,
 }

@@ -234,10 +234,10 @@ pub(crate) fn with_header(save: &[u8], header: &Header, limits: &Limits) -> Resu
 /// A save that is encoded already.
 #[derive(Clone, Copy)]
 pub(crate) struct EncodedSave<'s> {
-    pub(crate) bytes: &'s [u8],
-    pub(crate) checksums: Checksums,
+    pub bytes: &'s [u8],
+    pub checksums: Checksums,
     /// The pages that are not among the bytes.
-    pub(crate) pages: &'s [(usize, Arc<PageBlock>)],
+    pub pages: &'s [(usize, Arc<PageBlock>)],
 }
 
 impl<'s> EncodedSave<'s> {

@@ -169,7 +169,7 @@ struct DefaultedFields {
 }
 
 impl DefaultedFields {
-    pub(super) fn new(fields: Vec<DefaultedField>, length: usize) -> Self {
+    pub(crate) fn new(fields: Vec<DefaultedField>, length: usize) -> Self {
         Self { fields, length }
     }
 
@@ -186,7 +186,7 @@ impl DefaultedFields {
 }
 
 impl<'l> Table<'l> {
-    pub(super) fn new(
+    pub(crate) fn new(
         registry: &'l Registry,
         env: &'l Env<'l>,
         plans: Plans<'l>,
@@ -345,7 +345,7 @@ fn missing(id: u64, is_present: bool) -> Error {
 struct TypeIndex(NonZeroU32);
 
 impl TypeIndex {
-    pub(super) fn new(index: usize) -> Option<Self> {
+    pub(crate) fn new(index: usize) -> Option<Self> {
         u32::try_from(index + 1).ok().and_then(NonZeroU32::new).map(Self)
     }
 
@@ -378,7 +378,7 @@ struct LoadingObjects<'l> {
 }
 
 impl<'l> LoadingObjects<'l> {
-    pub(super) fn new(registry: &'l Registry, records: Records) -> Result<Self> {
+    pub(crate) fn new(registry: &'l Registry, records: Records) -> Result<Self> {
         if records.len() >= PendingReference::MAX_RECORDS {
             bail!(ErrorKind::TooLarge, "a save has at most 536870910 objects");
         }

@@ -22,12 +22,12 @@ pub(crate) struct LoadedObjects {
     /// Index of the type of each object in the registry, or `None` if the program does not have its class.
     classes: Vec<Option<TypeIndex>>,
     /// The unknown data of each object, and of the root value.
-    pub(crate) unknown: HashMap<ObjectId, Unknown>,
-    pub(crate) root_unknown: Unknown,
+    pub unknown: HashMap<ObjectId, Unknown>,
+    pub root_unknown: Unknown,
     /// The classes and traits with which the unknown data of other objects is emptied.
-    pub(crate) implementors: Arc<Implementors>,
+    pub implementors: Arc<Implementors>,
     /// The context that the objects' code gets when they are encoded to list their references.
-    pub(crate) context: Option<SharedContext>,
+    pub context: Option<SharedContext>,
 }
 
 impl LoadedObjects {
@@ -129,13 +129,13 @@ impl LoadedObjects {
 /// The report data of a load.
 #[derive(Default)]
 pub(crate) struct LoadOutcome {
-    pub(crate) header: Header,
-    pub(crate) events: Vec<(PlannedRow, Occurrences)>,
+    pub header: Header,
+    pub events: Vec<(PlannedRow, Occurrences)>,
     /// Number of handles that got new ids.
-    pub(crate) remapped: u64,
-    pub(crate) references: u64,
+    pub remapped: u64,
+    pub references: u64,
     /// Name of each class, and its number of objects.
-    pub(crate) objects: Vec<(String, u64)>,
+    pub objects: Vec<(String, u64)>,
 }
 
 impl LoadOutcome {

@@ -20,17 +20,17 @@ use crate::{Error, Result};
 /// A page of the record that is being read.
 #[cfg_attr(not(feature = "world"), allow(dead_code, reason = "worlds read pages"))]
 pub(super) struct LoadedPage {
-    pub(super) location: RecordLocation,
+    pub location: RecordLocation,
     /// True until a value has read it.
     is_left: bool,
 }
 
 /// A page whose objects cannot be read.
 pub(super) struct FailedPage {
-    pub(super) location: RecordLocation,
-    pub(super) refused: Option<Error>,
-    pub(super) left: usize,
-    pub(super) fail: Option<Fail>,
+    pub location: RecordLocation,
+    pub refused: Option<Error>,
+    pub left: usize,
+    pub fail: Option<Fail>,
 }
 
 impl Loader<'_> {

@@ -87,24 +87,24 @@ pub struct Registry {
 /// A type of object, and its class.
 #[derive(Clone, Copy)]
 pub(super) struct ObjectEntry {
-    pub(super) kind: ObjectType,
-    pub(super) class: usize,
+    pub kind: ObjectType,
+    pub class: usize,
 }
 
 /// The traits of the values of a class: what they contain, themselves or in classes inside.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Traits {
-    pub(crate) references: bool,
+    pub references: bool,
     /// References other than those in unknown data.
     pointers: bool,
-    pub(crate) before_save: bool,
-    pub(crate) after_load: bool,
+    pub before_save: bool,
+    pub after_load: bool,
     /// `validate` functions. `after_load` is true for these too.
     validate: bool,
     /// Trait objects by value. Their classes may have any of these traits.
-    pub(crate) dynamic: bool,
+    pub dynamic: bool,
     /// Values that may have pages.
-    pub(crate) pages: bool,
+    pub pages: bool,
 }
 
 impl Registry {

@@ -3,7 +3,7 @@
 use std::any::TypeId;
 
 use super::Links;
-use crate::codec::page_source::{EncodePage, PageSink, PageSource, SavedPage};
+use crate::codec::page_source::{EncodePage, PageCopy, PageSink, PageSource};
 use crate::codec::pages::{PageEntry, PagedObjects};
 use crate::codec::{Buffer, Prototypes, SaveLinks, VisitLinks, Within};
 use crate::env::Env;
@@ -86,8 +86,8 @@ impl VisitLinks for RecordPages<'_, '_, '_, '_> {
 /// The result of the visit for a value that may have pages. `charged` is the memory that was counted for it, and the
 /// number of elements without bytes.
 pub(super) struct FoundPages {
-    pub(super) objects: PagedObjects,
-    pub(super) charged: (u64, usize),
+    pub objects: PagedObjects,
+    pub charged: (u64, usize),
 }
 
 /// The pages of one value.
@@ -98,7 +98,7 @@ struct WrittenPages<'r, 'p, 's, 'w, 'o> {
     buffer: Buffer,
     index: Vec<PageEntry>,
     /// The last page, if the save keeps it.
-    last: Option<SavedPage>,
+    last: Option<PageCopy>,
 }
 
 impl PageSink for WrittenPages<'_, '_, '_, '_, '_> {
@@ -127,7 +127,7 @@ impl PageSink for WrittenPages<'_, '_, '_, '_, '_> {
         let mut page = self.record.writer.page(record.0, record.1, [&head, bytes])?;
         self.index.push(self.record.entry(objects, &page));
         if let (Some(block), Some(classes)) = (page.block.take(), classes.into_types()) {
-            self.last = Some(SavedPage { block, objects, record, classes, head, charged, limits });
+            self.last = Some(PageCopy { block, objects, record, classes, head, charged, limits });
         }
         Ok(true)
     }
@@ -136,11 +136,11 @@ impl PageSink for WrittenPages<'_, '_, '_, '_, '_> {
         self.record.writer.retains_pages()
     }
 
-    fn take_page(&mut self) -> Option<SavedPage> {
+    fn take_page(&mut self) -> Option<PageCopy> {
         self.last.take()
     }
 
-    fn saved_page(&mut self, page: &SavedPage) -> Result<bool> {
+    fn saved_page(&mut self, page: &PageCopy) -> Result<bool> {
         let RecordPages { links, env, .. } = &mut *self.record;
         if page.limits != env.limits {
             return Ok(false);

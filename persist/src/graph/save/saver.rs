@@ -47,11 +47,11 @@ const MAX_PREFETCHED: u64 = 1 << 10;
 
 /// One value that is saved.
 pub(crate) struct SavedRoot<'v> {
-    pub(crate) class: usize,
+    pub class: usize,
     /// Visits the value, to write the pages of the values in it.
-    pub(crate) visit: &'v mut dyn FnMut(&mut Visitor<'_>) -> Result<()>,
+    pub visit: &'v mut dyn FnMut(&mut Visitor<'_>) -> Result<()>,
     /// Encodes the value.
-    pub(crate) encode: &'v mut dyn FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
+    pub encode: &'v mut dyn FnMut(&mut Encoder<'_>) -> Result<(), Stop>,
 }
 
 /// The data that all objects of a type share.

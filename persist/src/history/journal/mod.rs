@@ -374,7 +374,7 @@ pub(super) struct Spill {
     /// The maximum number of bytes of steps in memory.
     budget: usize,
     /// Bytes of steps that are in files.
-    pub(super) away: usize,
+    pub away: usize,
     /// After a file could not be written, the number of bytes in memory at which it is tried again.
     retry: usize,
     last_file: u64,

@@ -312,7 +312,7 @@ struct Walk<'s, 'd> {
 }
 
 impl<'s, 'd> Walk<'s, 'd> {
-    pub(super) fn new(stored: &'s Stored, input: &Decoder<'d>, checks: Checks) -> Self {
+    pub(crate) fn new(stored: &'s Stored, input: &Decoder<'d>, checks: Checks) -> Self {
         let max = u32::try_from(levels(input.limits())).unwrap_or(u32::MAX);
         Self {
             stored,
@@ -363,7 +363,7 @@ impl<'s, 'd> Walk<'s, 'd> {
 
     /// The node of the next part; values that have no more are closed.
     #[inline(always)]
-    pub(super) fn next(&mut self, input: &Decoder<'_>) -> Result<Option<usize>, Fail> {
+    pub(crate) fn next(&mut self, input: &Decoder<'_>) -> Result<Option<usize>, Fail> {
         if let Some(open) = self.open.last_mut()
             && !open.is_unique
             && self.budget.steps > 0

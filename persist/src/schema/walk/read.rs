@@ -200,13 +200,13 @@ impl Reader {
 pub(in crate::schema) struct RecordNames {
     class: Arc<str>,
     /// The variants of an enum; a struct has one without a name.
-    pub(in crate::schema) variants: Vec<VariantNames>,
+    pub variants: Vec<VariantNames>,
 }
 
 pub(in crate::schema) struct VariantNames {
     name: Option<Arc<str>>,
     /// With their numbers.
-    pub(in crate::schema) fields: Vec<(Arc<str>, Option<u32>)>,
+    pub fields: Vec<(Arc<str>, Option<u32>)>,
 }
 
 impl RecordNames {

@@ -73,7 +73,7 @@ pub(in crate::history) fn restored_change<C: Perform + ?Sized>(
 }
 
 impl<C: Perform + ?Sized> StepOf<C> {
-    pub(in crate::history) fn run(
+    pub(crate) fn run(
         &mut self,
         target: &mut C::Target,
         support: &mut Support<C::Target>,
@@ -96,7 +96,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     /// Checks by `validate` whether the target may stay as it is after an undo or a redo of the whole entry.
     ///
     /// It is not called after a rollback: the state that is restored was valid before.
-    pub(in crate::history) fn check(
+    pub(crate) fn check(
         &self,
         target: &mut C::Target,
         support: &mut Support<C::Target>,
@@ -117,7 +117,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// True if [`check`](Self::check) may refuse.
-    pub(in crate::history) fn is_asked(&self) -> bool {
+    pub(crate) fn is_asked(&self) -> bool {
         match self {
             Self::Change(change) => change.is_asked(),
             Self::Command(command) => command.further().iter().any(Self::is_asked),
@@ -149,7 +149,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
         }
     }
 
-    pub(in crate::history) fn label(&self) -> Label {
+    pub(crate) fn label(&self) -> Label {
         match self {
             Self::Change(change) => change.label(),
             Self::Command(command) => command.label(),
@@ -157,7 +157,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// The labels of the steps in it.
-    pub(in crate::history) fn children(&self) -> Vec<Label> {
+    pub(crate) fn children(&self) -> Vec<Label> {
         match self {
             Self::Command(command) => command.further().iter().map(Self::label).collect(),
             _ => Vec::new(),
@@ -165,7 +165,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// True if it makes the target differ from its save.
-    pub(in crate::history) fn is_significant(&self) -> bool {
+    pub(crate) fn is_significant(&self) -> bool {
         match self {
             Self::Command(command) => command.is_significant(),
             _ => true,
@@ -173,12 +173,12 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// True if it no longer has an effect.
-    pub(in crate::history) fn is_obsolete(&self) -> bool {
+    pub(crate) fn is_obsolete(&self) -> bool {
         matches!(self, Self::Command(command) if command.is_obsolete())
     }
 
     /// True if [`finalize`](Self::finalize) does something.
-    pub(in crate::history) fn has_end(&self) -> bool {
+    pub(crate) fn has_end(&self) -> bool {
         match self {
             Self::Change(change) => change.has_end(),
             Self::Command(_) => true,
@@ -186,7 +186,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// Releases what it holds, before it is dropped.
-    pub(in crate::history) fn finalize(&mut self, target: &mut C::Target, end: FinalState) {
+    pub(crate) fn finalize(&mut self, target: &mut C::Target, end: FinalState) {
         match self {
             Self::Change(change) if end != FinalState::Merged => {
                 if let Some(world) = world_mut(target) {
@@ -199,7 +199,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// Bytes of memory that it takes besides its own size, roughly.
-    pub(in crate::history) fn size(&self) -> usize {
+    pub(crate) fn size(&self) -> usize {
         match self {
             Self::Change(change) => change.size(),
             Self::Command(command) => command.size(),
@@ -207,7 +207,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// Bytes of the objects, components and resources that it keeps outside the target.
-    pub(in crate::history) fn held(&self, target: &C::Target, is_applied: bool) -> usize {
+    pub(crate) fn held(&self, target: &C::Target, is_applied: bool) -> usize {
         match self {
             Self::Change(change) => world(target).map_or(0, |world| change.held(world, is_applied)),
             Self::Command(command) => {
@@ -227,7 +227,7 @@ impl<C: Perform + ?Sized> StepOf<C> {
     }
 
     /// Returns it in the form that a journal stores.
-    pub(in crate::history) fn store(
+    pub(crate) fn store(
         &mut self,
         target: &C::Target,
         support: &Support<C::Target>,
@@ -249,7 +249,7 @@ pub(in crate::history) enum StepsOf<C: ?Sized> {
 }
 
 impl<C: Perform + ?Sized> StepsOf<C> {
-    pub(in crate::history) fn push(&mut self, step: StepOf<C>) {
+    pub(crate) fn push(&mut self, step: StepOf<C>) {
         match self {
             // An empty list without memory becomes `One`; one with memory is about to be filled with several steps.
             Self::Many(steps) if steps.capacity() > 0 => steps.push(step),
@@ -263,7 +263,7 @@ impl<C: Perform + ?Sized> StepsOf<C> {
     }
 
     /// A label that describes the steps. `None` if there are none.
-    pub(in crate::history) fn label(steps: &[StepOf<C>]) -> Option<Label> {
+    pub(crate) fn label(steps: &[StepOf<C>]) -> Option<Label> {
         let (first, rest) = steps.split_first()?;
         Some(match rest.len() {
             0 => first.label(),
@@ -271,14 +271,14 @@ impl<C: Perform + ?Sized> StepsOf<C> {
         })
     }
 
-    pub(in crate::history) fn into_vec(self) -> Vec<StepOf<C>> {
+    pub(crate) fn into_vec(self) -> Vec<StepOf<C>> {
         match self {
             Self::One(step) => vec![step],
             Self::Many(steps) => steps,
         }
     }
 
-    pub(in crate::history) fn into_each(self) -> impl Iterator<Item = StepOf<C>> {
+    pub(crate) fn into_each(self) -> impl Iterator<Item = StepOf<C>> {
         let (one, many) = match self {
             Self::One(step) => (Some(step), Vec::new()),
             Self::Many(steps) => (None, steps),
@@ -288,7 +288,7 @@ impl<C: Perform + ?Sized> StepsOf<C> {
 
     /// Returns the properties that their entry keeps. It calls commands, which may panic.
     #[inline]
-    pub(in crate::history) fn summary(&self) -> Summary {
+    pub(crate) fn summary(&self) -> Summary {
         Summary { is_significant: self.iter().any(StepOf::is_significant), size: self.size() }
     }
 

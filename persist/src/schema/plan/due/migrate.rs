@@ -103,21 +103,21 @@ fn step(record: &mut Record, version: u32, steps: MigrationSteps, env: &Env<'_>)
 
 /// The program's classes, as what values of a migration are written.
 pub(in crate::schema) struct MigrationWriter<'w, 'p> {
-    pub(in crate::schema) plans: &'w mut Plans<'p>,
-    pub(in crate::schema) env: &'w Env<'w>,
-    pub(in crate::schema) id: u64,
+    pub plans: &'w mut Plans<'p>,
+    pub env: &'w Env<'w>,
+    pub id: u64,
     /// The ranges of written bytes that are still in stored form, each with the conversion to the program's form.
-    pub(in crate::schema) stored: Vec<(Range<usize>, usize)>,
+    pub stored: Vec<(Range<usize>, usize)>,
     /// The version of the class that has the value so, until it is written.
-    pub(in crate::schema) since: Option<u32>,
+    pub since: Option<u32>,
     /// True in what a `convert` takes: nothing in it is written as it was stored.
-    pub(in crate::schema) is_whole: bool,
+    pub is_whole: bool,
 }
 
 impl MigrationWriter<'_, '_> {
     /// Migrates the records in a value that the `migrate` of another has changed, so that they are no longer as they
     /// were stored. All others are rewritten from their stored form, as those are that no migration has seen.
-    pub(in crate::schema) fn migrate_changed(&mut self, value: &mut Value) -> Result<()> {
+    pub(crate) fn migrate_changed(&mut self, value: &mut Value) -> Result<()> {
         let mut open = Vec::new();
         let mut next = Some(value);
         while let Some(value) = next {

@@ -9,11 +9,11 @@ use crate::schema::{FrameParts, WalkFrame};
 
 /// The entries of a map, or the elements of a set.
 pub(super) struct DistinctParts {
-    pub(super) parts: WalkFrame,
+    pub parts: WalkFrame,
     /// Where the output begins, with the count.
     start: usize,
     /// Where each part begins, and the last one ends.
-    pub(super) marks: Vec<PartMark>,
+    pub marks: Vec<PartMark>,
 }
 
 /// The lengths of outputs when a part began.

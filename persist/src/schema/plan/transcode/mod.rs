@@ -42,17 +42,17 @@ use crate::{Error, ErrorKind, Result};
 /// A record of the save.
 pub(crate) struct SourceRecord<'s> {
     /// Index of its class in the save.
-    pub(crate) class: usize,
-    pub(crate) id: u64,
-    pub(crate) payload: &'s [u8],
+    pub class: usize,
+    pub id: u64,
+    pub payload: &'s [u8],
     /// The unknown data that a program kept with the object: the class of each value, and its bytes.
-    pub(crate) unknown: &'s [(usize, &'s [u8])],
+    pub unknown: &'s [(usize, &'s [u8])],
 }
 
 /// An object that has become a value: its payload, and what a program kept of it.
 pub(crate) struct InlinedObject<'s> {
-    pub(crate) payload: &'s [u8],
-    pub(crate) unknown: UnknownValues<'s>,
+    pub payload: &'s [u8],
+    pub unknown: UnknownValues<'s>,
 }
 
 /// Values that are kept of an object: the class of each, and its bytes.
@@ -861,23 +861,23 @@ impl<'t, 's: 't> Transcoder<'t, 's, '_> {
 #[derive(Default)]
 pub(crate) struct RecordExtras {
     /// Values that are kept of parts of the object.
-    pub(crate) parts: Vec<KeptPart>,
+    pub parts: Vec<KeptPart>,
     /// Values that are kept of the object: the class of each, and where it is.
-    pub(crate) unknown: Vec<(usize, UnknownLocation)>,
+    pub unknown: Vec<(usize, UnknownLocation)>,
     /// The synthesized defaults of the object's fields, which are kept beside its unknown fields.
-    pub(crate) synthesized: Vec<(usize, Vec<u8>)>,
+    pub synthesized: Vec<(usize, Vec<u8>)>,
     /// Values that are objects of their own now.
-    pub(crate) shared: Vec<SharedValue>,
+    pub shared: Vec<SharedValue>,
     /// Fields with defaults that are not read from the payload, in its order.
-    pub(crate) defaulted: Vec<DefaultedField>,
+    pub defaulted: Vec<DefaultedField>,
 }
 
 /// A field that is stored by a module, and that the save does not have. It gets its default as that is: the module may
 /// refuse it or make another value of it. The payload has its bytes too, for those who read it without the type.
 pub(crate) struct DefaultedField {
     /// Where those are in the payload.
-    pub(crate) bytes: Range<usize>,
-    pub(crate) field: FieldPlace,
+    pub bytes: Range<usize>,
+    pub field: FieldPlace,
 }
 
 impl DefaultedField {
@@ -922,12 +922,12 @@ pub(crate) enum UnknownLocation {
 
 /// A value that has become an object.
 pub(crate) struct SharedValue {
-    pub(crate) id: u64,
+    pub id: u64,
     /// The program's class.
-    pub(crate) class: usize,
-    pub(crate) holder: Holder,
-    pub(crate) payload: Vec<u8>,
-    pub(crate) defaulted: Vec<DefaultedField>,
+    pub class: usize,
+    pub holder: Holder,
+    pub payload: Vec<u8>,
+    pub defaulted: Vec<DefaultedField>,
 }
 
 impl SharedValue {

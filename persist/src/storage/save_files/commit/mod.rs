@@ -102,11 +102,11 @@ impl Default for SaveOptions {
 /// A session that replaces its own save.
 pub(crate) struct SessionSave<'s> {
     /// Returns an error, called under the lock, if another program has replaced the save.
-    pub(crate) check: &'s mut dyn FnMut() -> Result<()>,
+    pub check: &'s mut dyn FnMut() -> Result<()>,
     /// The stamp of the new save, if it was written.
-    pub(crate) stamp: Option<FileStamp>,
+    pub stamp: Option<FileStamp>,
     /// Whether the new save is in place. `None` if the rename failed: it may have happened nevertheless.
-    pub(crate) is_in_place: Option<bool>,
+    pub is_in_place: Option<bool>,
 }
 
 /// A save that is being replaced. The new one is written to a temporary file, and the old one keeps its name until

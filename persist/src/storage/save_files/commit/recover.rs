@@ -76,12 +76,12 @@ impl fmt::Display for Recovery {
 /// The storage, limits and options of a load.
 #[derive(Clone, Copy)]
 pub(crate) struct ReadRequest<'s> {
-    pub(crate) storage: &'s dyn Storage,
-    pub(crate) limits: &'s Limits,
+    pub storage: &'s dyn Storage,
+    pub limits: &'s Limits,
     /// How long to wait for a program that is writing the save.
-    pub(crate) wait: Duration,
+    pub wait: Duration,
     /// Further files that can replace the save like its backups: those of a rotation.
-    pub(crate) others: &'s [PathBuf],
+    pub others: &'s [PathBuf],
 }
 
 /// Loads a save for the program. A damaged save is replaced by its newest intact backup. A save that the program's

@@ -17,7 +17,7 @@ const ENDING: &str = ".sav";
 /// The files that belong to a slot, by their numbers.
 #[derive(Debug, Default)]
 pub(crate) struct SlotFiles {
-    pub(crate) has_save: bool,
+    pub has_save: bool,
     backups: Vec<u32>,
     damaged: Vec<u32>,
     refused: Vec<u32>,

@@ -80,7 +80,7 @@ impl Journal {
     /// Records an event before the history changes.
     ///
     /// Events that have happened already (a rollback) are recorded at the next append if this one fails.
-    pub(in crate::history) fn record(&mut self, kind: FrameKind, payload: Vec<u8>) -> Result<()> {
+    pub(crate) fn record(&mut self, kind: FrameKind, payload: Vec<u8>) -> Result<()> {
         if kind == FrameKind::Cleared && self.writer.lacks_history() {
             // The next journal can hold the history after the clear, so nothing is lost.
             return Ok(());
@@ -90,13 +90,13 @@ impl Journal {
     }
 
     /// Records evicted entries, before the limits are raised.
-    pub(in crate::history) fn flush_evicted(&mut self) -> Result<()> {
+    pub(crate) fn flush_evicted(&mut self) -> Result<()> {
         self.decide()?;
         self.append(Frames::new(), false)
     }
 
     /// Records the steps of an edit that has been applied to the target. If this fails, the caller rolls them back.
-    pub(in crate::history) fn record_done<T: 'static>(
+    pub(crate) fn record_done<T: 'static>(
         &mut self,
         (target, support): (&T, &Support<T>),
         label: &Label,
@@ -165,12 +165,12 @@ impl Journal {
     }
 
     /// Forgets the recorded contents, after a change of components other than by steps of fields.
-    pub(in crate::history) fn forget_contents(&mut self) {
+    pub(crate) fn forget_contents(&mut self) {
         self.recorded.clear();
     }
 
     /// Notes that an entry was evicted: the oldest one, or the last of those that could be redone.
-    pub(in crate::history) fn evicted(&mut self, end: FinalState) {
+    pub(crate) fn evicted(&mut self, end: FinalState) {
         match end {
             FinalState::Undone => self.evicted.undone += 1,
             FinalState::Applied | FinalState::Merged => self.evicted.oldest += 1,
@@ -224,7 +224,7 @@ impl Journal {
     }
 
     /// Notes that the target was left half done, so that later changes of it cannot be replayed elsewhere.
-    pub(in crate::history) fn lose(&mut self, why: &str) {
+    pub(crate) fn lose(&mut self, why: &str) {
         let why =
             format!("since the target was left half done, {why}; save, which begins a new one");
         self.writer.lose(ErrorKind::Poisoned, &why);
