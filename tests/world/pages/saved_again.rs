@@ -330,6 +330,31 @@ fn rows_that_come_and_go_are_in_the_next_save() -> Result<()> {
 }
 
 #[test]
+fn an_undo_of_removed_and_moved_objects_is_in_the_next_save() -> Result<()> {
+    let saves = all_saves();
+    let mut edited =
+        [world_of(6_000)?, world_of(6_000)?].map(|it| (it, History::<World>::new(None)));
+    let mut random = Lcg64Xsh32::seed_from_u64(3);
+    for round in 0..30 {
+        let ids: Vec<ObjectId> = edited[0].0.objects().collect();
+        let [a, b] = [(); 2].map(|()| ids[random.gen_range(0..ids.len())]);
+        let kind = random.gen_range(0..5);
+        for (world, history) in &mut edited {
+            match kind {
+                0 => history.edit(world, "Remove", |edit| edit.remove(a))?,
+                1 => drop(history.edit(world, "Move", |edit| edit.set_parent_at(a, Some(b), 0))),
+                2 => drop(history.set(world, a, field!(Place.x), 4.5_f32)),
+                3 => _ = history.undo(world)?,
+                _ => _ = history.redo(world)?,
+            }
+        }
+        let [(world, _), (twin, _)] = &edited;
+        check(&saves, world, twin, &format!("after round {round}"))?;
+    }
+    Ok(())
+}
+
+#[test]
 fn a_save_under_other_limits_uses_no_page_that_it_would_refuse() -> Result<()> {
     let (saves, mut world) = (saves(), world_of(5_000)?);
     let object = world.spawn("Long");
