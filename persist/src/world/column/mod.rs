@@ -257,8 +257,8 @@ impl<T> Page<T> {
 
     #[inline]
     fn get_mut(&mut self, bit: u32) -> Option<&mut T> {
-        self.mark();
         let place = self.place(bit)?;
+        self.seen = Cell::new(CHANGED);
         self.items.get_mut(place)
     }
 
