@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Measures the commands of `persist` on large saves: seconds, and the most memory that the process had.
 
-    python3 benches/tools.py [--times 30] [--only get,set] [--program PATH] [--folder PATH]
+    python3 benches/tools.py [--times 30] [--only get,set] [--cpu] [--program PATH] [--folder PATH]
 
 It builds the command and two saves with `persist-cli/examples/large.rs`: a graph of 3,000,000 objects and a world of
-as many. Each row is the faster of two runs. The table is that of `docs/internals/performance.md`.
+as many. Each row is the faster of two runs. With `--cpu` the seconds are those of the processor, which other programs
+change less. The table is that of `docs/internals/performance.md`.
 """
 import argparse
 import filecmp
@@ -32,7 +33,7 @@ ROWS = [
 ]
 
 
-def run(program, args, folder):
+def run(program, args, folder, is_cpu=False):
     """Runs a command; returns its seconds and the KiB that it had at most."""
     started = time.monotonic()
     process = subprocess.Popen([program, *args], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -41,10 +42,10 @@ def run(program, args, folder):
     seconds = time.monotonic() - started
     if os.waitstatus_to_exitcode(status) not in (0, 1):
         sys.exit(f"persist {' '.join(args)}: {errors}")
-    return seconds, usage.ru_maxrss
+    return usage.ru_utime + usage.ru_stime if is_cpu else seconds, usage.ru_maxrss
 
 
-def measure(program, save, folder, names, is_world, rounds):
+def measure(program, save, folder, names, is_world, rounds, is_cpu):
     files = {"SAVE": save, "COPY": "copy.sav", "CHANGED": "changed.sav", "JSON": "save.json", "BACK": "back.sav"}
     found = {}
 
@@ -68,7 +69,7 @@ def measure(program, save, folder, names, is_world, rounds):
         for _ in range(rounds):
             if "COPY" in text:
                 shutil.copy(folder / save, folder / "copy.sav")
-            result = run(program, command(text), folder)
+            result = run(program, command(text), folder, is_cpu)
             best = min(best, result) if best else result
             for backup in folder.glob("copy.sav.bak*"):
                 backup.unlink()
@@ -87,6 +88,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--times", type=int, default=30, help="how many times 100,000 objects")
     parser.add_argument("--rounds", type=int, default=2)
+    parser.add_argument("--cpu", action="store_true", help="show the time of the processor")
     parser.add_argument("--only", default="", help="rows that have one of these words, with commas between them")
     parser.add_argument("--saves", default="graph,world", help="the saves to measure")
     parser.add_argument("--program", help="the command; built if it is left out")
@@ -107,7 +109,7 @@ def main():
                 kind_args = ["world"] if kind == "world" else []
                 subprocess.run([target / "examples" / "large", folder / save, str(args.times), *kind_args], check=True)
             print(f"{kind}: {(folder / save).stat().st_size / 1e6:.0f} MB", file=sys.stderr)
-            columns[kind] = measure(program, save, folder, names, kind == "world", args.rounds)
+            columns[kind] = measure(program, save, folder, names, kind == "world", args.rounds, args.cpu)
     print("| command |" + "".join(f" {kind}: time | memory |" for kind in columns))
     print("| --- |" + " ---: | ---: |" * len(columns))
     for name, _, _ in ROWS:

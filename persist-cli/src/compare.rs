@@ -1,5 +1,6 @@
 //! Compares two saves, object by object and field by field.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use persist::reflect::HandleValue;
@@ -10,8 +11,9 @@ use persist_tools::Entry;
 use crate::exit::Result;
 use crate::found::{each_object, holders};
 use crate::input::Save;
+use crate::paged::{self, PagedWorld, Tree};
 use crate::values::key_text;
-use crate::world::{World, key_of};
+use crate::world::{Object, World, key_of};
 
 /// How objects of two saves are paired.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -36,15 +38,29 @@ pub(crate) struct Change<'d> {
     /// The path of the part after the object.
     pub(crate) at: String,
     /// The class of the component that it is in, if it is in one.
-    pub(crate) component: Option<&'d str>,
-    pub(crate) old: Option<&'d Value>,
-    pub(crate) new: Option<&'d Value>,
+    pub(crate) component: Option<Cow<'d, str>>,
+    pub(crate) old: Option<Cow<'d, Value>>,
+    pub(crate) new: Option<Cow<'d, Value>>,
+}
+
+impl Change<'_> {
+    /// Copies the values, so that they stay when the objects that they are in are read over.
+    fn into_owned(self) -> Change<'static> {
+        let owned = |value: Cow<'_, Value>| Cow::Owned(value.into_owned());
+        Change {
+            at: self.at,
+            component: self.component.map(|class| Cow::Owned(class.into_owned())),
+            old: self.old.map(owned),
+            new: self.new.map(owned),
+        }
+    }
 }
 
 /// Passes the differences of two saves to `visit`: pairs in the order of the old save, then new objects. It stops when
 /// `visit` returns false.
 ///
-/// Both saves are read record by record. Objects whose bytes are equal are not decoded.
+/// Both saves are read record by record, and worlds page by page. Objects and pages whose bytes are equal are not
+/// decoded.
 pub(crate) fn compare(
     (old, new): (&mut Save<'_>, &mut Save<'_>),
     by: By,
@@ -70,6 +86,7 @@ pub(crate) fn compare(
             reached = Some(next.position);
         }
         let is_next = reached == Some(partner);
+        let id = ObjectId::new(record.location.id).filter(|_| !record.location.is_kept());
         let class = record.location.class as usize;
         let other = if is_next {
             new.record().map(|other| (other.location.class as usize, other.payload))
@@ -79,13 +96,31 @@ pub(crate) fn compare(
         if other == Some((class, record.payload)) && is_same_class.get(class) == Some(&true) {
             continue;
         }
+        let is_paged = by == By::Id && id.is_some_and(|id| old.has_pages(id) && new.has_pages(id));
+        if is_paged {
+            let other = if is_next { new.head_entry()? } else { new.head_entry_at(partner)? };
+            let (Some(entry), Some(other)) = (old.head_entry()?, other) else { continue };
+            let is_same_page = is_same_class.iter().all(|is_same| *is_same);
+            let mut pages =
+                PagePairs { holder: entry.id(), old: &mut *old, new: &mut *new, is_same_page };
+            if entry.class() == other.class()
+                && let Some(changes) = pages.changes(&entry.value, &other.value)?
+            {
+                if !changes.is_empty()
+                    && !visit(Difference { old: Some(&entry), new: Some(&other), changes })?
+                {
+                    return Ok(());
+                }
+                continue;
+            }
+        }
         let other = if is_next { new.entry()? } else { new.entry_at(partner)? };
         let (Some(entry), Some(other)) = (old.entry()?, other) else { continue };
         let changes = if entry.class() == other.class() {
             changes(&entry.value, &other.value, &pairs.ids, by)
         } else {
             let (old, new) = (Some(&entry.value), Some(&other.value));
-            vec![Change { at: String::new(), component: None, old, new }]
+            vec![Open::whole(old, new).change()]
         };
         if !changes.is_empty()
             && !visit(Difference { old: Some(&entry), new: Some(&other), changes })?
@@ -127,8 +162,9 @@ struct Pairs {
     by: By,
     /// The names of the classes of the old save.
     names: Vec<String>,
-    /// The partner of each record of the old save, by name. By id it is asked for when the record is reached.
-    partners: Vec<Option<Position>>,
+    /// The partners of the next records of the old save, by name. By id a partner is asked for when the record is
+    /// reached.
+    partners: VecDeque<Option<Position>>,
     /// The records of unknown content of the new save that are free, by id and class in their order.
     unknown: HashMap<(u64, String), VecDeque<Position>>,
     /// The records of the new save that have no partner; by id none of its objects.
@@ -140,7 +176,7 @@ struct Pairs {
 impl Pairs {
     fn of(old: &mut Save<'_>, new: &mut Save<'_>, by: By) -> Result<Self> {
         let names = old.classes().iter().map(|class| class.name.clone()).collect();
-        let (partners, unknown, rest) = (Vec::new(), HashMap::new(), HashSet::new());
+        let (partners, unknown, rest) = (VecDeque::new(), HashMap::new(), HashSet::new());
         let mut pairs = Self { by, names, partners, unknown, rest, ids: HashMap::new() };
         match by {
             By::Name => pairs.find_by_name(old, new)?,
@@ -169,7 +205,7 @@ impl Pairs {
             {
                 self.ids.insert(entry.id(), other);
             }
-            self.partners.push(partner.map(|(_, position)| position));
+            self.partners.push_back(partner.map(|(_, position)| position));
             Ok(true)
         })?;
         self.rest = free.into_values().flatten().map(|(_, position)| position).collect();
@@ -199,7 +235,7 @@ impl Pairs {
     ) -> Result<Option<Position>> {
         let location = &record.location;
         if self.by == By::Name {
-            return Ok(self.partners.get(record.number).copied().flatten());
+            return Ok(self.partners.pop_front().flatten());
         }
         if location.is_kept() {
             let key = (location.id, self.names[location.class as usize].clone());
@@ -244,29 +280,221 @@ fn changes<'d>(
     ids: &HashMap<ObjectId, ObjectId>,
     by: By,
 ) -> Vec<Change<'d>> {
+    changes_of(vec![Open::whole(Some(old), Some(new))], ids, by)
+}
+
+/// The parts of pairs of values, the last of which is the first one, that are not alike.
+fn changes_of<'d>(
+    mut open: Vec<Open<'d>>,
+    ids: &HashMap<ObjectId, ObjectId>,
+    by: By,
+) -> Vec<Change<'d>> {
     let mut found = Vec::new();
-    let (old, new) = (Some(old), Some(new));
-    let mut open = vec![Open { at: String::new(), component: None, old, new, world: None }];
     while let Some(next) = open.pop() {
-        let (Some(old), Some(new)) = (next.old, next.new) else {
-            found.push(next.change());
-            continue;
-        };
-        if is_same(old, new, ids, next.world.as_deref()) {
-            continue;
-        }
-        let start = open.len();
-        if !next.parts(old, new, (ids, by), &mut open) {
-            found.push(next.change());
-        }
-        open[start..].reverse();
+        found.extend(next.compare(ids, by, &mut open));
     }
     found
 }
 
+/// The pages of two saves with one object, in whose worlds they are.
+struct PagePairs<'p, 's, 'n> {
+    holder: ObjectId,
+    old: &'p mut Save<'s>,
+    new: &'p mut Save<'n>,
+    /// True if equal bytes of two pages are equal values.
+    is_same_page: bool,
+}
+
+impl PagePairs<'_, '_, '_> {
+    /// The parts of two values that are not alike, which were read without the objects in pages. Returns `None` if the
+    /// whole values are needed.
+    fn changes(&mut self, old: &Value, new: &Value) -> Result<Option<Vec<Change<'static>>>> {
+        let (mut found, ids) = (Vec::new(), HashMap::new());
+        let mut open = vec![Open::whole(Some(old), Some(new))];
+        while let Some(next) = open.pop() {
+            let one = next.old.and_then(|it| PagedWorld::of(it, self.holder, self.old));
+            let other = next.new.and_then(|it| PagedWorld::of(it, self.holder, self.new));
+            let is_same = self.is_same_page && next.old == next.new;
+            match (one, other) {
+                _ if is_same => {}
+                (Some(one), Some(other)) => {
+                    if !self.compare_worlds(&next, (&one, &other), &mut found)? {
+                        return Ok(None);
+                    }
+                    let worlds = [next.old, next.new].map(|world| world.and_then(World::of));
+                    if let [Some(one), Some(other)] = &worlds {
+                        let start = open.len();
+                        next.by_class(&next.at, one.resources, other.resources, &mut open);
+                        open[start..].reverse();
+                    }
+                }
+                (None, None) if self.has_pages(&next) => {
+                    let start = open.len();
+                    let is_in_parts = match (next.old, next.new) {
+                        (Some(old), Some(new)) => next.parts(old, new, (&ids, By::Id), &mut open),
+                        _ => false,
+                    };
+                    if !is_in_parts {
+                        return Ok(None);
+                    }
+                    open[start..].reverse();
+                }
+                (None, None) => {
+                    found.extend(
+                        changes_of(vec![next], &ids, By::Id).into_iter().map(Change::into_owned),
+                    );
+                }
+                _ => return Ok(None),
+            }
+        }
+        Ok(Some(found))
+    }
+
+    fn has_pages(&self, pair: &Open<'_>) -> bool {
+        pair.old.is_some_and(|old| paged::has_pages(old, self.old))
+            || pair.new.is_some_and(|new| paged::has_pages(new, self.new))
+    }
+
+    /// Adds the differences of the objects of two worlds. Returns false if the worlds are compared as wholes.
+    fn compare_worlds(
+        &mut self,
+        worlds: &Open<'_>,
+        (old, new): (&PagedWorld, &PagedWorld),
+        found: &mut Vec<Change<'static>>,
+    ) -> Result<bool> {
+        let (mut added, mut reordered) = (Vec::new(), HashMap::new());
+        let (mut place, mut other_place) = (0, 0);
+        while place < old.len() || other_place < new.len() {
+            if self.is_same_page
+                && let Some(one) = old.page_at(place)
+                && let Some(other) = new.page_at(other_place)
+                && (one.first, one.objects, one.digest)
+                    == (other.first, other.objects, other.digest)
+            {
+                place += one.objects as usize;
+                other_place += other.objects as usize;
+                continue;
+            }
+            let pages = (old.page(place, self.old)?, new.page(other_place, self.new)?);
+            let one = pages.0.as_ref().map(|(page, at)| &page[*at]);
+            let other = pages.1.as_ref().map(|(page, at)| &page[*at]);
+            let id = |object: Option<&Value>| object?.as_record()?.get("id")?.as_u64();
+            let ids = (id(one), id(other));
+            let (is_old, is_new) = match ids {
+                (Some(one), Some(other)) => (one <= other, other <= one),
+                (one, other) => (one.is_some(), other.is_some()),
+            };
+            if !is_old && !is_new {
+                return Ok(false);
+            }
+            if !(is_old && is_new && one == other) {
+                // The paths, and an order of ids by which objects are found.
+                let trees = (old.tree(self.old)?, new.tree(self.new)?);
+                let (Some(tree), Some(new_tree)) = trees else { return Ok(false) };
+                let mut open = Vec::new();
+                let path = match is_new {
+                    true => new.path(new_tree, other_place),
+                    false => old.path(tree, place),
+                };
+                let at = format!("{}{path}", worlds.at);
+                let inside = worlds.part(at, one.filter(|_| is_old), other.filter(|_| is_new));
+                match (inside.old.and_then(Object::of), inside.new.and_then(Object::of)) {
+                    (Some(one), Some(other)) => {
+                        let objects = Objects { world: old, tree };
+                        let others = Objects { world: new, tree: new_tree };
+                        let parent = objects.parent(place);
+                        let moved = match parent {
+                            _ if parent != others.parent(other_place) => Some(Move::Parent),
+                            // Most indices change because a sibling is new or removed, which is no move.
+                            Some(parent) if tree.index(place) != new_tree.index(other_place) => {
+                                let is_reordered = reordered
+                                    .entry(parent)
+                                    .or_insert_with(|| objects.is_reordered(&others, parent));
+                                is_reordered.then_some(Move::Index)
+                            }
+                            _ => None,
+                        };
+                        inside.object(&inside.at, moved, (&one, &other), &mut open);
+                        open.reverse();
+                    }
+                    _ => open.push(inside),
+                }
+                let changes = changes_of(open, &HashMap::new(), By::Id);
+                let changes = changes.into_iter().map(Change::into_owned);
+                if is_old { found.extend(changes) } else { added.extend(changes) }
+            }
+            place += usize::from(is_old);
+            other_place += usize::from(is_new);
+        }
+        found.append(&mut added);
+        Ok(true)
+    }
+}
+
+/// The tree of a world in pages.
+struct Objects<'t> {
+    world: &'t PagedWorld,
+    tree: &'t Tree,
+}
+
+impl Objects<'_> {
+    /// Returns the parent of the object at a place.
+    fn parent(&self, place: usize) -> Option<u64> {
+        self.tree.parent(place).map(|parent| self.world.id(self.tree, parent))
+    }
+
+    fn is_child(&self, id: u64, parent: u64) -> bool {
+        self.world.place(self.tree, id).and_then(|place| self.parent(place)) == Some(parent)
+    }
+
+    fn children(&self, parent: u64) -> impl Iterator<Item = u64> {
+        let parent = self.world.place(self.tree, parent).into_iter();
+        let children = parent.flat_map(|parent| self.tree.children(parent));
+        children.map(|child| self.world.id(self.tree, child))
+    }
+
+    /// Returns true if the children that an object has in both worlds are in another order in the other one.
+    fn is_reordered(&self, other: &Self, parent: u64) -> bool {
+        let stayed = self.children(parent).filter(|child| other.is_child(*child, parent));
+        !stayed.eq(other.children(parent).filter(|child| self.is_child(*child, parent)))
+    }
+}
+
+/// How an object has moved in the tree of its world.
+#[derive(Clone, Copy)]
+enum Move {
+    /// It has another parent.
+    Parent,
+    /// It has another place among the children of its parent.
+    Index,
+}
+
 impl<'d> Open<'d> {
+    /// Two whole objects.
+    fn whole(old: Option<&'d Value>, new: Option<&'d Value>) -> Self {
+        Self { at: String::new(), component: None, old, new, world: None }
+    }
+
     fn change(self) -> Change<'d> {
-        Change { at: self.at, component: self.component, old: self.old, new: self.new }
+        let [old, new] = [self.old, self.new].map(|value| value.map(Cow::Borrowed));
+        Change { at: self.at, component: self.component.map(Cow::Borrowed), old, new }
+    }
+
+    /// Compares the values: if they are not alike, their parts are to be compared next, or they are a change.
+    fn compare(
+        self,
+        ids: &HashMap<ObjectId, ObjectId>,
+        by: By,
+        open: &mut Vec<Self>,
+    ) -> Option<Change<'d>> {
+        let (Some(old), Some(new)) = (self.old, self.new) else { return Some(self.change()) };
+        if is_same(old, new, ids, self.world.as_deref()) {
+            return None;
+        }
+        let start = open.len();
+        let is_in_parts = self.parts(old, new, (ids, by), open);
+        open[start..].reverse();
+        if is_in_parts { None } else { Some(self.change()) }
     }
 
     fn part(&self, at: String, old: Option<&'d Value>, new: Option<&'d Value>) -> Self {
@@ -405,20 +633,12 @@ impl<'d> Open<'d> {
             // The path in the new world.
             let at = format!("{}{}", self.at, new.path(partner));
             let other = &new.objects[partner];
-            let (one, two) = (object.value.as_record(), other.value.as_record());
-            if let (Some(one), Some(two)) = (one, two) {
-                for name in ["name", "activity"] {
-                    open.push(inside.part(format!("{at}.{name}"), one.get(name), two.get(name)));
-                }
-                let parents = [one, two].map(|object| object.get("parent"));
-                if !stayed.contains(&other.id) {
-                    open.push(inside.part(format!("{at}.parent"), parents[0], parents[1]));
-                } else if other.parent.is_some_and(|parent| reordered.contains(&parent)) {
-                    let [old, new] = parents.map(index_of);
-                    open.push(inside.part(format!("{at}.parent.index"), old, new));
-                }
-            }
-            inside.by_class(&at, object.components, other.components, open);
+            let moved = match other.parent {
+                _ if !stayed.contains(&other.id) => Some(Move::Parent),
+                Some(parent) if reordered.contains(&parent) => Some(Move::Index),
+                _ => None,
+            };
+            inside.object(&at, moved, (object, other), open);
         }
         for (place, object) in new.objects.iter().enumerate().filter(|(place, _)| !is_seen[*place])
         {
@@ -426,6 +646,30 @@ impl<'d> Open<'d> {
             open.push(inside.part(at, None, Some(object.value)));
         }
         inside.by_class(&self.at, old.resources, new.resources, open);
+    }
+
+    /// Adds the parts of two objects of worlds that are a pair.
+    fn object(
+        &self,
+        at: &str,
+        moved: Option<Move>,
+        (object, other): (&Object<'d>, &Object<'d>),
+        open: &mut Vec<Self>,
+    ) {
+        let (one, two) = (object.value.as_record(), other.value.as_record());
+        if let (Some(one), Some(two)) = (one, two) {
+            for name in ["name", "activity"] {
+                open.push(self.part(format!("{at}.{name}"), one.get(name), two.get(name)));
+            }
+            let parents = [one, two].map(|object| object.get("parent"));
+            let (field, [old, new]) = match moved {
+                Some(Move::Parent) => (".parent", parents),
+                Some(Move::Index) => (".parent.index", parents.map(index_of)),
+                None => ("", [None, None]),
+            };
+            open.extend(moved.map(|_| self.part(format!("{at}{field}"), old, new)));
+        }
+        self.by_class(at, object.components, other.components, open);
     }
 
     fn by_class(&self, at: &str, old: &'d [Value], new: &'d [Value], open: &mut Vec<Self>) {

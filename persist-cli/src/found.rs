@@ -11,9 +11,10 @@ use persist_tools::{ClassSchema, Entry, Form, KindSchema};
 
 use crate::exit::{Failure, Result};
 use crate::input::Save;
+use crate::paged::{self, OBJECTS, PAGES, PagedWorld};
 use crate::path::{Child, Path, Start, Step, beginning, component_text, matching, push_name};
-use crate::values::{Hop, is_same_key, parts};
-use crate::world::{self, World, has_world};
+use crate::values::{Hop, is_same_key, part, parts};
+use crate::world::{self, Object, World, has_world};
 
 /// The most values that a path may lead to.
 const MAX_FOUND: usize = 4 << 20;
@@ -37,10 +38,25 @@ pub(crate) struct Found<'v> {
     pub(crate) value: Cow<'v, Value>,
     /// The world that the value is, or is an object of, with the place of the object; `None` for the world itself.
     within: Option<(Rc<World<'v>>, Option<usize>)>,
+    /// The world whose objects lie in pages that the value is, or is a part of.
+    paged: Option<(Rc<PagedWorld>, PagedPart)>,
+}
+
+/// A part of a world whose objects lie in pages.
+#[derive(Clone, Copy)]
+enum PagedPart {
+    World,
+    /// The list of its objects.
+    Objects,
+    /// The object at a place.
+    Object(usize),
 }
 
 /// Whether to visit the next value.
 pub(crate) type Visit<'f> = dyn FnMut(Found<'_>) -> Result<bool> + 'f;
+
+/// Like [`Visit`], with the save.
+pub(crate) type VisitOf<'f> = dyn FnMut(Found<'_>, &mut Save<'_>) -> Result<bool> + 'f;
 
 impl Path {
     /// Says that nothing is at the path, and which fields are there if a field is missing.
@@ -50,7 +66,7 @@ impl Path {
             let parent = Self { start: self.start.clone(), steps: self.steps[..steps].to_vec() };
             let mut named = None;
             // An error is that of the path itself, which was returned.
-            let _ = parent.each(save, &mut |first| {
+            let _ = parent.each_head(save, &|_| false, &mut |first, _| {
                 let record = first.value.as_record().filter(|record| !record.is_empty());
                 let fields = record.filter(|_| matches!(self.steps[steps], Step::Field(_)));
                 named = Some(fields.map(|record| {
@@ -73,15 +89,20 @@ impl Path {
 
     /// Calls `visit` with each value that the path leads to, in the order of the save, as long as it returns true.
     pub(crate) fn each(&self, save: &mut Save<'_>, visit: &mut Visit<'_>) -> Result<()> {
-        self.each_but(save, &|_| false, visit)
+        let mut whole = |found: Found<'_>, save: &mut Save<'_>| match found.has_pages(save) {
+            true => found.with_objects(save, &mut |whole, _| visit(whole)),
+            false => visit(found),
+        };
+        self.each_head(save, &|_| false, &mut whole)
     }
 
-    /// Calls `visit` like [`each`](Self::each), but does not begin at objects that are to be skipped.
-    fn each_but(
+    /// Calls `visit` like [`each`](Self::each), but does not begin at objects that are to be skipped, and leaves the
+    /// objects of worlds in their pages.
+    fn each_head(
         &self,
         save: &mut Save<'_>,
         is_skipped: &dyn Fn(Position) -> bool,
-        visit: &mut Visit<'_>,
+        visit: &mut VisitOf<'_>,
     ) -> Result<()> {
         let start = &self.start;
         let is_of = |name: &str| match start {
@@ -117,7 +138,7 @@ impl Path {
                 Start::Classes(_, Some(expected)) if number > *expected + 1 => break,
                 _ => {}
             }
-            let Some(entry) = save.entry()? else { break };
+            let Some(entry) = save.head_entry()? else { break };
             let found = Found::whole(&entry, position);
             let continues = match start {
                 Start::Worlds => walk.all(worlds(found), 0, save)?,
@@ -143,14 +164,14 @@ pub(crate) fn each_object(save: &mut Save<'_>, visit: &mut Visit<'_>) -> Result<
     Ok(())
 }
 
-/// Calls `visit` with each world in a save, but for the objects that are to be skipped. Objects of classes that can hold
-/// no world are not read.
+/// Calls `visit` with each world in a save, but for the objects that are to be skipped. The objects of worlds stay in
+/// their pages, and those of classes that can hold no world are not read.
 pub(crate) fn each_world(
     save: &mut Save<'_>,
     is_skipped: &dyn Fn(Position) -> bool,
-    visit: &mut Visit<'_>,
+    visit: &mut VisitOf<'_>,
 ) -> Result<()> {
-    Path { start: Start::Worlds, steps: Vec::new() }.each_but(save, is_skipped, visit)
+    Path { start: Start::Worlds, steps: Vec::new() }.each_head(save, is_skipped, visit)
 }
 
 /// Says of each class whether it is one of some classes, or a value of one may be in its values.
@@ -196,7 +217,7 @@ struct PathWalk<'p, 'f> {
     steps: &'p [Step],
     /// The number of values that each step led to.
     counts: Vec<usize>,
-    visit: &'p mut Visit<'f>,
+    visit: &'p mut VisitOf<'f>,
 }
 
 impl PathWalk<'_, '_> {
@@ -220,7 +241,7 @@ impl PathWalk<'_, '_> {
         }
         match self.steps.get(level) {
             Some(_) => self.step(found, level, MAX_REFERENCES, save),
-            None => (self.visit)(found),
+            None => (self.visit)(found, save),
         }
     }
 
@@ -235,11 +256,48 @@ impl PathWalk<'_, '_> {
         let found = found.inside_options();
         if let Value::Ref(Some(id)) = *found.value
             && references > 0
-            && let Some((position, entry)) = save.object(id)?
+            && let Some(position) = save.position(id)?
+            && let Some(entry) = save.head_entry_at(position)?
         {
             return self.step(Found::whole(&entry, position), level, references - 1, save);
         }
-        self.all(self.steps[level].take(found), level + 1, save)
+        let Some((world, part)) = found.paged(save) else {
+            return self.all(self.steps[level].take(found), level + 1, save);
+        };
+        let places = match (&self.steps[level], part) {
+            (Step::Below(_), _) if world.tree(save)?.is_none() => {
+                let mut read = |whole: Found<'_>, save: &mut Save<'_>| {
+                    self.all(self.steps[level].take(whole), level + 1, save)
+                };
+                return found.with_objects(save, &mut read);
+            }
+            (Step::Below(child), PagedPart::World) => world.below(None, child, save)?,
+            (Step::Below(child), PagedPart::Object(place)) => {
+                world.below(Some(place), child, save)?
+            }
+            (Step::Key(key), PagedPart::Objects) => {
+                let place = key.as_u64().and_then(|key| usize::try_from(key).ok());
+                place.filter(|place| *place < world.len()).into_iter().collect()
+            }
+            (Step::All, PagedPart::Objects) => (0..world.len()).collect(),
+            (step, PagedPart::World) => {
+                let mut found_parts = step.take(found);
+                for part in &mut found_parts {
+                    part.leave_pages(&world);
+                }
+                return self.all(found_parts, level + 1, save);
+            }
+            (step, _) => return self.all(step.take(found), level + 1, save),
+        };
+        let prefix = found.prefix(&world, save)?;
+        for place in places {
+            let Some((page, at)) = world.page(place, save)? else { continue };
+            let object = found.paged_object(&page[at], (&world, place), prefix.as_deref(), save)?;
+            if !self.one(object, level + 1, save)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 }
 
@@ -284,7 +342,92 @@ impl<'d> Found<'d> {
     pub(crate) fn whole(object: &'d Entry, position: Position) -> Self {
         let label = if is_root(object) { String::new() } else { object.id().to_string() };
         let value = Cow::Borrowed(&object.value);
-        Self { object, position, hops: Vec::new(), label, value, within: None }
+        Self { object, position, hops: Vec::new(), label, value, within: None, paged: None }
+    }
+
+    /// Returns the world in pages that it is, or is a part of.
+    fn paged(&self, save: &Save<'_>) -> Option<(Rc<PagedWorld>, PagedPart)> {
+        let id = self.object.id();
+        if self.paged.is_some() || self.object.is_kept() || !save.has_pages(id) {
+            return self.paged.clone();
+        }
+        let world = PagedWorld::of(&self.value, id, save)?;
+        Some((Rc::new(world), PagedPart::World))
+    }
+
+    /// Returns true if objects that belong to it lie in pages.
+    fn has_pages(&self, save: &Save<'_>) -> bool {
+        !self.object.is_kept()
+            && save.has_pages(self.object.id())
+            && (matches!(self.paged, Some((_, PagedPart::Objects)))
+                || paged::has_pages(&self.value, save))
+    }
+
+    /// Passes the value with all its objects to `visit`.
+    fn with_objects(
+        &self,
+        save: &mut Save<'_>,
+        visit: &mut dyn FnMut(Found<'_>, &mut Save<'_>) -> Result<bool>,
+    ) -> Result<bool> {
+        let Some(object) = save.entry_at(self.position)? else { return Ok(true) };
+        let Some(value) = part(&object.value, &self.hops) else { return Ok(true) };
+        let (position, hops, label) = (self.position, self.hops.clone(), self.label.clone());
+        let value = Cow::Borrowed(value);
+        visit(
+            Found { object: &object, position, hops, label, value, within: None, paged: None },
+            save,
+        )
+    }
+
+    /// Notes that this part of a world is the list of its objects, or its index, which is empty for those who read all.
+    fn leave_pages(&mut self, world: &Rc<PagedWorld>) {
+        match self.hops.last() {
+            Some(Hop::Field(name)) if **name == *OBJECTS => {
+                self.paged = Some((world.clone(), PagedPart::Objects));
+            }
+            Some(Hop::Field(name)) if **name == *PAGES => {
+                self.value = Cow::Owned(Value::Seq(Vec::new()));
+            }
+            _ => {}
+        }
+    }
+
+    /// Returns the label of the world, with which the path of an object begins; `None` for elements of its list.
+    fn prefix(&self, world: &PagedWorld, save: &mut Save<'_>) -> Result<Option<String>> {
+        Ok(match self.paged {
+            None | Some((_, PagedPart::World)) => Some(self.label.clone()),
+            Some((_, PagedPart::Objects)) => None,
+            Some((_, PagedPart::Object(place))) => {
+                let path = world.tree(save)?.map(|tree| world.path(tree, place));
+                let path = path.unwrap_or_default();
+                Some(self.label.strip_suffix(&*path).unwrap_or(&self.label).to_owned())
+            }
+        })
+    }
+
+    /// The object of a world in pages at a place: a child, or an element of the list of objects.
+    fn paged_object<'p>(
+        &'p self,
+        value: &'p Value,
+        (world, place): (&Rc<PagedWorld>, usize),
+        prefix: Option<&str>,
+        save: &mut Save<'_>,
+    ) -> Result<Found<'p>> {
+        let list = Found { value: Cow::Owned(Value::Unit), ..self.clone() };
+        let Some(prefix) = prefix else {
+            return Ok(list.at(Hop::Item(place), Cow::Borrowed(value)));
+        };
+        let mut hops = self.hops.clone();
+        // Removes the two hops that lead from the world to an object.
+        if let Some((_, PagedPart::Object(_))) = self.paged {
+            hops.truncate(hops.len().saturating_sub(2));
+        }
+        hops.extend([Hop::Field(OBJECTS.into()), Hop::Item(place)]);
+        let path = world.tree(save)?.map(|tree| world.path(tree, place)).unwrap_or_default();
+        let paged = Some((world.clone(), PagedPart::Object(place)));
+        let (object, position) = (self.object, self.position);
+        let (label, value) = (format!("{prefix}{path}"), Cow::Borrowed(value));
+        Ok(Found { object, position, hops, label, value, within: None, paged })
     }
 
     /// A part of it.
@@ -302,7 +445,8 @@ impl<'d> Found<'d> {
         }
         let mut hops = self.hops.clone();
         hops.push(hop);
-        Self { object: self.object, position: self.position, hops, label, value, within: None }
+        let (object, position) = (self.object, self.position);
+        Self { object, position, hops, label, value, within: None, paged: None }
     }
 
     /// Follows options to their values.
@@ -325,7 +469,7 @@ impl<'d> Found<'d> {
         let within = Some((world.clone(), Some(place)));
         let value = Cow::Borrowed(world.objects[place].value);
         let (object, position) = (self.object, self.position);
-        Self { object, position, hops: whole, label, value, within }
+        Self { object, position, hops: whole, label, value, within, paged: None }
     }
 }
 
@@ -432,13 +576,16 @@ fn below<'d>(from: &Found<'d>, child: &Child) -> Vec<Found<'d>> {
 }
 
 fn components<'d>(from: Found<'d>, class: &str) -> Vec<Found<'d>> {
-    let Some((world, place, _)) = world_of(&from) else {
-        // As in the path of a field of a component, the class of an object may have a colon after it.
-        return Step::Field(class.to_owned()).of_value(from);
+    let object = match (&from.paged, &from.value) {
+        (Some((_, PagedPart::Object(_))), Cow::Borrowed(value)) => Object::of(value),
+        _ => None,
     };
-    let (field, values) = match place {
-        Some(place) => ("components", world.objects[place].components),
-        None => ("resources", world.resources),
+    let (field, values) = match (object, world_of(&from)) {
+        (Some(object), _) => ("components", object.components),
+        (None, Some((world, Some(place), _))) => ("components", world.objects[place].components),
+        (None, Some((world, None, _))) => ("resources", world.resources),
+        // As in the path of a field of a component, the class of an object may have a colon after it.
+        (None, None) => return Step::Field(class.to_owned()).of_value(from),
     };
     let names: BTreeSet<&str> =
         values.iter().filter_map(Value::as_record).map(|it| it.class()).collect();

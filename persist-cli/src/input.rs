@@ -261,7 +261,7 @@ impl Source {
     /// read: then the outcome is [`Outcome::Found`].
     pub(crate) fn save(&mut self, damage: &Damage) -> Result<(Save<'_>, Outcome)> {
         let mut outcome = Outcome::Done;
-        if damage.salvage {
+        if damage.salvage && self.checked().is_err_and(|error| error.is_damage()) {
             // A damaged save is searched in memory.
             let bytes = self.bytes()?;
             if let (document, Some(salvage)) =
@@ -345,14 +345,17 @@ impl Bar {
         self.bar.inc_length(bytes);
     }
 
+    /// Returns whether a bar is shown after some time.
+    fn is_shown(elapsed: Duration, is_terminal: bool) -> bool {
+        is_terminal && elapsed > Self::PATIENCE
+    }
+
     /// Counts bytes that were read. A file that is read again fills the bar again.
     fn count(&self, bytes: usize) {
         if self.bar.is_finished() {
             return;
         }
-        if self.bar.is_hidden()
-            && self.begun.elapsed() > Self::PATIENCE
-            && io::stderr().is_terminal()
+        if self.bar.is_hidden() && Self::is_shown(self.begun.elapsed(), io::stderr().is_terminal())
         {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
         }
@@ -396,5 +399,17 @@ impl Read for Counted {
 impl Seek for Counted {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_shown_after_a_second_on_a_terminal_alone() {
+        let [short, long] = [900, 1_100].map(Duration::from_millis);
+        let shown = |elapsed| [false, true].map(|is_terminal| Bar::is_shown(elapsed, is_terminal));
+        assert_eq!((shown(short), shown(long)), ([false, false], [false, true]));
     }
 }

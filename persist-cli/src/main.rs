@@ -16,6 +16,7 @@ mod mapped;
 mod merge;
 mod objects;
 mod output;
+mod paged;
 mod path;
 mod report;
 mod rust;

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 use std::fmt;
 
 use persist::{Record, Value};
-use persist_tools::__private::{Feed, TakeObject};
-use serde::de::{DeserializeSeed, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::ser::{SerializeMap, SerializeSeq};
+use persist_tools::__private::{Feed, PageEntry, TakeObjects};
+use serde::de::{self, DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::ser::{Error as _, SerializeMap, SerializeSeq};
 use serde::{Deserializer, Serialize, Serializer};
 
+use crate::paged::{OBJECTS, PAGES, ReadPages};
 use crate::streamed::{Elements, Streamed};
 use crate::values::integer;
 use crate::world::{self, World};
@@ -17,8 +18,6 @@ use crate::world::{self, World};
 const TEXT: &str = "$";
 const CLASS: &str = "$class";
 const VARIANT: &str = "$variant";
-/// The key of the objects of a save.
-const OBJECTS: &str = "objects";
 /// An option in an option.
 const SOME: &str = "$some";
 
@@ -34,21 +33,50 @@ pub(crate) struct Mapped<'v> {
     value: &'v Value,
     /// Worlds are written as objects with names and components, which is for looking at them.
     shows_worlds: bool,
+    /// The objects of worlds that are in their pages.
+    pages: Option<&'v dyn ReadPages>,
 }
 
 impl<'v> Mapped<'v> {
     /// Writes all stored content, so that it can be read again.
     pub(crate) fn exact(value: &'v Value) -> Self {
-        Self { value, shows_worlds: false }
+        Self { value, shows_worlds: false, pages: None }
+    }
+
+    /// Writes like [`exact`](Self::exact), and reads the objects of worlds that the value lacks.
+    pub(crate) fn with_pages(value: &'v Value, pages: &'v dyn ReadPages) -> Self {
+        Self { pages: Some(pages), ..Self::exact(value) }
     }
 
     /// Writes the form for programs that only read it.
     pub(crate) fn shown(value: &'v Value) -> Self {
-        Self { value, shows_worlds: true }
+        Self { value, shows_worlds: true, pages: None }
     }
 
-    fn part<'p>(self, value: &'p Value) -> Mapped<'p> {
-        Mapped { value, shows_worlds: self.shows_worlds }
+    fn part<'p>(self, value: &'p Value) -> Mapped<'p>
+    where
+        'v: 'p,
+    {
+        Mapped { value, ..self }
+    }
+}
+
+/// The objects of a world that are read from its pages as they are written.
+struct PagedObjects<'v> {
+    index: &'v [PageEntry],
+    pages: &'v dyn ReadPages,
+}
+
+impl Serialize for PagedObjects<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let count = self.index.iter().map(|page| page.objects as usize).sum();
+        let (mut list, mut written) = (to.serialize_seq(Some(count))?, Ok(()));
+        let is_whole = self.pages.each(self.index, &mut |object| {
+            written = list.serialize_element(&Mapped::exact(object));
+            written.is_ok()
+        });
+        written?;
+        if is_whole { list.end() } else { Err(S::Error::custom("an object cannot be read")) }
     }
 }
 
@@ -95,8 +123,16 @@ impl Serialize for Mapped<'_> {
                 if let Some(variant) = record.variant() {
                     map.serialize_entry(VARIANT, variant)?;
                 }
+                let world = self.pages.and_then(|pages| Some((pages, pages.index(record)?)));
                 for (name, value) in record.fields() {
-                    map.serialize_entry(&Key(name), &self.part(value))?;
+                    match &world {
+                        Some((pages, index)) if name == OBJECTS => {
+                            let objects = PagedObjects { index, pages: *pages };
+                            map.serialize_entry(name, &objects)?;
+                        }
+                        Some(_) if name == PAGES => map.serialize_entry(name, &[(); 0])?,
+                        _ => map.serialize_entry(&Key(name), &self.part(value))?,
+                    }
                 }
                 map.end()
             }
@@ -188,7 +224,7 @@ impl Serialize for Key<'_> {
 
 /// Reads a value that [`Mapped`] wrote. Numbers have their widest kinds, a map of pairs is a list.
 pub(crate) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Value, D::Error> {
-    Seed { depth: DEPTH }.deserialize(from)
+    Seed { depth: DEPTH, worlds: Worlds::Whole }.deserialize(from)
 }
 
 /// Reads a save that [`MappedSave`] wrote, without its objects in memory: the map without them goes to `write`, which
@@ -223,14 +259,14 @@ impl<'de> Visitor<'de> for SaveSeed<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<(), A::Error> {
-        let inner = Seed { depth: DEPTH - 1 };
-        let odd = || A::Error::custom("the keys of the save are in another order");
+        let odd = || <A::Error as de::Error>::custom("the keys of the save are in another order");
         let mut head: Vec<(Value, Value)> = Vec::new();
         loop {
             let key = from.next_key::<String>()?.filter(|key| !key.starts_with('$'));
             let key = key.ok_or_else(odd)?;
             if key != OBJECTS {
-                head.push((key.into(), from.next_value_seed(inner)?));
+                let seed = Seed { depth: DEPTH - 1, worlds: Worlds::Whole };
+                head.push((key.into(), from.next_value_seed(seed)?));
                 continue;
             }
             if !head.iter().any(|(key, _)| key.as_text() == Some("classes")) {
@@ -266,7 +302,7 @@ impl<'de> Visitor<'de> for SaveSeed<'_> {
                 }
                 let what = error.to_string();
                 self.read.error = Some(error);
-                return Err(A::Error::custom(what));
+                return Err(<A::Error as de::Error>::custom(what));
             }
             (None, Ok(())) => {}
         }
@@ -279,13 +315,13 @@ impl<'de> Visitor<'de> for SaveSeed<'_> {
 }
 
 /// Passes the objects of a save on.
-struct ObjectsSeed<'t, 'f> {
-    take: &'t mut TakeObject<'f>,
+struct ObjectsSeed<'t> {
+    take: &'t mut dyn TakeObjects,
     /// The error of `take`.
     refused: &'t mut Option<persist::Error>,
 }
 
-impl<'de> DeserializeSeed<'de> for ObjectsSeed<'_, '_> {
+impl<'de> DeserializeSeed<'de> for ObjectsSeed<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -293,42 +329,106 @@ impl<'de> DeserializeSeed<'de> for ObjectsSeed<'_, '_> {
     }
 }
 
-impl<'de> Visitor<'de> for ObjectsSeed<'_, '_> {
+impl<'de> Visitor<'de> for ObjectsSeed<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list of objects")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut from: A) -> Result<(), A::Error> {
         // The map of the save and the list are two levels.
-        while let Some(object) = from.next_element_seed(Seed { depth: DEPTH - 2 })? {
-            if let Err(error) = (self.take)(object) {
-                let what = error.to_string();
-                *self.refused = Some(error);
-                return Err(A::Error::custom(what));
-            }
+        while let Some(object) =
+            from.next_element_seed(Seed { depth: DEPTH - 2, worlds: Worlds::Object(&mut self) })?
+        {
+            let taken = self.take.take(object);
+            self.refuse(taken)?;
         }
         Ok(())
     }
 }
 
-/// Reads one value that nests no deeper than the given number of levels.
-#[derive(Clone, Copy)]
-struct Seed {
-    depth: u32,
+impl ObjectsSeed<'_> {
+    /// Keeps the error of the object that was taken.
+    fn refuse<T, E: de::Error>(&mut self, taken: persist::Result<T>) -> Result<T, E> {
+        taken.map_err(|error| {
+            let what = error.to_string();
+            *self.refused = Some(error);
+            E::custom(what)
+        })
+    }
 }
 
-impl Seed {
-    fn inner<E: serde::de::Error>(self) -> Result<Self, E> {
-        match self.depth.checked_sub(1) {
-            Some(depth) => Ok(Self { depth }),
-            None => Err(E::custom(format!("the text is nested deeper than {DEPTH} levels"))),
+/// Passes the objects of a world on, in an object of this id and class. Its value is the lists of the world: the objects
+/// that are not in pages, and the index of the pages.
+struct WorldSeed<'t, 'o> {
+    depth: u32,
+    to: &'t mut ObjectsSeed<'o>,
+    holder: (u64, &'t str),
+}
+
+impl<'de> DeserializeSeed<'de> for WorldSeed<'_, '_> {
+    type Value = (Vec<Value>, Value);
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for WorldSeed<'_, '_> {
+    type Value = (Vec<Value>, Value);
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of objects")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Self::Value, A::Error> {
+        let Self { depth, to, holder } = self;
+        let depth = Seed { depth, worlds: Worlds::Whole }.inner()?;
+        while let Some(object) = from.next_element_seed(Seed { depth, worlds: Worlds::Whole })? {
+            let taken = to.take.take_of_world(holder, object);
+            to.refuse(taken)?;
+        }
+        let ended = to.take.end_world(holder);
+        to.refuse(ended)
+    }
+}
+
+/// Reads one value that nests no deeper than the given number of levels.
+struct Seed<'t, 'o> {
+    depth: u32,
+    worlds: Worlds<'t, 'o>,
+}
+
+/// What becomes of the objects of worlds in a value that is read.
+enum Worlds<'t, 'o> {
+    /// They stay in it.
+    Whole,
+    /// The value is an object of a save.
+    Object(&'t mut ObjectsSeed<'o>),
+    /// The value is in an object of this id and class. The objects of worlds are passed on.
+    Passed(&'t mut ObjectsSeed<'o>, (u64, &'t str)),
+}
+
+impl<'o> Worlds<'_, 'o> {
+    /// Returns what becomes of those in a part of the value.
+    fn of_part(&mut self) -> Worlds<'_, 'o> {
+        match self {
+            Self::Passed(to, holder) => Worlds::Passed(to, *holder),
+            Self::Whole | Self::Object(_) => Worlds::Whole,
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Seed {
+impl Seed<'_, '_> {
+    /// Returns the number of levels of the parts.
+    fn inner<E: de::Error>(&self) -> Result<u32, E> {
+        let too_deep = || E::custom(format!("the text is nested deeper than {DEPTH} levels"));
+        self.depth.checked_sub(1).ok_or_else(too_deep)
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Seed<'_, '_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
@@ -336,7 +436,7 @@ impl<'de> DeserializeSeed<'de> for Seed {
     }
 }
 
-impl<'de> Visitor<'de> for Seed {
+impl<'de> Visitor<'de> for Seed<'_, '_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -376,42 +476,74 @@ impl<'de> Visitor<'de> for Seed {
     }
 
     fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Value, D::Error> {
-        Ok(Value::Option(Some(Box::new(self.inner()?.deserialize(from)?))))
+        let seed = Self { depth: self.inner()?, ..self };
+        Ok(Value::Option(Some(Box::new(seed.deserialize(from)?))))
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
-        let inner = self.inner()?;
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut from: A) -> Result<Value, A::Error> {
+        let depth = self.inner()?;
         let mut values = Vec::new();
-        while let Some(value) = from.next_element_seed(inner)? {
+        while let Some(value) =
+            from.next_element_seed(Seed { depth, worlds: self.worlds.of_part() })?
+        {
             values.push(value);
         }
         Ok(Value::Seq(values))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut from: A) -> Result<Value, A::Error> {
-        let inner = self.inner()?;
+    fn visit_map<A: MapAccess<'de>>(mut self, mut from: A) -> Result<Value, A::Error> {
+        let depth = self.inner()?;
         let mut entries: Vec<(String, Value)> = Vec::new();
-        let (mut class, mut variant) = (None, None);
+        let (mut class, mut variant): (Option<String>, Option<String>) = (None, None);
+        // The index of the pages of the world that this map is.
+        let mut index = None;
         while let Some(key) = from.next_key::<String>()? {
             match &*key {
                 TEXT => {
                     let value = from.next_value::<String>()?.parse();
-                    return end(from, value.map_err(A::Error::custom)?);
+                    return end(from, value.map_err(<A::Error as de::Error>::custom)?);
                 }
                 SOME => {
-                    let value = from.next_value_seed(inner)?;
+                    let seed = Seed { depth, worlds: self.worlds.of_part() };
+                    let value = from.next_value_seed(seed)?;
                     return end(from, Value::Option(Some(Box::new(value))));
                 }
                 CLASS => class = Some(from.next_value::<String>()?),
                 VARIANT => variant = Some(from.next_value::<String>()?),
                 _ => {
-                    let value = from.next_value_seed(inner)?;
+                    let mut value = match (&mut self.worlds, class.as_deref()) {
+                        (Worlds::Passed(to, holder), Some(class))
+                            if key == OBJECTS && to.take.is_world(class) =>
+                        {
+                            let seed = WorldSeed { depth, to, holder: *holder };
+                            let (objects, pages) = from.next_value_seed(seed)?;
+                            index = Some(pages);
+                            // The worlds in a world have no pages.
+                            self.worlds = Worlds::Whole;
+                            Value::Seq(objects)
+                        }
+                        (Worlds::Object(to), _) if key == "value" => {
+                            let holder = holder_of(&entries);
+                            let worlds = holder.map_or(Worlds::Whole, |it| Worlds::Passed(to, it));
+                            from.next_value_seed(Seed { depth, worlds })?
+                        }
+                        (worlds, _) => {
+                            from.next_value_seed(Seed { depth, worlds: worlds.of_part() })?
+                        }
+                    };
+                    if key == PAGES
+                        && let Some(index) = index.take()
+                    {
+                        value = index;
+                    }
                     let key = match key.strip_prefix('$') {
                         Some(rest) if rest.starts_with('$') => rest.to_owned(),
                         Some(_) => {
                             let what =
                                 "the key {key:.60?} has no meaning; a key of a save has `$$` there";
-                            return Err(A::Error::custom(what.replace("{key:.60?}", &key)));
+                            return Err(<A::Error as de::Error>::custom(
+                                what.replace("{key:.60?}", &key),
+                            ));
                         }
                         None => key,
                     };
@@ -425,24 +557,37 @@ impl<'de> Visitor<'de> for Seed {
                 return Ok(Value::Map(entries.collect()));
             }
             (None, Some(variant)) => {
-                return Err(A::Error::custom(format!("variant {variant:.60?} has no `$class`")));
+                return Err(<A::Error as de::Error>::custom(format!(
+                    "variant {variant:.60?} has no `$class`"
+                )));
             }
             (Some(class), None) => Record::new(class),
             (Some(class), Some(variant)) => Record::with_variant(class, variant),
         };
         let mut names = HashSet::new();
         if let Some((name, _)) = entries.iter().find(|(name, _)| !names.insert(&**name)) {
-            return Err(A::Error::custom(format!("the field {name:.60?} stands twice")));
+            return Err(<A::Error as de::Error>::custom(format!(
+                "the field {name:.60?} stands twice"
+            )));
         }
         record.extend(entries);
         Ok(record.into())
     }
 }
 
+/// The id and the class of the object of a save that these entries begin, if there may be pages before it.
+fn holder_of(entries: &[(String, Value)]) -> Option<(u64, &str)> {
+    let part = |name: &str| entries.iter().find(|(key, _)| key == name).map(|(_, value)| value);
+    let is_object = part("holder").is_some() || part("added")?.as_bool()?;
+    Some((part("id")?.as_u64()?, part("class")?.as_text()?)).filter(|_| is_object)
+}
+
 /// The value of a map that has one key.
 fn end<'de, A: MapAccess<'de>>(mut map: A, value: Value) -> Result<Value, A::Error> {
     match map.next_key::<String>()? {
         None => Ok(value),
-        Some(key) => Err(A::Error::custom(format!("{key:.60?} stands beside a key that is alone"))),
+        Some(key) => Err(<A::Error as de::Error>::custom(format!(
+            "{key:.60?} stands beside a key that is alone"
+        ))),
     }
 }

@@ -46,6 +46,17 @@ pub(crate) enum Hop {
     Byte(usize),
 }
 
+impl Hop {
+    /// Returns the hop as it stands in a message of the library; `None` through an option.
+    pub(crate) fn in_message(&self) -> Option<String> {
+        match self {
+            Self::Field(name) => Some(name.to_string()),
+            Self::Some => None,
+            Self::Item(at) | Self::Entry(at) | Self::Byte(at) => Some(format!("[{at}]")),
+        }
+    }
+}
+
 /// Returns the part of a value at the end of some hops; `None` if they lead nowhere, or to a byte.
 pub(crate) fn part<'v>(value: &'v Value, hops: &[Hop]) -> Option<&'v Value> {
     hops.iter().try_fold(value, |value, hop| match (value, hop) {

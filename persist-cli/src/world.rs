@@ -113,25 +113,11 @@ impl<'v> World<'v> {
     /// Returns the names from the root object to this one: `/House/Door`. If names do not lead to an ancestor, the path
     /// begins with an id.
     pub(crate) fn path(&self, place: usize) -> String {
-        let mut hops = vec![place];
-        while let Some(last) =
-            hops.last().map(|last| &self.objects[*last]).filter(|it| it.is_named())
-            && let Some(parent) = last.parent
-        {
-            if hops.contains(&parent) || hops.len() > MAX_LEVELS {
-                return format!("/#{}", self.objects[place].id);
-            }
-            hops.push(parent);
-        }
-        let mut path = String::new();
-        for object in hops.into_iter().rev().map(|place| &self.objects[place]) {
-            path.push('/');
-            match object.is_named() {
-                true => path.push_str(&child_text(object.name)),
-                false => path.extend(["#", &object.id.to_string()]),
-            }
-        }
-        path
+        path_of(place, &|place| {
+            let object = &self.objects[place];
+            let name = Some(object.name).filter(|_| object.is_named());
+            TreeNode { id: object.id, name, parent: object.parent }
+        })
     }
 
     /// Returns the reason why no program loads the world, if there is one. Its values may fit their classes, but form
@@ -246,6 +232,36 @@ fn number_children(objects: &mut [Value]) {
     }
 }
 
+/// An object in the tree of a world.
+pub(crate) struct TreeNode<'v> {
+    pub(crate) id: u64,
+    /// The name, if it leads to the object and to no other at its place.
+    pub(crate) name: Option<&'v str>,
+    pub(crate) parent: Option<usize>,
+}
+
+/// Returns the path of an object, as [`World::path`] describes.
+pub(crate) fn path_of<'v>(place: usize, node: &dyn Fn(usize) -> TreeNode<'v>) -> String {
+    let mut hops = vec![place];
+    while let Some(last) = hops.last().map(|last| node(*last)).filter(|it| it.name.is_some())
+        && let Some(parent) = last.parent
+    {
+        if hops.contains(&parent) || hops.len() > MAX_LEVELS {
+            return format!("/#{}", node(place).id);
+        }
+        hops.push(parent);
+    }
+    let mut path = String::new();
+    for object in hops.into_iter().rev().map(node) {
+        path.push('/');
+        match object.name {
+            Some(name) => path.push_str(&child_text(name)),
+            None => path.extend(["#", &object.id.to_string()]),
+        }
+    }
+    path
+}
+
 /// Returns an error if a world in a value is one that no program loads.
 pub(crate) fn check(value: &Value, object: ObjectId) -> Result<()> {
     let mut open = vec![value];
@@ -273,7 +289,7 @@ pub(crate) fn key_of(content: &Value) -> Option<Cow<'_, str>> {
 }
 
 /// Returns the class that two of the values have.
-fn duplicate(contents: &[Value]) -> Option<&str> {
+pub(crate) fn duplicate(contents: &[Value]) -> Option<&str> {
     let mut classes = HashSet::new();
     let mut all = contents.iter().filter(|content| key_of(content).is_some());
     let duplicate = all.find(|content| !classes.insert(key_of(content)))?;

@@ -235,21 +235,63 @@ pub(crate) fn family(children: &[&str], removed: &[&str]) -> persist::Result<Vec
 
 /// A world that is large enough for pages.
 pub(crate) fn city() -> persist::Result<Vec<u8>> {
+    saves_of_city()?.to_vec(&world_of_city(4_000)?)
+}
+
+/// A city in three pages.
+pub(crate) fn large_city() -> persist::Result<Vec<u8>> {
+    saves_of_city()?.to_vec(&world_of_city(5_000)?)
+}
+
+/// The large city after a day in which objects were added, removed, renamed and moved.
+pub(crate) fn city_after_a_day() -> persist::Result<Vec<u8>> {
+    let mut world = world_of_city(5_000)?;
+    let [street, house] = ["Street", "House"].map(|name| world.find(name).expect("it is there"));
+    for at in [7, 8, 9, 2_500, 3_999] {
+        let person = world.find(&format!("Person {at}")).expect("it is there");
+        world.remove(person);
+    }
+    for at in 0..20 {
+        world.spawn_in(house, &format!("Guest {at}"))?;
+    }
+    let moved = world.find("Person 1200").expect("it is there");
+    world.set_parent(moved, Some(house))?;
+    world.rename(house, "Inn")?;
+    let first = world.find("Person 0").expect("it is there");
+    world.set_parent_at(first, Some(street), 17)?;
+    for at in [100, 3_000] {
+        let person = world.find(&format!("Person {at}")).expect("it is there");
+        world.get_mut::<Transform>(person).expect("it has one").y = 9.0;
+        world.attach(person, Mood::Angry { at: street, since: 5 })?;
+    }
+    saves_of_city()?.to_vec(&world)
+}
+
+/// The large city in a field of a value.
+pub(crate) fn game_of_city() -> persist::Result<Vec<u8>> {
+    saves_of_city()?.to_vec(&Game { day: 4, level: world_of_city(5_000)? })
+}
+
+fn saves_of_city() -> persist::Result<Saves> {
     let saves = Saves::new();
     saves.register_component::<Transform>()?;
     saves.register_component::<Mood>()?;
     saves.register_resource::<Score>()?;
+    saves.register_component::<Bag>()?;
+    Ok(saves)
+}
+
+fn world_of_city(people: u16) -> persist::Result<World> {
     let mut world = world()?;
     let street = world.spawn("Street");
-    for at in 0..4_000_u16 {
+    for at in 0..people {
         let person = world.spawn_in(street, &format!("Person {at}"))?;
         world.attach(person, Transform { x: f32::from(at), y: 0.5 })?;
         if at % 3 == 0 {
             world.attach(person, Mood::Calm)?;
         }
     }
-    saves.register_component::<Bag>()?;
-    saves.to_vec(&world)
+    Ok(world)
 }
 
 /// A save that went through a game without the mod that wrote it. The game has kept the unknown data.

@@ -1,5 +1,7 @@
 //! Worlds whose objects lie in pages.
 
+use serde_json::Value as Json;
+
 use crate::game;
 use crate::support::Folder;
 
@@ -45,6 +47,48 @@ fn a_damaged_page_costs_its_objects() {
     insta::assert_snapshot!(folder.transcript(commands));
 }
 
+/// The twin is the save that a repair writes.
+#[test]
+fn a_damaged_world_is_read_as_far_as_it_goes() {
+    let folder = city();
+    folder.write("game.sav", &game::game_of_city().expect("a game"));
+    folder.damage("city.sav", "bad.sav", 90_000);
+    folder.damage("game.sav", "bad-game.sav", 90_000);
+    folder.cut("city.sav", "cut.sav", 120_000);
+    for (bad, whole) in [("bad", "city"), ("bad-game", "game"), ("cut", "city")] {
+        folder.run(&format!("repair {bad}.sav -o mended.sav --force"));
+        let commands = [
+            "get FILE 'World/**:Transform.x'",
+            "get FILE 'World/Street/Person 3999:Transform' --json",
+            "dump FILE",
+            "dump FILE 'World/Street/**'",
+            "convert FILE --to json",
+            "convert FILE --to plain",
+            "diff WHOLE FILE",
+            "diff FILE WHOLE --json",
+        ];
+        for command in commands {
+            let command = command.replace("WHOLE", &format!("{whole}.sav"));
+            let read = folder
+                .output(&format!("{} --salvage", command.replace("FILE", &format!("{bad}.sav"))));
+            let twin = folder.output(&command.replace("FILE", "mended.sav"));
+            let [text, twin] = [&read.stdout, &twin.stdout].map(|it| String::from_utf8_lossy(it));
+            let text = text.replace(&format!("{bad}.sav"), "mended.sav");
+            assert!(text == twin && !twin.is_empty(), "{bad} {command}: {text:.500} {twin:.500}");
+            assert_eq!(read.status.code(), Some(1), "{bad} {command}");
+            let note = String::from_utf8_lossy(&read.stderr);
+            assert!(note.contains("the save was damaged"), "{bad} {command}: {note}");
+            // Without the flag a damaged save is refused.
+            let refused = folder.output(&command.replace("FILE", &format!("{bad}.sav")));
+            assert_eq!(
+                (refused.status.code(), refused.stdout.len()),
+                (Some(2), 0),
+                "{bad} {command}"
+            );
+        }
+    }
+}
+
 #[test]
 fn objects_whose_parent_is_lost_come_below_a_new_one() {
     let folder = city();
@@ -79,4 +123,195 @@ fn worlds_in_pages_are_merged() {
         "info merged.sav",
     ];
     insta::assert_snapshot!(folder.transcript(commands));
+}
+
+/// Reads a save as JSON, changes that, and writes it as a save.
+fn rewrite(folder: &Folder, save: &str, new: &str, change: impl FnOnce(&mut Json)) {
+    let text = folder.output(&format!("convert {save} --to json")).stdout;
+    let mut json = serde_json::from_slice(&text).expect("JSON");
+    change(&mut json);
+    folder.write("rewritten.json", &serde_json::to_vec(&json).expect("JSON"));
+    assert_eq!(folder.run(&format!("convert rewritten.json -o {new} --force")), "");
+}
+
+/// Takes the class of pages out of a save, whose worlds lie in their records then.
+fn remove_pages(save: &mut Json) {
+    let classes = save["classes"].as_array_mut().expect("a list");
+    let is_page = |class: &Json| class.as_str().is_some_and(|it| it.contains("\"persist.Page\""));
+    let page = classes.iter().position(is_page).expect("the class");
+    classes.remove(page);
+    if let Some(defined) = save.get_mut("defined") {
+        defined.as_array_mut().expect("a list").remove(page);
+    }
+}
+
+/// Asserts that a command prints the same of each of two saves of one content, which has pages or has not.
+fn assert_alike(folder: &Folder, command: &str) {
+    let in_record = |name: &str| name.replace(".sav", "-flat.sav");
+    let flat = in_record(command);
+    let (text, twin) = (folder.run(command), folder.run(&flat));
+    assert_eq!(text, twin.replace("-flat.sav", ".sav"), "{command}");
+    assert!(!text.is_empty(), "{command}");
+}
+
+/// A folder with a save of each of some worlds in pages, and one in which the world lies in its record.
+fn twins() -> Folder {
+    let folder = Folder::new();
+    for (name, save) in [
+        ("city", game::large_city()),
+        ("after", game::city_after_a_day()),
+        ("game", game::game_of_city()),
+    ] {
+        folder.write(format!("{name}.sav"), &save.expect("a save"));
+        rewrite(&folder, &format!("{name}.sav"), &format!("{name}-flat.sav"), remove_pages);
+    }
+    assert!(folder.run("info city.sav").contains("3 pages"));
+    assert!(!folder.run("info city-flat.sav").contains("pages"));
+    folder
+}
+
+const PATHS: [&str; 22] = [
+    "World",
+    "World/*",
+    "World/**",
+    "World/Street/*:Transform.x",
+    "World/Street/**:Mood",
+    "World/Street/\"Person 17\"/**",
+    "World/**:Transform",
+    "World/#900",
+    "World/#900:Transform.x",
+    "World/#4:*",
+    "World/House/Door:Mood::Angry.since",
+    "World/*:Transform",
+    "World:Score",
+    "World:Score.points",
+    ".last_id",
+    ".objects",
+    ".objects[3999].name",
+    ".objects[*].parent",
+    ".*",
+    ".pages",
+    ".resources[0]",
+    ".",
+];
+
+#[test]
+fn paths_lead_into_pages_as_into_a_record() {
+    let folder = twins();
+    for (number, path) in PATHS.into_iter().enumerate() {
+        let options = if number % 2 == 0 { "" } else { "--json" };
+        assert_alike(&folder, &format!("get city.sav '{path}' {options}"));
+        // The world is in the field `level` there.
+        let inner = path.replacen('.', ".level.", usize::from(path.starts_with('.')));
+        let inner = inner.strip_suffix("level.").map_or(&*inner, |_| ".level");
+        if number % 3 == 0 {
+            assert_alike(&folder, &format!("get game.sav '{inner}'"));
+        }
+    }
+    for path in ["World/Nobody", "World/Street/Nobody:Transform", ".objects[5000]", ".objekts"] {
+        assert_alike(&folder, &format!("get city.sav '{path}'"));
+    }
+}
+
+#[test]
+fn a_set_in_a_page_writes_what_a_program_would() {
+    let folder = twins();
+    let values = [
+        ("World/Street/Person 2000:Transform.x", "-1"),
+        ("World/Street/Person 0", "x"),
+        (".objects[1086].name", &"long ".repeat(2_000)),
+        (".objects[1087].name", &"long ".repeat(20_000)),
+        (".objects[4004].name", "Last"),
+        (".objects[4003].name", "Last"),
+        ("World/Street/\"Person 17\".parent.index", "3990.5"),
+        (".objects[17].id", "18"),
+        (".objects[17].components[0].x", "text"),
+        (".last_id", "5"),
+        (".last_id", "9000"),
+        (".resources[0].points", "77"),
+        (".objects", "[]"),
+        (".pages", "[]"),
+        ("World/Street/*:Transform.y", "2.5"),
+        ("World/**:Mood", "Mood::Calm {}"),
+    ];
+    for (number, (path, value)) in values.into_iter().enumerate() {
+        assert_alike(&folder, &format!("set city.sav '{path}' '{value}' --all"));
+        // The world is in the field `level` there.
+        let inner = path.replacen('.', ".level.", usize::from(path.starts_with('.')));
+        if number % 3 == 0 {
+            assert_alike(&folder, &format!("set game.sav '{inner}' '{value}' --all"));
+        }
+        for save in ["city", "game"].into_iter().take(if number % 3 == 0 { 2 } else { 1 }) {
+            let json = |name: &str| {
+                let text = folder.output(&format!("convert {name}.sav --to json")).stdout;
+                serde_json::from_slice::<Json>(&text).expect("JSON")
+            };
+            let (set, twin) = (json(save), json(&format!("{save}-flat")));
+            assert!(set["objects"] == twin["objects"], "{save} {path} {value}");
+            // All of it is cut into pages again.
+            rewrite(&folder, &format!("{save}.sav"), "again.sav", |_| ());
+            let again = folder.read("again.sav");
+            assert!(folder.read(format!("{save}.sav")) == again, "{save} {path} {value}");
+        }
+    }
+}
+
+#[test]
+fn differences_in_pages_are_those_of_records() {
+    let folder = twins();
+    for names in ["city.sav after.sav", "after.sav city.sav", "city.sav city.sav"] {
+        for options in ["", "--json", "--stat", "--by name"] {
+            let (text, twin) = (
+                folder.run(&format!("diff {names} {options}")),
+                folder.run(&format!("diff {} {options}", names.replace(".sav", "-flat.sav"))),
+            );
+            assert_eq!(text, twin.replace("-flat.sav", ".sav"), "{names} {options}");
+        }
+    }
+    for (path, value) in
+        [(".level.day", "5"), ("World/House:Transform.x", "7"), ("World:Score.points", "1")]
+    {
+        folder.write("old.sav", &folder.read("game.sav"));
+        folder.write("old-flat.sav", &folder.read("game-flat.sav"));
+        let path = path.replace(".level.day", ".day");
+        for save in ["game.sav", "game-flat.sav"] {
+            folder.run(&format!("set {save} '{path}' {value}"));
+        }
+        assert_alike(&folder, "diff old.sav game.sav");
+    }
+}
+
+/// No program loads such worlds, but the command shows them.
+#[test]
+fn worlds_of_pages_that_no_program_loads_are_shown_like_others() {
+    let folder = Folder::new();
+    folder.write("city.sav", &game::city().expect("a city"));
+    let changes: [fn(&mut Vec<Json>); 4] = [
+        |objects| objects.reverse(),
+        |objects| objects[4_000]["name"] = "Person 3".into(),
+        |objects| objects[20]["parent"] = objects[3]["parent"].clone(),
+        |objects| objects[20]["parent"] = objects[3_990]["parent"].clone(),
+    ];
+    for change in changes {
+        for (name, is_flat) in [("odd.sav", false), ("odd-flat.sav", true)] {
+            rewrite(&folder, "city.sav", name, |save| {
+                let world = &mut save["objects"][0]["value"];
+                change(world["objects"].as_array_mut().expect("a list"));
+                if is_flat {
+                    remove_pages(save);
+                }
+            });
+        }
+        for command in [
+            "get odd.sav 'World/**:Transform.x'",
+            "get odd.sav 'World/Street/*' --json",
+            "get odd.sav 'World/Street/Person 3/**'",
+            "get odd.sav '.objects[700]'",
+            "set odd.sav '.objects[700].name' Odd",
+            "diff city.sav odd.sav",
+        ] {
+            let twin = folder.run(&command.replace("odd.sav", "odd-flat.sav"));
+            assert_eq!(folder.run(command), twin.replace("-flat.sav", ".sav"), "{command}");
+        }
+    }
 }

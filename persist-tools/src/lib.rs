@@ -54,12 +54,12 @@ pub use persist::__tools::{ClassSchema, Entry, FieldSchema, Form, KindSchema, Va
 /// Exports the items that `assert_lock!` and the command use; not for programs.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::document::{Feed, ObjectNames, TakeObject, write_values};
-    pub use persist::__tools::write_file;
+    pub use crate::document::{Feed, ObjectNames, TakeObjects, write_values};
+    pub use persist::__tools::{PageEntry, write_file};
 
     pub use crate::records::{
-        CheckedSave, ClassCount, Definitions, EncodedValue, Position, RecordReader, SavedIds,
-        SavedRecord, check_kind,
+        ChangedWorld, CheckedSave, ClassCount, Definitions, EncodedValue, ObjectOutline, Position,
+        RecordReader, SavedIds, SavedRecord, check_kind,
     };
 
     pub use crate::lock::check::{Mode, check, check_downgrades, check_file};

@@ -369,15 +369,15 @@ pub mod __tools {
     pub use crate::reflect::holder::{Cell, Pointer};
     pub use crate::reflect::integer::Integer;
     pub use crate::save::objects::content::read_on_trial;
-    pub use crate::save::record_writer::{RecordHead, RecordWriter};
+    pub use crate::save::record_writer::{RecordHead, RecordWriter, WrittenObjects};
     pub use crate::save::salvage::{is_damaged, salvaged};
     pub use crate::save::untyped::{Entry, UntypedSave, write_file};
     pub use crate::schema::{
-        Checker, ClassSchema, FieldPlace, FieldSchema, Form, KindSchema, LocalValue, Long, Pairing,
-        Plans, Program, ProgramFields, Reader, Stored, Strict, Texts, UsageTree, VariantSchema,
-        contested, find_variant, inner_first, is_same_class, missing_page, objects_in_page,
-        page_fault, page_head, pair, put_objects, rust_type, same_classes,
-        texts_and_classes_by_place,
+        Checker, ClassSchema, EncodedPage, FieldPlace, FieldSchema, Form, KindSchema, LocalValue,
+        Long, PageCutter, Pairing, Plans, Program, ProgramFields, Reader, Stored, Strict, Texts,
+        UsageTree, VariantSchema, contested, find_variant, inner_first, is_same_class, length,
+        missing_page, objects_in_page, page_entry, page_fault, page_head, page_index, pair,
+        put_objects, replace_pages, rust_type, same_classes, texts_and_classes_by_place,
     };
     pub use crate::storage::patient::FILES;
     pub use crate::storage::save_files::commit::replace_file;

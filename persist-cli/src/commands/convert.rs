@@ -18,6 +18,7 @@ use crate::exit::{Failure, Outcome, Result};
 use crate::input::{Damage, SAVE, Save, Source};
 use crate::mapped::{Mapped, MappedSave, SaveRead, SaveSeed, read};
 use crate::output::Out;
+use crate::paged::PageObjects;
 use crate::streamed::{ElementSink, Elements, Streamed};
 
 /// Compress or decompress a save, or turn it into JSON, RON or text and back, without loss
@@ -145,9 +146,12 @@ fn write_form(
         Form::Lz4 => Compression::Lz4,
         Form::Zstd => Compression::Zstd(level.unwrap_or(3)),
         Form::Json => {
+            // Indentation comes two bytes at a time, which is the most of what is written.
+            let mut to = BufWriter::with_capacity(64 << 10, to);
             return with_objects(save, |save| {
-                serde_json::to_writer_pretty(&mut *to, save)?;
-                Ok(writeln!(to)?)
+                serde_json::to_writer_pretty(&mut to, save)?;
+                writeln!(to)?;
+                Ok(to.flush()?)
             });
         }
         Form::Ron => {
@@ -218,7 +222,19 @@ impl Elements for Objects<'_, '_> {
     }
 
     fn each(&mut self, to: &mut impl ElementSink) -> Result<()> {
-        self.each_value(&mut |object| to.put(&Mapped::exact(&object)))
+        self.save.rewind();
+        while self.save.next_record()?.is_some() {
+            let Some(entry) = self.save.head_entry()? else { break };
+            let pages = PageObjects::new(entry.id(), self.save);
+            let continues = to.put(&Mapped::with_pages(&self.names.object(entry), &pages));
+            if let Some(failure) = pages.failure() {
+                return Err(failure);
+            }
+            if !continues {
+                break;
+            }
+        }
+        Ok(())
     }
 }
 

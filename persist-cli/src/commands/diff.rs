@@ -152,7 +152,7 @@ fn print(difference: &Difference<'_>, out: &mut Out) -> Result<()> {
 
 /// Prints the old and the new value of a part.
 pub(super) fn print_change(change: &Change<'_>, out: &mut Out) -> Result<()> {
-    match (change.old, change.new) {
+    match (change.old.as_deref(), change.new.as_deref()) {
         (Some(old), Some(new)) => {
             let (old, new) = (out.styled(BAD, short(old)), out.styled(GOOD, short(new)));
             writeln!(out, "{old} -> {new}")?;
@@ -190,7 +190,7 @@ fn count(difference: &Difference<'_>, counts: &mut BTreeMap<String, Count>) {
     let Some(entry) = difference.new.or(difference.old) else { return };
     counts.entry(entry.class().to_owned()).or_default().add(difference);
     for change in &difference.changes {
-        let class = change.component.unwrap_or_else(|| entry.class());
+        let class = change.component.as_deref().unwrap_or_else(|| entry.class());
         counts.entry(class.to_owned()).or_default().fields += 1;
     }
 }
@@ -258,8 +258,8 @@ impl<'d> ShownObject<'d> {
         let fields = difference.changes.iter().map(|change| ShownChange {
             path: &change.at,
             change: word(change.old.is_some(), change.new.is_some()),
-            old: change.old.map(Mapped::shown),
-            new: change.new.map(Mapped::shown),
+            old: change.old.as_deref().map(Mapped::shown),
+            new: change.new.as_deref().map(Mapped::shown),
         });
         Some(Self {
             change: word(difference.old.is_some(), difference.new.is_some()),

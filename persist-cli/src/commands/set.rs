@@ -1,11 +1,12 @@
 //! `persist set`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, btree_map};
 use std::io::Write;
 use std::path::PathBuf;
 
 use persist::{ObjectId, Value};
-use persist_tools::__private::{Position, write_file};
+use persist_tools::__private::{ChangedWorld, EncodedValue, Position, write_file};
+use persist_tools::Entry;
 use serde::Serialize;
 
 use super::diff::print_change;
@@ -17,6 +18,7 @@ use crate::found::each_world;
 use crate::input::{Bar, Save, Source};
 use crate::mapped::Mapped;
 use crate::output::{NAME, Out};
+use crate::paged::{self, OBJECTS, PAGES, PagedWorld, hops_to_pages};
 use crate::path::Path;
 use crate::shown::short;
 use crate::values::{Hop, part, replace, typed};
@@ -141,6 +143,112 @@ impl Change {
     fn is_none(&self) -> bool {
         self.target.value == self.new
     }
+
+    /// Puts the new value into a value, at the end of some hops.
+    fn make(&self, value: &mut Value, hops: &[Hop]) -> Result<()> {
+        if replace(value, hops, self.new.clone()) {
+            return Ok(());
+        }
+        let (label, new) = (&self.target.label, short(&self.new));
+        Err(Failure::new(format!("{new} cannot be at {label}")))
+    }
+}
+
+/// An object with changes.
+struct EncodedObject {
+    value: EncodedValue,
+    /// The new value of each change.
+    values: Vec<Option<Value>>,
+}
+
+/// Makes changes in an object.
+fn encode_whole(
+    mut entry: Entry,
+    changes: &[&mut Change],
+    save: &Save<'_>,
+) -> Result<EncodedObject> {
+    for change in changes {
+        change.make(&mut entry.value, &change.target.hops)?;
+    }
+    world::close_gaps(&mut entry.value);
+    let id = entry.id();
+    let (value, new) = save.encode(entry)?;
+    world::check(&new, id)?;
+    let values = changes.iter().map(|change| part(&new, &change.target.hops).cloned());
+    let values = values.collect();
+    Ok(EncodedObject { value, values })
+}
+
+/// Makes changes in the pages of worlds, if the objects of each world are in pages before and after the changes, and
+/// programs load the changed worlds.
+fn encode_pages(
+    position: Position,
+    changes: &[&mut Change],
+    save: &mut Save<'_>,
+) -> Result<Option<EncodedObject>> {
+    let Some(mut head) = save.head_entry_at(position)? else { return Ok(None) };
+    let id = head.id();
+    if head.is_kept() || !save.has_pages(id) {
+        return Ok(None);
+    }
+    let mut worlds: Vec<ChangedWorld> = Vec::new();
+    // The world of each change in a page, the place of its object, and the hops from there on.
+    let mut in_pages = Vec::new();
+    for change in changes {
+        let hops = &*change.target.hops;
+        let at = hops_to_pages(&head.value, hops, save);
+        let rest = at.map(|at| &hops[at..]);
+        let object = match rest {
+            Some([Hop::Field(field), Hop::Item(place), rest @ ..]) if **field == *OBJECTS => {
+                // Another parent or index gives siblings in any page other indices.
+                if rest.first().is_none_or(|hop| *hop == Hop::Field("parent".into())) {
+                    return Ok(None);
+                }
+                Some((*place, rest))
+            }
+            Some([Hop::Field(field), ..]) if [OBJECTS, PAGES].contains(&&**field) => {
+                return Ok(None);
+            }
+            _ => None,
+        };
+        let Some((place, rest)) = object else {
+            if part(&head.value, hops).is_some_and(|value| paged::has_pages(value, save)) {
+                return Ok(None);
+            }
+            change.make(&mut head.value, hops)?;
+            in_pages.push(None);
+            continue;
+        };
+        let fields = &hops[..at.unwrap_or(0)];
+        let Some(world) = part(&head.value, fields) else { return Ok(None) };
+        let Some(paged) = PagedWorld::of(world, id, save) else { return Ok(None) };
+        let known = worlds.iter().position(|world| world.index == paged.index);
+        let number = known.unwrap_or(worlds.len());
+        if known.is_none() {
+            let fields = fields.iter().filter_map(Hop::in_message).collect();
+            let (index, objects) = (paged.index.clone(), BTreeMap::new());
+            worlds.push(ChangedWorld { fields, index, objects });
+        }
+        let object = match worlds[number].objects.entry(place) {
+            btree_map::Entry::Occupied(object) => object.into_mut(),
+            btree_map::Entry::Vacant(new) => match paged.page(place, save)? {
+                Some((page, at)) => new.insert(page[at].clone()),
+                None => return Ok(None),
+            },
+        };
+        change.make(object, rest)?;
+        in_pages.push(Some((number, place, rest)));
+    }
+    let Some((value, new)) = save.encode_pages(head, &mut worlds)? else { return Ok(None) };
+    if !paged::is_sound(&new, id, &worlds, save)? {
+        return Ok(None);
+    }
+    let values = changes.iter().zip(in_pages).map(|(change, in_page)| match in_page {
+        Some((world, place, rest)) => part(worlds[world].objects.get(&place)?, rest).cloned(),
+        None => part(&new, &change.target.hops).cloned(),
+    });
+    let values = values.collect();
+    Ok(Some(EncodedObject { value, values }))
 }
 
 #[derive(Serialize)]
@@ -167,27 +275,28 @@ pub(super) fn write_changes(
     // If a changed object is wrong, the file stays as it is.
     let mut written = HashMap::new();
     for (position, changes) in by_object {
-        let Some(mut entry) = save.entry_at(position)? else { continue };
-        for Change { target, new } in &*changes {
-            if !replace(&mut entry.value, &target.hops, new.clone()) {
-                let (label, new) = (&target.label, short(new));
-                return Err(Failure::new(format!("{new} cannot be at {label}")));
+        let encoded = match encode_pages(position, &changes, save)? {
+            Some(encoded) => encoded,
+            None => {
+                let Some(entry) = save.entry_at(position)? else { continue };
+                encode_whole(entry, &changes, save)?
             }
-        }
-        world::close_gaps(&mut entry.value);
-        let id = entry.id();
-        let (encoded, new) = save.encode(entry)?;
-        world::check(&new, id)?;
-        for change in changes {
+        };
+        for (change, new) in changes.into_iter().zip(encoded.values) {
             // The typed values now have the kinds of the save.
-            if let Some(value) = part(&new, &change.target.hops) {
-                change.new = value.clone();
+            if let Some(new) = new {
+                change.new = new;
             }
         }
-        written.insert(position, encoded);
+        written.insert(position, encoded.value);
     }
-    each_world(save, &|position| written.contains_key(&position), &mut |found| {
-        world::check(&found.value, found.object.id())?;
+    each_world(save, &|position| written.contains_key(&position), &mut |found, save| {
+        let id = found.object.id();
+        if !paged::is_sound(&found.value, id, &[], save)?
+            && let Some(whole) = save.entry_at(found.position)?
+        {
+            world::check(&whole.value, id)?;
+        }
         Ok(true)
     })?;
     changes.retain(|change| !change.is_none());

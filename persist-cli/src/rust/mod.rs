@@ -16,6 +16,7 @@ use crate::escape;
 use crate::exit::Result;
 use crate::found::each_world;
 use crate::input::Save;
+use crate::paged::PagedWorld;
 use crate::world::World;
 
 use kinds::{Needs, cycles, each, has_compact, held, holds_class, kinds, mentions, parts_of};
@@ -580,7 +581,10 @@ fn pointer((outer, cell): (&str, &str), target: &str, must_send: bool) -> Option
 fn of_worlds(save: &mut Save<'_>) -> Result<(HashSet<String>, HashSet<String>)> {
     let class = |value: &'_ Value| value.as_record().map(|record| record.class().to_owned());
     let (mut components, mut resources) = (HashSet::new(), HashSet::new());
-    each_world(save, &|_| false, &mut |found| {
+    each_world(save, &|_| false, &mut |found, save| {
+        if let Some(world) = PagedWorld::of(&found.value, found.object.id(), save) {
+            components.extend(world.component_classes(save)?);
+        }
         if let Some(world) = World::of(&found.value) {
             components.extend(world.objects.iter().flat_map(|it| it.components).filter_map(class));
             resources.extend(world.resources.iter().filter_map(class));

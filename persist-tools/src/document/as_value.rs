@@ -1,15 +1,17 @@
 //! Converting a whole save to one [`Value`], and back.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
-use persist::__tools::{ClassSchema, Entry, Env, KindSchema, RecordWriter, Sealer, Stored, Strict};
+use persist::__tools::{
+    ClassSchema, Entry, Env, KindSchema, RecordWriter, Sealer, Stored, Strict, WrittenObjects,
+    page_entry, page_index,
+};
 use persist::codec::Buffer;
 use persist::reflect::Holder;
 use persist::save::{Compression, Header};
-use persist::{ErrorKind, Limits, ObjectId, Result, Value};
+use persist::{Error, ErrorKind, Limits, ObjectId, Record, Result, Value};
 
 use super::Document;
 use crate::classes::{ClassNames, ClassReader, Read, cell_of, holder, list, shown, text};
@@ -99,8 +101,7 @@ impl Document {
 
     fn from_parts(head: &Value, objects: Option<impl Iterator<Item = Value>>) -> Result<Self> {
         let limits = Limits::DEFAULT;
-        let document = read(head, objects, &limits)
-            .map_err(|what| error!(ErrorKind::InvalidValue, "the value is no save: {what}"))?;
+        let document = read(head, objects, &limits).map_err(no_save)?;
         let save = document.to_vec()?;
         // The values take many times the memory of the encoded save.
         drop(document);
@@ -144,10 +145,37 @@ impl ObjectNames {
 }
 
 /// Passes the objects of a save on, one after another.
-pub type Feed<'f> = dyn FnMut(&mut TakeObject<'_>) -> Result<()> + 'f;
+pub type Feed<'f> = dyn FnMut(&mut dyn TakeObjects) -> Result<()> + 'f;
 
-/// Takes an object of a save.
-pub type TakeObject<'t> = dyn FnMut(Value) -> Result<()> + 't;
+/// Takes the objects of a save.
+///
+/// The objects of a world may come one after another, before the object in which the world is.
+pub trait TakeObjects {
+    /// Takes an object of the save.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`write_values`].
+    fn take(&mut self, object: Value) -> Result<()>;
+
+    /// Returns true if the values of a class may have objects of a world in their field `objects`, and the index of
+    /// the pages in their field `pages`.
+    fn is_world(&self, class: &str) -> bool;
+
+    /// Takes an object of a world, which is in an object of this id and class. The first one begins a world.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`write_values`].
+    fn take_of_world(&mut self, holder: (u64, &str), object: Value) -> Result<()>;
+
+    /// Ends a world. Returns the values of its fields `objects` and `pages`.
+    ///
+    /// # Errors
+    ///
+    /// Returns the errors of [`write_values`].
+    fn end_world(&mut self, holder: (u64, &str)) -> Result<(Vec<Value>, Value)>;
+}
 
 /// Writes the save of a value without its objects and of objects, which `feed` passes on one after another. Returns the
 /// objects by their ids.
@@ -164,7 +192,6 @@ pub fn write_values(
     known: Option<&SavedIds>,
     feed: &mut Feed<'_>,
 ) -> Result<SavedIds> {
-    let no_save = |what| error!(ErrorKind::InvalidValue, "the value is no save: {what}");
     let limits = &Limits::DEFAULT;
     let head = Head::read(head, limits).map_err(no_save)?;
     let stored = Stored::new(head.classes.clone());
@@ -172,27 +199,83 @@ pub fn write_values(
         Some(known) => check_kind(&stored, kind, (id, id.and_then(|id| known.object(id)))),
         None => Ok(()),
     };
-    let mut target = Strict::new(&stored, limits, &check_reference);
     let mut buffer = Buffer::new();
     let mut sealer = Sealer::new(out, head.compression, limits);
     let env = Env::bare(limits);
     let classes = (&stored, &head.defined[..]);
-    let mut writer = RecordWriter::new(&mut sealer, &head.header, classes, (&env, &mut buffer))?;
-    let mut ids = SavedIds::new(0);
-    feed(&mut |object| {
-        let entry = head.entry(object).map_err(no_save)?;
-        let (class, id, holder) = (entry.class_index(), entry.id().get(), entry.held_by());
-        if !entry.is_kept() {
-            // Two objects with one id are found in the save.
-            ids.insert(id, u32::try_from(class).unwrap_or(u32::MAX), holder);
-        }
-        let of = (class, holder, entry.is_added(), id);
-        writer.value(of, Cow::Owned(entry.value), &mut target)
-    })?;
+    let mut writer = ObjectWriter {
+        head: &head,
+        stored: &stored,
+        target: Strict::new(&stored, limits, &check_reference),
+        writer: RecordWriter::new(&mut sealer, &head.header, classes, (&env, &mut buffer))?,
+        ids: SavedIds::new(0),
+        world: None,
+    };
+    feed(&mut writer)?;
+    let ObjectWriter { writer, mut ids, .. } = writer;
     writer.finish()?;
     // The error is that of two objects with one id.
     let _ = ids.sort();
     Ok(ids)
+}
+
+#[cold]
+#[expect(clippy::needless_pass_by_value, reason = "as `map_err` calls it")]
+fn no_save(what: String) -> Error {
+    error!(ErrorKind::InvalidValue, "the value is no save: {what}")
+}
+
+/// Writes the objects of a save from their values.
+struct ObjectWriter<'w, 's> {
+    head: &'w Head,
+    stored: &'w Stored,
+    target: Strict<'w>,
+    writer: RecordWriter<'w, 's>,
+    ids: SavedIds,
+    /// The world whose objects come one after another, and those that are not in pages yet.
+    world: Option<(WrittenObjects, Vec<Value>)>,
+}
+
+impl TakeObjects for ObjectWriter<'_, '_> {
+    fn take(&mut self, object: Value) -> Result<()> {
+        let entry = self.head.entry(object).map_err(no_save)?;
+        let (class, id, holder) = (entry.class_index(), entry.id().get(), entry.held_by());
+        if !entry.is_kept() {
+            // Two objects with one id are found in the save.
+            self.ids.insert(id, u32::try_from(class).unwrap_or(u32::MAX), holder);
+        }
+        let of = (class, holder, entry.is_added(), id);
+        self.writer.value(of, &entry.value, &mut self.target)
+    }
+
+    fn is_world(&self, class: &str) -> bool {
+        page_index(&Record::new(class), self.stored).is_some()
+    }
+
+    fn take_of_world(&mut self, holder: (u64, &str), object: Value) -> Result<()> {
+        let class = self.head.known.get(holder.1).copied().unwrap_or_default();
+        self.target.highest = self.target.highest.max(class as u64 + 1);
+        let (list, held) =
+            self.world.get_or_insert_with(|| (WrittenObjects::new(self.stored), Vec::new()));
+        let written = self.writer.object(list, holder.0, Some(&object), &mut self.target);
+        written.map_err(|error| error.in_object(holder.0).in_class(&*self.head.names[class]))?;
+        if list.index.is_empty() {
+            held.push(object);
+        } else {
+            held.clear();
+        }
+        Ok(())
+    }
+
+    fn end_world(&mut self, holder: (u64, &str)) -> Result<(Vec<Value>, Value)> {
+        let Some((mut list, held)) = self.world.take() else {
+            return Ok((Vec::new(), Value::Seq(Vec::new())));
+        };
+        self.writer.object(&mut list, holder.0, None, &mut self.target)?;
+        let held = if list.index.is_empty() { held } else { Vec::new() };
+        let index = list.index.iter().map(|page| page_entry(self.stored, page)).collect();
+        Ok((held, Value::Seq(index)))
+    }
 }
 
 /// Converts a save to a value without its objects.

@@ -19,7 +19,7 @@ use persist::{Error, ErrorKind, Limits, ObjectId, Record, Result, Value};
 use crate::records::RecordReader;
 
 pub(crate) use adoption::Adoption;
-pub use as_value::{Feed, ObjectNames, TakeObject, write_values};
+pub use as_value::{Feed, ObjectNames, TakeObjects, write_values};
 
 /// A save that was read by the schema in it, with every object as a [`Value`].
 ///

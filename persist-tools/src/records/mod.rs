@@ -5,32 +5,35 @@
 //! | this file | the records in their order, and single ones by their positions |
 //! | `check` | the first pass, which checks all of a save |
 //! | `definitions`, `ids`, `pages` | what a pass over the blocks collects: classes, objects and pages by their ids |
+//! | `outlines` | the objects of a page without their components |
+//! | `changes` | the save written again with new values |
 
+mod changes;
 mod check;
 mod definitions;
 mod ids;
+mod outlines;
 mod pages;
 
+pub use changes::{ChangedWorld, EncodedValue};
 pub use check::{CheckedSave, ClassCount, Verified, verify};
 pub use definitions::Definitions;
 pub use ids::SavedIds;
+pub use outlines::ObjectOutline;
 use pages::SavedPages;
 
-use std::borrow::Cow;
-use std::collections::{HashMap, HashSet, VecDeque};
-use std::io::{Read, Seek, Write};
+use std::collections::{HashMap, VecDeque};
+use std::io::{Read, Seek};
 use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use persist::__tools::{
-    BlockReader, Checker, ClassSchema, Entry, Env, Item, KindSchema, PageEntry, Reader,
-    RecordLocation, RecordWriter, Sealer, Stored, StreamBlock, Strict, objects_in_page,
-    put_objects,
+    BlockReader, ClassSchema, Entry, Item, KindSchema, PageEntry, Reader, RecordLocation, Stored,
+    StreamBlock, missing_page, objects_in_page, page_index, put_objects,
 };
-use persist::codec::Buffer;
 use persist::reflect::Holder;
 use persist::save::{Compression, Header};
-use persist::{Error, Limits, ObjectId, Result, Value};
+use persist::{Error, Limits, ObjectId, Record, Result, Value};
 
 /// A whole save, read record by record.
 ///
@@ -247,36 +250,97 @@ impl<R: Read + Seek> RecordReader<R> {
     /// Returns the same errors as [`entry`](Self::entry), and [`ErrorKind::TooLarge`](persist::ErrorKind::TooLarge) if
     /// the values take too much memory.
     pub fn entry_to_keep(&mut self) -> Result<Option<Entry>> {
-        let place = self.next.checked_sub(1).and_then(|last| self.block.records.get(last));
-        let Some(location) = place.copied() else { return Ok(None) };
-        let read = self.block.entry(
-            &location,
-            (&self.stored, &self.names),
-            &mut self.reader,
-            &self.limits,
-        );
-        let mut entry = read?;
+        let Some(mut entry) = self.head_to_keep()? else { return Ok(None) };
         let mut reader = std::mem::replace(&mut self.reader, Reader::new(&self.limits, 0));
         let put = self.put_pages(&mut entry, &mut reader);
         self.reader = reader;
         put.map(|()| Some(entry))
     }
 
+    /// Reads a value like [`entry`](Self::entry), but leaves the objects of worlds in their pages. A world without its
+    /// objects has the index of these pages.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`entry`](Self::entry).
+    pub fn head_entry(&mut self) -> Result<Option<Entry>> {
+        self.reader.allow(&self.limits, weight(&self.found));
+        self.head_to_keep()
+    }
+
+    fn head_to_keep(&mut self) -> Result<Option<Entry>> {
+        let place = self.next.checked_sub(1).and_then(|last| self.block.records.get(last));
+        let Some(location) = place.copied() else { return Ok(None) };
+        let classes = (&*self.stored, &*self.names);
+        self.block.entry(&location, classes, &mut self.reader, &self.limits).map(Some)
+    }
+
     /// Puts the objects of pages into the worlds of an entry.
     fn put_pages(&mut self, entry: &mut Entry, reader: &mut Reader) -> Result<()> {
-        let id = entry.id().get();
-        if entry.is_kept() || self.pages.of(id).is_empty() {
+        let id = entry.id();
+        if entry.is_kept() || !self.has_pages(id) {
             return Ok(());
         }
-        let (stored, names, limits) = (self.stored.clone(), self.names.clone(), self.limits);
-        let mut objects = |index: &PageEntry| {
-            let page = self.pages.find(id, index.position).map(|page| page.place);
-            let Some(page) = page else { return Ok(None) };
-            let Some((block, location)) = self.block_at(page)? else { return Ok(None) };
-            let page = block.entry(&location, (&stored, &names), reader, &limits)?;
-            Ok(objects_in_page(page.value))
-        };
+        let stored = self.stored.clone();
+        let mut objects = |page: &PageEntry| self.page_objects_by(id, page, reader).map(Some);
         put_objects(&mut entry.value, &stored, &mut objects).map(drop)
+    }
+
+    /// Returns true if the objects of a world in the object with this id lie in pages.
+    pub fn has_pages(&self, id: ObjectId) -> bool {
+        !self.pages.of(id.get()).is_empty()
+    }
+
+    /// Returns the index of the pages of a world that was read without its objects; `None` of any other value.
+    pub fn page_index(&self, world: &Record) -> Option<Vec<PageEntry>> {
+        page_index(world, &self.stored).filter(|index| !index.is_empty())
+    }
+
+    /// Reads the objects of a page of the record with this id.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`entry_at`](Self::entry_at).
+    pub fn page_objects(&mut self, id: ObjectId, page: &PageEntry) -> Result<Vec<Value>> {
+        // Elements without bytes count for each reader, so that a page may be read any number of times.
+        let mut reader = Reader::new(&self.limits, weight(&self.found));
+        self.page_objects_by(id, page, &mut reader)
+    }
+
+    fn page_objects_by(
+        &mut self,
+        id: ObjectId,
+        page: &PageEntry,
+        reader: &mut Reader,
+    ) -> Result<Vec<Value>> {
+        let (stored, names, limits) = (self.stored.clone(), self.names.clone(), self.limits);
+        let (block, location) = self.page_at(id, page)?;
+        let page_value = block.entry(&location, (&stored, &names), reader, &limits)?.value;
+        objects_in_page(page_value).ok_or_else(|| missing_page(page).in_object(id.get()))
+    }
+
+    /// Passes the outlines of the objects of a page to `visit`, without reading their components. Returns false if the
+    /// objects have fields of kinds that this version does not know.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`entry_at`](Self::entry_at).
+    pub fn page_outlines(
+        &mut self,
+        id: ObjectId,
+        page: &PageEntry,
+        visit: &mut dyn FnMut(&ObjectOutline<'_>),
+    ) -> Result<bool> {
+        let (stored, limits) = (self.stored.clone(), self.limits);
+        let (block, location) = self.page_at(id, page)?;
+        let of = (&*stored, location.class);
+        Ok(ObjectOutline::each(of, location.payload(&block.content), &limits, visit).is_some())
+    }
+
+    fn page_at(&mut self, id: ObjectId, page: &PageEntry) -> Result<(&ReadBlock, RecordLocation)> {
+        let missing = || missing_page(page).in_object(id.get());
+        let place = self.pages.find(id.get(), page.position).map(|page| page.place);
+        self.block_at(place.ok_or_else(missing)?)?.ok_or_else(missing)
     }
 
     /// Reads the record at a position.
@@ -285,14 +349,24 @@ impl<R: Read + Seek> RecordReader<R> {
     ///
     /// Returns an error if the file cannot be read, or has changed since it was opened.
     pub fn entry_at(&mut self, position: Position) -> Result<Option<Entry>> {
+        let Some(mut entry) = self.head_entry_at(position)? else { return Ok(None) };
+        let mut reader = Reader::new(&self.limits, weight(&self.found));
+        self.put_pages(&mut entry, &mut reader)?;
+        Ok(Some(entry))
+    }
+
+    /// Reads the record at a position like [`head_entry`](Self::head_entry).
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`entry_at`](Self::entry_at).
+    pub fn head_entry_at(&mut self, position: Position) -> Result<Option<Entry>> {
         let (weight, limits) = (weight(&self.found), self.limits);
         let classes = (self.stored.clone(), self.names.clone());
         let Some((block, location)) = self.block_at(position)? else { return Ok(None) };
         // Elements without bytes count for each reader, so that a record may be read any number of times.
         let mut reader = Reader::new(&limits, weight);
-        let mut entry = block.entry(&location, (&classes.0, &classes.1), &mut reader, &limits)?;
-        self.put_pages(&mut entry, &mut reader)?;
-        Ok(Some(entry))
+        block.entry(&location, (&classes.0, &classes.1), &mut reader, &limits).map(Some)
     }
 
     /// Returns the class of the record at a position, and the bytes of its value.
@@ -392,99 +466,6 @@ pub fn check_kind(
             stored.check_reference((holder, weak, None), id, found)
         }
         _ => Ok(()),
-    }
-}
-
-/// The new value of a record, as it will be stored.
-pub struct EncodedValue {
-    payload: Vec<u8>,
-    /// The number of the last class that must be defined before it.
-    highest: u64,
-}
-
-impl<R: Read + Seek> RecordReader<R> {
-    /// Encodes a new value of an object. The second value is the one that the save will have: its numbers have the
-    /// widths of their fields.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error, with object, class and field, if the value does not fit the class, refers to an object that
-    /// is not in the save, or exceeds a limit.
-    pub fn encode(&self, object: Entry) -> Result<(EncodedValue, Value)> {
-        let (class, limits, stored) = (object.class_index(), &self.limits, &*self.stored);
-        let check_reference = |kind: &KindSchema, id: Option<ObjectId>| {
-            check_kind(stored, kind, (id, id.and_then(|id| self.kind_of(id))))
-        };
-        let mut target = Strict::new(stored, limits, &check_reference);
-        target.highest = class as u64 + 1;
-        let (id, mut payload) = (object.id().get(), Vec::new());
-        let in_object = |error: Error| error.in_object(id).in_class(&*self.names[class]);
-        target.write(class, &object.value, &mut payload).map_err(in_object)?;
-        let highest = target.highest;
-        // A world is one value: two of them would take twice the memory.
-        drop(object);
-        // The written value is read again: the check finds any other fault.
-        Checker::new(stored, limits).check(class, &payload, &mut |_| true).map_err(in_object)?;
-        let mut reader = Reader::new(limits, weight(&self.found));
-        let value = reader.payload(stored, class, &payload, limits).map_err(in_object)?;
-        Ok((EncodedValue { payload, highest }, value))
-    }
-
-    /// Writes the save again, with this header and compression, and with new values for some records. An unchanged save
-    /// is written with the same bytes, unless it was compressed by Zstandard at a level other than 3.
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if the save cannot be read or written.
-    pub fn write(
-        &mut self,
-        out: &mut dyn Write,
-        (header, compression): (&Header, Compression),
-        changed: &HashMap<Position, EncodedValue>,
-    ) -> Result<()> {
-        let mut changed_ids = HashSet::new();
-        for position in changed.keys() {
-            let found = self.block_at(*position)?.map(|(_, location)| location);
-            changed_ids.extend(found.filter(RecordLocation::is_object).map(|found| found.id));
-        }
-        self.rewind();
-        let (limits, stored, preceding) = (self.limits, self.stored.clone(), self.defined.clone());
-        let (mut buffer, weight) = (Buffer::new(), weight(&self.found));
-        let mut sealer = Sealer::new(out, compression, &limits);
-        let env = Env::bare(&limits);
-        let classes = (&*stored, &preceding[..]);
-        let mut writer = RecordWriter::new(&mut sealer, header, classes, (&env, &mut buffer))?;
-        let any = |_: &KindSchema, _: Option<ObjectId>| Ok(());
-        let mut target = Strict::new(&stored, &limits, &any);
-        while self.go_to_next()? {
-            let Some(SavedRecord { location, position, payload, .. }) = self.record() else {
-                break;
-            };
-            let RecordLocation { id, class, holder, added, .. } = location;
-            let head = (class as usize, holder, added, id);
-            let read = |payload: &[u8]| {
-                Reader::new(&limits, weight).payload(&stored, class as usize, payload, &limits)
-            };
-            let pages = self.pages.of(id);
-            if location.is_page() {
-                let place = pages.binary_search_by_key(&position, |page| page.place);
-                let page = place.ok().filter(|_| !changed_ids.contains(&id));
-                if let Some(place) = page {
-                    writer.copy_page(&location, pages[place].entry.position, payload)?;
-                }
-                continue;
-            }
-            match changed.get(&position) {
-                // Its worlds may be large enough for pages.
-                Some(new) if stored.page_class().is_some() => {
-                    writer.value(head, Cow::Owned(read(&new.payload)?), &mut target)?;
-                }
-                Some(new) => writer.payload(head, &new.payload, new.highest)?,
-                None if pages.is_empty() => writer.payload(head, payload, 0)?,
-                None => writer.copied(head, payload, || read(payload), &limits)?,
-            }
-        }
-        writer.finish()
     }
 }
 

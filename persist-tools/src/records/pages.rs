@@ -49,6 +49,13 @@ impl SavedPages {
         place.ok().map(|place| &pages[place])
     }
 
+    /// Returns the entry of the page of a record whose own record is there.
+    pub fn at(&self, id: u64, place: Position) -> Option<PageEntry> {
+        let pages = self.of(id);
+        let page = pages.binary_search_by_key(&place, |page| page.place);
+        page.ok().map(|page| pages[page].entry)
+    }
+
     /// Adds a page. `position` is that of its block, which is block number `number`, in the save without compression.
     ///
     /// # Errors

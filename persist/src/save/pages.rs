@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::codec::pages::PageEntry;
 use crate::format::RecordLocation;
-use crate::schema::{Reader, Stored, each_world, objects_in_page, put_objects, world_of};
+use crate::schema::{Reader, Stored, each_paged, objects_in_page, put_objects, world_of};
 use crate::sorting::sort;
 use crate::value::Record;
 use crate::{Limits, ObjectId, Value};
@@ -125,9 +125,9 @@ pub(super) fn mend_trees(
     adopt: &mut dyn FnMut(&mut Record) -> u64,
 ) -> u64 {
     let mut orphans = 0;
-    let _ = each_world(value, stored, &mut |world| {
+    let _ = each_paged(value, stored, &mut |world, _| {
         orphans += adopt(world);
-        let Some(Value::Seq(objects)) = world.get_mut("objects") else { return };
+        let Some(Value::Seq(objects)) = world.get_mut("objects") else { return Ok(true) };
         let id = |object: &Value| object.as_record()?.fields.first()?.value.as_u64();
         let ids: HashSet<u64> = objects.iter().filter_map(id).collect();
         // The children of each parent: their indices, and their places in the list of objects.
@@ -150,6 +150,7 @@ pub(super) fn mend_trees(
                 parent.map(|parent| parent.set("index", index));
             }
         }
+        Ok(true)
     });
     orphans
 }

@@ -1,13 +1,12 @@
 //! [`RecordWriter`]: writes the records of a save from their values.
 
-use std::borrow::Cow;
-
 use crate::codec::Buffer;
+use crate::codec::pages::{LEAST_PAGED, PageEntry};
 use crate::env::Env;
-use crate::format::{Header, RecordLocation, Sealer, Writer, WrittenPage};
+use crate::format::{Header, Sealer, Writer, WrittenPage};
 use crate::reflect::Holder;
-use crate::schema::{EncodedPage, KindSchema, Stored, Strict, move_pages, take_objects};
-use crate::{Error, Limits, ObjectId, Result, Value};
+use crate::schema::{EncodedPage, PageCutter, Stored, Strict, has_worlds, without_objects};
+use crate::{Error, Result, Value};
 
 /// Writes the records of a save, each after the definitions that it needs, and the pages of large worlds.
 pub struct RecordWriter<'w, 's> {
@@ -18,9 +17,27 @@ pub struct RecordWriter<'w, 's> {
     /// The number of classes that are defined, and of the records so far.
     defined: usize,
     records: usize,
-    /// The pages that were copied since the last record: their positions in the save that they come from, and here.
-    copied: Vec<(u64, u64)>,
+    /// The position of the first page since the last record, and the pages since then.
+    first: Option<u64>,
+    written: Vec<PageEntry>,
     payload: Vec<u8>,
+}
+
+/// The objects of a world that are written one after another. They are in pages once they take enough bytes.
+pub struct WrittenObjects {
+    cutter: PageCutter,
+    /// The pages that are not written yet.
+    held: Vec<EncodedPage>,
+    bytes: usize,
+    /// The index of the pages so far; it is empty as long as the objects are not in pages.
+    pub index: Vec<PageEntry>,
+}
+
+impl WrittenObjects {
+    /// Creates a list for a world in a save that defines the class of pages.
+    pub fn new(stored: &Stored) -> Self {
+        Self { cutter: PageCutter::new(stored, 0), held: Vec::new(), bytes: 0, index: Vec::new() }
+    }
 }
 
 /// The head of a record: its class, the holder of the object, whether the program added it, and its id.
@@ -45,7 +62,8 @@ impl<'w, 's> RecordWriter<'w, 's> {
             preceding,
             defined: 0,
             records: 0,
-            copied: Vec::new(),
+            first: None,
+            written: Vec::new(),
             payload: Vec::new(),
         })
     }
@@ -68,7 +86,8 @@ impl<'w, 's> RecordWriter<'w, 's> {
         self.records += 1;
     }
 
-    /// Writes a value as a record, after the pages of the worlds in it.
+    /// Writes a value as a record, after the pages of the worlds in it. A world may have the index of an [`WrittenObjects`]
+    /// that was ended since the last record.
     ///
     /// # Errors
     ///
@@ -76,35 +95,84 @@ impl<'w, 's> RecordWriter<'w, 's> {
     pub fn value(
         &mut self,
         head: RecordHead,
-        value: Cow<'_, Value>,
+        value: &Value,
         target: &mut Strict<'_>,
     ) -> Result<()> {
         let (class, holder, added, id) = head;
         let stored = self.stored;
         let in_object = |error: Error| error.in_object(id).in_class(&*stored[class].name);
-        let number = class as u64 + 1;
-        target.highest = number;
-        let mut first = None;
-        let page = stored.page_class().map_or(0, |page| page as u64 + 1);
-        let mut write = |encoded: &EncodedPage, highest: u64| {
-            self.define(highest.max(page))?;
-            self.records += 1;
-            let parts = [&encoded.head[..], &encoded.objects[..]];
-            let WrittenPage { position, digest, .. } = self.writer.page(page, id, parts)?;
-            Ok((position - *first.get_or_insert(position), digest))
-        };
-        // Only a value that may have pages is changed.
-        let mut value = value;
-        let is_object = added || holder != Holder::VALUE;
-        if is_object && stored.page_class().is_some() {
-            take_objects(value.to_mut(), stored, target, &mut write).map_err(in_object)?;
+        target.highest = target.highest.max(class as u64 + 1);
+        // Only a value that may have pages is copied, without the objects in them.
+        let mut copy = None;
+        if (added || holder != Holder::VALUE) && has_worlds(value, stored) {
+            let mut write = |objects: &[Value], index: Vec<PageEntry>| {
+                let place =
+                    |it: &PageEntry| self.written.partition_point(|of| of.position < it.position);
+                let is_written = |it: &PageEntry| self.written.get(place(it)) == Some(it);
+                if objects.is_empty() && index.iter().all(is_written) {
+                    return Ok(index);
+                }
+                let mut list = WrittenObjects::new(stored);
+                for object in objects.iter().map(Some).chain([None]) {
+                    self.object(&mut list, id, object, target)?;
+                }
+                Ok(list.index)
+            };
+            copy = Some(without_objects(value, stored, &mut write).map_err(in_object)?);
         }
         let mut payload = std::mem::take(&mut self.payload);
         payload.clear();
-        target.write(class, &value, &mut payload).map_err(in_object)?;
+        target.write(class, copy.as_ref().unwrap_or(value), &mut payload).map_err(in_object)?;
         let written = self.payload(head, &payload, target.highest);
         self.payload = payload;
         written
+    }
+
+    /// Writes the next object of a world in the record with this id, which follows; `None` ends the list.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`value`](Self::value).
+    pub fn object(
+        &mut self,
+        list: &mut WrittenObjects,
+        id: u64,
+        object: Option<&Value>,
+        target: &mut Strict<'_>,
+    ) -> Result<()> {
+        let held = list.held.len();
+        match object.map(|object| list.cutter.add(object, target, &mut list.held)) {
+            Some(added) => added.map_err(|error| error.in_field("objects"))?,
+            None => list.held.extend(list.cutter.end(target)),
+        }
+        list.bytes += list.held[held..].iter().map(|page| page.objects.len()).sum::<usize>();
+        if list.bytes >= LEAST_PAGED {
+            for EncodedPage { entry, head, objects } in list.held.drain(..) {
+                list.index.push(self.page(id, entry, [&head, &objects], target.highest)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a page of the record with this id, which follows. The page needs the classes up to a number.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a limit is exceeded, or the output cannot be written.
+    pub fn page(
+        &mut self,
+        id: u64,
+        entry: PageEntry,
+        payload: [&[u8]; 2],
+        highest: u64,
+    ) -> Result<PageEntry> {
+        let number = self.stored.page_class().map_or(0, |page| page as u64 + 1);
+        self.define(highest.max(number))?;
+        self.records += 1;
+        let WrittenPage { position, digest, .. } = self.writer.page(number, id, payload)?;
+        let position = position - *self.first.get_or_insert(position);
+        self.written.push(PageEntry { position, digest, ..entry });
+        Ok(PageEntry { position, digest, ..entry })
     }
 
     /// Writes a record whose value is encoded, and needs the classes up to the number `highest`.
@@ -120,54 +188,11 @@ impl<'w, 's> RecordWriter<'w, 's> {
     ) -> Result<()> {
         self.define(highest)?;
         self.records += 1;
-        self.copied.clear();
+        self.first = None;
+        self.written.clear();
         self.writer
             .payload(class as u64 + 1, (holder, added), id, payload)
             .map_err(|error| error.in_object(id).in_class(&*self.stored[class].name))
-    }
-
-    /// Copies a page, which was at this position among the pages of its record. The record follows, by
-    /// [`copied`](Self::copied).
-    ///
-    /// # Errors
-    ///
-    /// Returns an error if a limit is exceeded, or the output cannot be written.
-    pub fn copy_page(&mut self, page: &RecordLocation, at: u64, payload: &[u8]) -> Result<()> {
-        self.define(0)?;
-        self.records += 1;
-        let number = u64::from(page.class) + 1;
-        let position = self.writer.page(number, page.id, [payload, &[]])?.position;
-        self.copied.push((at, position));
-        Ok(())
-    }
-
-    /// Writes a record whose pages were copied. `read` reads its value, if the pages have other positions now.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`value`](Self::value), and those of `read`.
-    pub fn copied(
-        &mut self,
-        head: RecordHead,
-        payload: &[u8],
-        read: impl FnOnce() -> Result<Value>,
-        limits: &Limits,
-    ) -> Result<()> {
-        let first = self.copied.first().map_or(0, |(_, position)| *position);
-        if self.copied.iter().all(|(at, position)| *at == position - first) {
-            return self.payload(head, payload, 0);
-        }
-        let mut value = read()?;
-        let moved = std::mem::take(&mut self.copied);
-        let position = |at: u64| {
-            let place = moved.binary_search_by_key(&at, |(at, _)| *at).ok()?;
-            Some(moved[place].1 - first)
-        };
-        move_pages(&mut value, self.stored, &position)?;
-        let any = |_: &KindSchema, _: Option<ObjectId>| Ok(());
-        let mut encoded = Vec::new();
-        Strict::new(self.stored, limits, &any).write(head.0, &value, &mut encoded)?;
-        self.payload(head, &encoded, 0)
     }
 
     /// Writes the definitions that are left, and the end of the save.

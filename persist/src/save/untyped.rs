@@ -1,6 +1,5 @@
 //! The values of a save, read by the schema in it: what a salvage mends, and tools show and edit.
 
-use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::path::Path;
@@ -181,7 +180,7 @@ impl UntypedSave {
                 continue;
             };
             let head = (entry.class, entry.holder, entry.added, entry.id.get());
-            writer.value(head, Cow::Borrowed(&entry.value), &mut target)?;
+            writer.value(head, &entry.value, &mut target)?;
         }
         writer.finish()
     }

@@ -68,8 +68,11 @@ pub use instances::contested;
 pub(crate) use matching::Matched;
 pub use order::inner_first;
 pub(crate) use page_classes::PageClasses;
-pub(crate) use pages::{EncodedPage, each_world, move_pages, take_objects, world_of};
-pub use pages::{missing_page, objects_in_page, page_head, put_objects};
+pub use pages::{
+    EncodedPage, PageCutter, missing_page, objects_in_page, page_entry, page_head, page_index,
+    put_objects, replace_pages,
+};
+pub(crate) use pages::{each_paged, has_worlds, without_objects, world_of};
 pub use pairing::{Pairing, find_variant, pair};
 pub(crate) use plan::{
     DefaultedField, InlinedObject, KeptPart, RecordExtras, SharedValue, SourceRecord,
@@ -83,8 +86,8 @@ pub use stored::{Stored, page_fault};
 pub(crate) use stored::{StoredPointer, UnknownMember};
 #[cfg(feature = "world")]
 pub(crate) use walk::paths;
-pub use walk::{Checker, LocalValue, Long, Reader, Strict, UsageTree};
-pub(crate) use walk::{Cursor, WriteTarget, length, locate, renumbered, write_value};
+pub use walk::{Checker, LocalValue, Long, Reader, Strict, UsageTree, length};
+pub(crate) use walk::{Cursor, WriteTarget, locate, renumbered, write_value};
 
 /// An open value of a walk, with its next part: by nodes, or by conversions where it is rewritten.
 ///

@@ -4,7 +4,7 @@ use super::page_classes::PageClasses;
 use super::stored::PagedClass;
 use super::walk::Strict;
 use super::{KindSchema, Stored};
-use crate::codec::pages::{LEAST_PAGED, PageCut, PageEntry};
+use crate::codec::pages::{PageCut, PageEntry};
 use crate::codec::{Decoder, NoLinks, count};
 use crate::env::Env;
 use crate::value::{Record, Value};
@@ -32,11 +32,88 @@ pub fn page_head(payload: &[u8]) -> Option<(u64, u32)> {
 }
 
 /// A page that is encoded.
-pub(crate) struct EncodedPage {
+pub struct EncodedPage {
     /// The entry, whose position and digest are not known yet.
     pub entry: PageEntry,
+    /// The list of classes, and the number of objects.
     pub head: Vec<u8>,
+    /// The objects.
     pub objects: Vec<u8>,
+}
+
+/// Cuts the objects of a world into pages, one object after another.
+#[derive(Default)]
+pub struct PageCutter {
+    /// The node of the objects.
+    node: usize,
+    entry: PageEntry,
+    classes: PageClasses,
+    objects: Vec<u8>,
+    last: u64,
+    /// The number of objects before the page.
+    preceding: usize,
+}
+
+impl PageCutter {
+    /// Creates a cutter of the objects of a world from one on, in a save that defines the class of pages.
+    pub fn new(stored: &Stored, preceding: usize) -> Self {
+        Self { node: object_node(stored), preceding, ..Self::default() }
+    }
+
+    /// Adds an object. The pages that end before it or with it are added to `ended`.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the object does not fit its class.
+    pub fn add(
+        &mut self,
+        object: &Value,
+        target: &mut Strict<'_>,
+        ended: &mut Vec<EncodedPage>,
+    ) -> Result<()> {
+        let place = self.preceding + self.entry.objects as usize;
+        let in_place = |error: Error| error.in_field(&format!("[{place}]"));
+        let id = object_id(object).map_err(in_place)?;
+        self.end_before(id, target, ended);
+        let outer = target.begin_page(Some(std::mem::take(&mut self.classes)));
+        let written = target.write(self.node, object, &mut self.objects);
+        self.classes = target.begin_page(outer).unwrap_or_default();
+        written.map_err(in_place)?;
+        self.entry.first = if self.entry.objects == 0 { id } else { self.entry.first };
+        (self.entry.objects, self.last) = (self.entry.objects + 1, id);
+        if PageCut::is_full(self.objects.len()) {
+            ended.extend(self.end(target));
+        }
+        Ok(())
+    }
+
+    /// Ends the page if no object with this id belongs to it. Returns true if the next page has no objects yet.
+    pub fn end_before(
+        &mut self,
+        id: u64,
+        target: &Strict<'_>,
+        ended: &mut Vec<EncodedPage>,
+    ) -> bool {
+        if PageCut::is_between(self.last, id, self.objects.len()) {
+            ended.extend(self.end(target));
+        }
+        self.entry.objects == 0
+    }
+
+    /// Ends the page; returns `None` if it has no objects.
+    pub fn end(&mut self, target: &Strict<'_>) -> Option<EncodedPage> {
+        let preceding = self.preceding + self.entry.objects as usize;
+        let next = Self { node: self.node, preceding, ..Self::default() };
+        let page = std::mem::replace(self, next);
+        let head = page.classes.head(page.entry.objects, |number| target.class_id(number));
+        let page = EncodedPage { entry: page.entry, head, objects: page.objects };
+        Some(page).filter(|page| page.entry.objects > 0)
+    }
+}
+
+/// Returns the node of the objects in pages.
+fn object_node(stored: &Stored) -> usize {
+    stored.page_class().map_or(0, |page| stored.node(stored.first(page, 0) + 1).first())
 }
 
 impl PagedClass {
@@ -45,16 +122,21 @@ impl PagedClass {
         fields.find(|field| &*field.name == name).map(|field| &mut field.value)
     }
 
+    /// Returns the index of a value.
+    fn index(self, record: &Record, stored: &Stored) -> Vec<PageEntry> {
+        let index = record.get(&stored.fields(self.class, 0)[self.index].name);
+        index.map(index_of).unwrap_or_default()
+    }
+
     /// Returns the objects and the index of a value.
     fn lists<'r>(
         self,
         record: &'r mut Record,
         stored: &Stored,
-    ) -> Option<(&'r mut Vec<Value>, Value)> {
-        let fields = stored.fields(self.class, 0);
-        let index = Self::field(record, &fields[self.index].name)?;
-        let index = std::mem::replace(index, Value::Seq(Vec::new()));
-        match Self::field(record, &fields[self.objects].name)? {
+    ) -> Option<(&'r mut Vec<Value>, Vec<PageEntry>)> {
+        let index = self.index(record, stored);
+        self.set_index(record, stored, &[]);
+        match Self::field(record, &stored.fields(self.class, 0)[self.objects].name)? {
             Value::Seq(objects) => Some((objects, index)),
             _ => None,
         }
@@ -62,40 +144,53 @@ impl PagedClass {
 
     fn set_index(self, record: &mut Record, stored: &Stored, entries: &[PageEntry]) {
         let name = &stored.fields(self.class, 0)[self.index].name;
-        let entry = |entry: &PageEntry| entry_value(stored, self, entry);
+        let entry = |entry: &PageEntry| page_entry(stored, entry);
         if let Some(index) = Self::field(record, name) {
             *index = Value::Seq(entries.iter().map(entry).collect());
         }
     }
 }
 
-/// Writes a page that needs the classes up to a number. Returns its position and its digest.
-pub(crate) type WritePage<'w> = dyn FnMut(&EncodedPage, u64) -> Result<(u64, u32)> + 'w;
+/// Returns the class of a record whose objects may lie in pages; `None` for other records.
+fn paged_class(record: &Record, stored: &Stored) -> Option<PagedClass> {
+    // A value that an editor made has no class but its name.
+    let is_of = |of: &&PagedClass| match record.origin() {
+        Some(class) => class == of.class,
+        None => record.class() == stored[of.class].name,
+    };
+    stored.paged().iter().find(is_of).copied()
+}
+
+/// Returns the index of a value that has one; it is empty if the objects are in no pages.
+pub fn page_index(record: &Record, stored: &Stored) -> Option<Vec<PageEntry>> {
+    Some(paged_class(record, stored)?.index(record, stored))
+}
+
+/// Returns true if a value that may have pages is in a value, or is it.
+pub(crate) fn has_worlds(value: &Value, stored: &Stored) -> bool {
+    let mut open = if stored.paged().is_empty() { Vec::new() } else { vec![value] };
+    while let Some(value) = open.pop() {
+        if value.as_record().is_some_and(|record| paged_class(record, stored).is_some()) {
+            return true;
+        }
+        open.extend(value.parts());
+    }
+    false
+}
 
 /// Visits the values that may have pages, outermost first. The values in one are visited if `visit` returns true.
-fn each_paged(
+pub(crate) fn each_paged(
     value: &mut Value,
     stored: &Stored,
     visit: &mut dyn FnMut(&mut Record, PagedClass) -> Result<bool>,
 ) -> Result<()> {
-    let classes = stored.paged();
-    if classes.is_empty() {
-        return Ok(());
-    }
-    let mut open = vec![value];
+    let mut open = if stored.paged().is_empty() { Vec::new() } else { vec![value] };
     while let Some(value) = open.pop() {
-        if let Value::Struct(record) = value {
-            // A value that an editor made has no class but its name.
-            let is_of = |of: &&PagedClass| match record.origin() {
-                Some(class) => class == of.class,
-                None => record.class() == stored[of.class].name,
-            };
-            let found = classes.iter().find(is_of).copied();
-            if let Some(of) = found
-                && !visit(record, of)?
-            {
-                continue;
-            }
+        if let Value::Struct(record) = value
+            && let Some(of) = paged_class(record, stored)
+            && !visit(record, of)?
+        {
+            continue;
         }
         // The first part is the next one.
         let parts: Vec<_> = value.parts_mut().collect();
@@ -118,7 +213,6 @@ pub fn put_objects(
     let mut lost = Vec::new();
     each_paged(value, stored, &mut |record, of| {
         let Some((all, index)) = of.lists(record, stored) else { return Ok(true) };
-        let index = index_of(&index);
         let has_pages = !index.is_empty();
         for entry in index {
             match objects(&entry)? {
@@ -139,18 +233,6 @@ pub fn objects_in_page(page: Value) -> Option<Vec<Value>> {
         Value::Seq(objects) => Some(objects),
         _ => None,
     }
-}
-
-/// Visits the values that may have pages.
-pub(crate) fn each_world(
-    value: &mut Value,
-    stored: &Stored,
-    visit: &mut dyn FnMut(&mut Record),
-) -> Result<()> {
-    each_paged(value, stored, &mut |record, _| {
-        visit(record);
-        Ok(true)
-    })
 }
 
 /// Returns a value of a class that may have pages, with these objects and empty lists. Its numbers are larger than the
@@ -182,88 +264,65 @@ pub(crate) fn world_of(
 fn index_of(entries: &Value) -> Vec<PageEntry> {
     let Value::Seq(entries) = entries else { return Vec::new() };
     let entry = |entry: &Value| {
-        let Value::Struct(record) = entry else { return None };
-        let [first, objects, position, digest] = &record.fields[..] else { return None };
-        match (&first.value, &objects.value, &position.value, &digest.value) {
-            (Value::U64(first), Value::U32(objects), Value::U64(position), Value::U32(digest)) => {
-                let (first, objects, position, digest) = (*first, *objects, *position, *digest);
-                Some(PageEntry { first, objects, position, digest })
-            }
-            _ => None,
-        }
+        let numbers: Vec<u64> = entry.parts().filter_map(Value::as_u64).collect();
+        let [first, objects, position, digest] = numbers[..] else { return None };
+        let [objects, digest] = [objects, digest].map(|number| u32::try_from(number).ok());
+        Some(PageEntry { first, objects: objects?, position, digest: digest? })
     };
     entries.iter().filter_map(entry).collect()
 }
 
-/// Takes the objects of large values out, as pages.
+/// Writes the objects of a world, which has an index; returns the index of their pages.
+pub(crate) type WriteObjects<'w> =
+    dyn FnMut(&[Value], Vec<PageEntry>) -> Result<Vec<PageEntry>> + 'w;
+
+/// Returns a copy of a value without the objects of its worlds that lie in pages. `write` writes the objects of a world,
+/// which has an index; it returns the index of their pages, which is empty if the objects stay in the world.
 ///
 /// # Errors
 ///
-/// Returns an error if an object does not fit its class, and those of `write`.
-pub(crate) fn take_objects(
-    value: &mut Value,
+/// Returns the errors of `write`.
+pub(crate) fn without_objects(
+    value: &Value,
     stored: &Stored,
-    target: &mut Strict<'_>,
-    write: &mut WritePage<'_>,
-) -> Result<()> {
-    each_paged(value, stored, &mut |record, of| {
-        let node = stored.node(stored.first(of.class, 0) + of.objects).first();
-        let name = &stored.fields(of.class, 0)[of.objects].name;
-        let Some((objects, _)) = of.lists(record, stored) else { return Ok(true) };
-        let (mut held, mut bytes, mut entries) = (Vec::new(), 0, Vec::new());
-        let mut next = objects.iter().enumerate().peekable();
-        while next.peek().is_some() {
-            let page = encode_page(&mut next, node, target);
-            let page = page.map_err(|error| error.in_field(name))?;
-            bytes += page.objects.len();
-            held.push(page);
-            if bytes < LEAST_PAGED {
-                continue;
-            }
-            for page in held.drain(..) {
-                let (position, digest) = write(&page, target.highest)?;
-                entries.push(PageEntry { position, digest, ..page.entry });
-            }
+    write: &mut WriteObjects<'_>,
+) -> Result<Value> {
+    let mut copy = |value: &Value| without_objects(value, stored, write);
+    Ok(match value {
+        Value::Option(Some(part)) => Value::Option(Some(Box::new(copy(part)?))),
+        Value::Seq(parts) => Value::Seq(parts.iter().map(copy).collect::<Result<_>>()?),
+        Value::Tuple(parts) => Value::Tuple(parts.iter().map(copy).collect::<Result<_>>()?),
+        Value::Map(entries) => {
+            let mut entry = |(key, value): &(Value, Value)| Ok((copy(key)?, copy(value)?));
+            Value::Map(entries.iter().map(&mut entry).collect::<Result<_>>()?)
         }
-        if bytes >= LEAST_PAGED {
-            objects.clear();
-            of.set_index(record, stored, &entries);
+        Value::Struct(record) | Value::Enum(record) => {
+            let mut new = Record::new(record.class.clone());
+            new.variant.clone_from(&record.variant);
+            new.set_origin(record.origin());
+            let of = paged_class(record, stored);
+            let name = of.map(|of| &*stored.fields(of.class, 0)[of.objects].name);
+            let mut pages = Vec::new();
+            for field in &record.fields {
+                let new_value = match (of, &field.value) {
+                    (None, value) => without_objects(value, stored, write)?,
+                    // The worlds in a world have no pages.
+                    (Some(of), Value::Seq(objects)) if name == Some(&*field.name) => {
+                        pages = write(objects, of.index(record, stored))?;
+                        let stay = if pages.is_empty() { &objects[..] } else { &[] };
+                        Value::Seq(stay.to_vec())
+                    }
+                    (Some(_), value) => value.clone(),
+                };
+                new.push(field.name.clone(), new_value);
+            }
+            if let Some(of) = of {
+                of.set_index(&mut new, stored, &pages);
+            }
+            Value::from(new)
         }
-        // The worlds in the objects have no pages.
-        Ok(false)
+        value => value.clone(),
     })
-}
-
-/// Encodes the next objects up to the end of a page.
-fn encode_page<'v>(
-    next: &mut std::iter::Peekable<impl Iterator<Item = (usize, &'v Value)>>,
-    node: usize,
-    target: &mut Strict<'_>,
-) -> Result<EncodedPage> {
-    let outer = target.begin_page(Some(PageClasses::default()));
-    let (mut objects, mut entry, mut last) = (Vec::new(), PageEntry::default(), 0);
-    let result = loop {
-        let Some((place, object)) = next.peek() else { break Ok(()) };
-        let id = match object_id(object) {
-            Ok(id) => id,
-            Err(error) => break Err(error.in_field(&format!("[{place}]"))),
-        };
-        if entry.objects > 0 && PageCut::is_between(last, id, objects.len()) {
-            break Ok(());
-        }
-        if let Err(error) = target.write(node, object, &mut objects) {
-            break Err(error.in_field(&format!("[{place}]")));
-        }
-        next.next();
-        entry.first = if entry.objects == 0 { id } else { entry.first };
-        (entry.objects, last) = (entry.objects + 1, id);
-        if PageCut::is_full(objects.len()) {
-            break Ok(());
-        }
-    };
-    let page = target.begin_page(outer).unwrap_or_default();
-    let head = page.head(entry.objects, |number| target.class_id(number));
-    result.map(|()| EncodedPage { entry, head, objects })
 }
 
 /// Returns the id of an object: its first field.
@@ -276,11 +335,10 @@ fn object_id(object: &Value) -> Result<u64> {
 }
 
 /// Returns an entry of an index as a value.
-fn entry_value(stored: &Stored, of: PagedClass, entry: &PageEntry) -> Value {
-    let KindSchema::List(kind) = &stored.fields(of.class, 0)[of.index].kind else {
-        return Value::Unit;
-    };
-    let KindSchema::Class(class) = **kind else { return Value::Unit };
+pub fn page_entry(stored: &Stored, entry: &PageEntry) -> Value {
+    let index = |of: &PagedClass| stored.node(stored.first(of.class, 0) + of.index).first();
+    let entries = stored.paged().first().map(|of| &stored.node(index(of)).kind);
+    let Some(&KindSchema::Class(class)) = entries else { return Value::Unit };
     let mut record = Record::new(&*stored[class].name);
     record.set_origin(Some(class));
     let values = [
@@ -295,22 +353,18 @@ fn entry_value(stored: &Stored, of: PagedClass, entry: &PageEntry) -> Value {
     Value::from(record)
 }
 
-/// Changes the positions in the indexes of a value.
+/// Replaces each page in the indexes of a value by other pages.
 ///
 /// # Errors
 ///
 /// Returns no error.
-pub(crate) fn move_pages(
+pub fn replace_pages(
     value: &mut Value,
     stored: &Stored,
-    position: &dyn Fn(u64) -> Option<u64>,
+    pages: &dyn Fn(&PageEntry) -> Vec<PageEntry>,
 ) -> Result<()> {
     each_paged(value, stored, &mut |record, of| {
-        let Some((_, index)) = of.lists(record, stored) else { return Ok(true) };
-        let mut index = index_of(&index);
-        for entry in &mut index {
-            entry.position = position(entry.position).unwrap_or(entry.position);
-        }
+        let index: Vec<_> = of.index(record, stored).iter().flat_map(pages).collect();
         of.set_index(record, stored, &index);
         Ok(true)
     })

@@ -38,7 +38,7 @@ pub struct Stored {
 
 /// A class whose values may have pages, with its field of objects and its index of pages.
 #[derive(Clone, Copy)]
-pub(super) struct PagedClass {
+pub(crate) struct PagedClass {
     pub class: usize,
     pub objects: usize,
     pub index: usize,
@@ -598,7 +598,7 @@ impl Stored {
 
     /// The bytes of the value of a node that these begin with; `None` if it is long or deep, or there are fewer.
     #[inline]
-    pub(super) fn length(&self, node: usize, bytes: &[u8]) -> Option<usize> {
+    pub fn length(&self, node: usize, bytes: &[u8]) -> Option<usize> {
         let Node { kind, size, .. } = &self.nodes[node];
         match (size.span(), kind) {
             (Some(span), _) => Some(span),

@@ -95,8 +95,12 @@ pub(super) fn skip(
     result
 }
 
-/// How many of these bytes a value of a class takes. In a page, its classes have these numbers in the save.
-pub(crate) fn length(
+/// Returns how many of these bytes a value of a class takes. In a page, its classes have these numbers in the save.
+///
+/// # Errors
+///
+/// Returns an error if the bytes do not begin with a value of the class.
+pub fn length(
     (class, stored): (usize, &Stored),
     bytes: &[u8],
     numbers: Option<&[u64]>,
