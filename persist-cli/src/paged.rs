@@ -11,7 +11,7 @@ use persist_tools::__private::{ChangedWorld, ObjectOutline, PageEntry};
 use crate::exit::{Failure, Result};
 use crate::input::Save;
 use crate::path::Child;
-use crate::values::{Hop, parts};
+use crate::values::{Hop, part, parts};
 use crate::world::{self, Object, TreeNode, parent_of, path_of, record_of};
 
 /// The field of a world with its objects.
@@ -59,6 +59,22 @@ impl PagedWorld {
     pub(crate) fn of(value: &Value, holder: ObjectId, save: &Save<'_>) -> Option<Self> {
         let index = record_of(value).and_then(|record| save.page_index(record))?;
         Some(Self::new(holder, index))
+    }
+
+    /// Returns a world that was read without its objects, on the way to a part of a value, and the number of hops to it.
+    pub(crate) fn on_way(
+        mut value: &Value,
+        hops: &[Hop],
+        holder: ObjectId,
+        save: &Save<'_>,
+    ) -> Option<(usize, Self)> {
+        for (at, hop) in hops.iter().enumerate() {
+            if let Some(world) = Self::of(value, holder, save) {
+                return Some((at, world));
+            }
+            value = part(value, std::slice::from_ref(hop))?;
+        }
+        None
     }
 
     fn new(holder: ObjectId, index: Vec<PageEntry>) -> Self {
@@ -462,17 +478,6 @@ pub(crate) trait ReadPages {
 
     /// Passes the objects of pages on; false if there is an error, or no more are to be passed.
     fn each(&self, index: &[PageEntry], take: &mut TakeObject<'_>) -> bool;
-}
-
-/// Returns the number of hops that lead to a world without its objects, on the way to a part of a value.
-pub(crate) fn hops_to_pages(mut value: &Value, hops: &[Hop], save: &Save<'_>) -> Option<usize> {
-    for (at, hop) in hops.iter().enumerate() {
-        if record_of(value).is_some_and(|record| save.page_index(record).is_some()) {
-            return Some(at);
-        }
-        value = crate::values::part(value, std::slice::from_ref(hop))?;
-    }
-    None
 }
 
 /// Returns the worlds without their objects in a value.

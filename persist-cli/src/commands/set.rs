@@ -18,7 +18,7 @@ use crate::found::each_world;
 use crate::input::{Bar, Save, Source};
 use crate::mapped::Mapped;
 use crate::output::{NAME, Out};
-use crate::paged::{self, OBJECTS, PAGES, PagedWorld, hops_to_pages};
+use crate::paged::{self, OBJECTS, PAGES, PagedWorld};
 use crate::path::Path;
 use crate::shown::short;
 use crate::values::{Hop, part, replace, typed};
@@ -191,47 +191,47 @@ fn encode_pages(
     if head.is_kept() || !save.has_pages(id) {
         return Ok(None);
     }
-    let mut worlds: Vec<ChangedWorld> = Vec::new();
+    // The worlds with the hops that lead to them, and their changes.
+    let (mut read, mut worlds) = (Vec::<(&[Hop], PagedWorld)>::new(), Vec::new());
     // The world of each change in a page, the place of its object, and the hops from there on.
     let mut in_pages = Vec::new();
     for change in changes {
         let hops = &*change.target.hops;
-        let at = hops_to_pages(&head.value, hops, save);
-        let rest = at.map(|at| &hops[at..]);
-        let object = match rest {
-            Some([Hop::Field(field), Hop::Item(place), rest @ ..]) if **field == *OBJECTS => {
-                // Another parent or index gives siblings in any page other indices.
-                if rest.first().is_none_or(|hop| *hop == Hop::Field("parent".into())) {
+        let mut number = read.iter().position(|(fields, _)| hops.starts_with(fields));
+        // There may be millions of changes in a world, so it is found once.
+        if number.is_none()
+            && let Some((at, world)) = PagedWorld::on_way(&head.value, hops, id, save)
+        {
+            number = Some(worlds.len());
+            let fields = hops[..at].iter().filter_map(Hop::in_message).collect();
+            let (index, objects) = (world.index.clone(), BTreeMap::new());
+            worlds.push(ChangedWorld { fields, index, objects });
+            read.push((&hops[..at], world));
+        }
+        let in_world = number.map(|number| (number, &hops[read[number].0.len()..]));
+        let (number, place, rest) = match in_world {
+            // Another parent or index gives siblings in any page other indices.
+            Some((number, [Hop::Field(field), Hop::Item(place), rest @ ..]))
+                if **field == *OBJECTS
+                    && rest.first().is_some_and(|hop| *hop != Hop::Field("parent".into())) =>
+            {
+                (number, *place, rest)
+            }
+            Some((_, [Hop::Field(field), ..])) if [OBJECTS, PAGES].contains(&&**field) => {
+                return Ok(None);
+            }
+            _ => {
+                if part(&head.value, hops).is_some_and(|value| paged::has_pages(value, save)) {
                     return Ok(None);
                 }
-                Some((*place, rest))
+                change.make(&mut head.value, hops)?;
+                in_pages.push(None);
+                continue;
             }
-            Some([Hop::Field(field), ..]) if [OBJECTS, PAGES].contains(&&**field) => {
-                return Ok(None);
-            }
-            _ => None,
         };
-        let Some((place, rest)) = object else {
-            if part(&head.value, hops).is_some_and(|value| paged::has_pages(value, save)) {
-                return Ok(None);
-            }
-            change.make(&mut head.value, hops)?;
-            in_pages.push(None);
-            continue;
-        };
-        let fields = &hops[..at.unwrap_or(0)];
-        let Some(world) = part(&head.value, fields) else { return Ok(None) };
-        let Some(paged) = PagedWorld::of(world, id, save) else { return Ok(None) };
-        let known = worlds.iter().position(|world| world.index == paged.index);
-        let number = known.unwrap_or(worlds.len());
-        if known.is_none() {
-            let fields = fields.iter().filter_map(Hop::in_message).collect();
-            let (index, objects) = (paged.index.clone(), BTreeMap::new());
-            worlds.push(ChangedWorld { fields, index, objects });
-        }
         let object = match worlds[number].objects.entry(place) {
             btree_map::Entry::Occupied(object) => object.into_mut(),
-            btree_map::Entry::Vacant(new) => match paged.page(place, save)? {
+            btree_map::Entry::Vacant(new) => match read[number].1.page(place, save)? {
                 Some((page, at)) => new.insert(page[at].clone()),
                 None => return Ok(None),
             },
