@@ -48,8 +48,7 @@ struct RetainedPage {
 /// A row of ids, as a save finds it.
 struct RowState {
     first: u64,
-    /// The number of the first save that saw the row as it is; the largest number if nothing tells whether the row has
-    /// changed.
+    /// The number of the first save that saw the row as it is; the largest number if the row may change without a mark.
     seen: u64,
 }
 
