@@ -5,6 +5,7 @@ use std::io::Cursor;
 use persist::save::{LoadPolicy, Salvage};
 use persist::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result, Saves, World};
 use persist_tests::support::forge::restamp;
+use persist_tests::support::short_or_long;
 use persist_tools::{Document, verify};
 
 use super::{SavedPage, blocks, count, pages, replaced, saves, state, with_page, world_of};
@@ -63,6 +64,9 @@ fn a_flipped_byte_costs_the_page_that_it_is_in() -> Result<()> {
         assert_eq!(lost, [(first, page.objects)], "byte {at}");
         assert_eq!((salvage.objects, salvage.lost, salvage.lost_head), (1, Some(0), false));
         assert_eq!(found.resource::<super::Note>().map(|note| &*note.text), Some("of all"));
+        if at != middle(page) {
+            continue;
+        }
         // The document has the same objects, and is a whole save.
         let (document, of_document) = Document::salvage(&damaged)?;
         assert_eq!(of_document.as_ref(), Some(&salvage));
@@ -216,7 +220,7 @@ fn each_byte_of_a_small_paged_world_can_be_damaged() -> Result<()> {
     let save = saves().to_vec(&world)?;
     let all = pages(&save);
     assert!(!all.is_empty());
-    for at in (0..save.len()).step_by(if cfg!(debug_assertions) { 97 } else { 7 }) {
+    for at in (0..save.len()).step_by(short_or_long(397, 7)) {
         let mut damaged = save.clone();
         damaged[at] ^= 0x55;
         let loaded = saves().from_slice::<World>(&damaged);
