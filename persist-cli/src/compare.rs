@@ -283,7 +283,7 @@ fn changes<'d>(
     changes_of(vec![Open::whole(Some(old), Some(new))], ids, by)
 }
 
-/// The parts of pairs of values, the last of which is the first one, that are not alike.
+/// Returns the parts that differ of pairs of values. The last pair is compared first.
 fn changes_of<'d>(
     mut open: Vec<Open<'d>>,
     ids: &HashMap<ObjectId, ObjectId>,

@@ -400,7 +400,7 @@ struct Seed<'t, 'o> {
     worlds: Worlds<'t, 'o>,
 }
 
-/// What becomes of the objects of worlds in a value that is read.
+/// Says where the objects of worlds go that are in a value.
 enum Worlds<'t, 'o> {
     /// They stay in it.
     Whole,
@@ -411,7 +411,7 @@ enum Worlds<'t, 'o> {
 }
 
 impl<'o> Worlds<'_, 'o> {
-    /// Returns what becomes of those in a part of the value.
+    /// Returns where those in a part of the value go.
     fn of_part(&mut self) -> Worlds<'_, 'o> {
         match self {
             Self::Passed(to, holder) => Worlds::Passed(to, *holder),

@@ -14,15 +14,16 @@ pub(crate) struct PageClasses {
     by_number: HashMap<u64, u64>,
     /// The numbers of the classes in the save.
     numbers: Vec<u64>,
-    /// The types of the classes, with the trait as which their values are stored. The list is shorter than that of the
-    /// numbers if some class is of unknown content.
+    /// The types of the classes, with the trait as which their values are stored.
     types: Vec<(TypeId, TraitName)>,
+    has_unknown: bool,
 }
 
 impl PageClasses {
     /// Returns the number in the page of a class by its number in the save. `of` is its type, if the program has it.
     pub(crate) fn number(&mut self, number: u64, of: Option<(TypeId, TraitName)>) -> u64 {
-        let Self { by_number, numbers, types } = self;
+        let Self { by_number, numbers, types, has_unknown } = self;
+        *has_unknown |= of.is_none();
         *by_number.entry(number).or_insert_with(|| {
             numbers.push(number);
             types.extend(of);
@@ -30,10 +31,10 @@ impl PageClasses {
         })
     }
 
-    /// Returns the types of the classes; `None` if there is unknown content, whose classes may have other ids in another
-    /// save.
+    /// Returns the types of the classes; `None` if there is unknown content, whose references and classes may have other
+    /// ids in another save.
     pub(crate) fn into_types(self) -> Option<Vec<(TypeId, TraitName)>> {
-        (self.types.len() == self.numbers.len()).then_some(self.types)
+        (!self.has_unknown).then_some(self.types)
     }
 
     /// Returns the head of the page: the ids of its classes, and the number of its objects.

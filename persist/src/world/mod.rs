@@ -38,7 +38,8 @@
 // - Iteration: `column::query` with `column::cursor` and `column::zipped`, and `visit`.
 // - Operations: `objects` has the private ones. Below it are the files that use them: `public`, `fields` (by path),
 //   `phases` (the life cycle), `bundle`, `prefab`. `references` finds the fields that hold an id.
-// - Save: `objects::saving` and `stored` (encode), `objects::load` (decode).
+// - Save: `objects::saving`, `stored` and `sibling_index` (encode), `page_cache` (pages, and those of earlier saves),
+//   `objects::load` (decode).
 // - Histories: `objects::edits` and `objects::detached::change` (edits as data); `objects::detached`, `objects::parked`
 //   and `recorded` (what an undo brings back).
 

@@ -1,7 +1,6 @@
 //! Worlds in pages: their layout in the save, damage, other versions of the program, and values around them.
 
 mod damage;
-
 mod layout;
 mod saved_again;
 mod values;

@@ -265,6 +265,24 @@ fn a_component_that_changes_through_a_shared_reference_is_never_taken_from_an_ea
 }
 
 #[test]
+fn a_component_that_was_unknown_in_the_load_is_never_taken_from_an_earlier_save() -> Result<()> {
+    // Its references are ids of objects, which differ between saves.
+    let saves = all_saves();
+    let mut world = World::new();
+    let first = world.spawn("First");
+    apart(&mut world, Shared(Arc::new(Mutex::new(Inner::default()))))?;
+    let save = saves.to_vec(&world)?;
+    // The load does not know the class, and the saves do.
+    let load = || super::saves().from_slice::<World>(&save);
+    let (mut world, mut twin) = (load()?, load()?);
+    check(&saves, &world, &twin, "at first")?;
+    for world in [&mut world, &mut twin] {
+        world.attach(first, Shared(Arc::new(Mutex::new(Inner::default()))))?;
+    }
+    check(&saves, &world, &twin, "with an object before it")
+}
+
+#[test]
 fn siblings_that_move_are_in_the_next_save() -> Result<()> {
     let saves = all_saves();
     let families = |world: &mut World| {
