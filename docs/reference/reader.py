@@ -29,6 +29,7 @@ OWN_CLASS = 5, 6  # cells that belong to the class of the value, too
 MARK = 0x80  # bit 7 of a holder: added by the program; of a reference: weak
 STRUCT, ENUM, BARE = range(3)
 SINCE = 0x80  # bit 7 of a form: the lowest version follows that may read the class
+OWN_ID = 0x40  # bit 6 of a form: the id of the class follows
 MADE_UP = 2  # version of the class of a made-up value
 UNKNOWN_AT = "persist.UnknownAt"  # class of what was kept of a part of an object
 PAGE = 0x01  # the holder of a page
@@ -403,13 +404,16 @@ class Save:
 
     def read_definition(self, body, at):
         cls = Class(at)
-        cls.id, cls.name, cls.version, cls.form = body.integer(8), body.text(), body.count(), body.integer(1)
+        cls.name, cls.version, cls.form = body.text(), body.count(), body.integer(1)
+        refuse(cls.form & ~(SINCE | OWN_ID) > BARE, at, f"form {cls.form} of a class is unknown")
+        cls.id = body.integer(8) if cls.form & OWN_ID else class_id(cls.name)
+        refuse(cls.form & OWN_ID and cls.id == class_id(cls.name), at, "a class states the id that its name has")
         if cls.id in self.class_ids:
             raise Refused(at, f"class id {cls.id:#x} belongs to class {self.class_ids[cls.id]} already")
         refuse(not cls.version, at, "versions of a class begin with 1")
         cls.since = body.count() if cls.form & SINCE else None
         refuse(cls.since is not None and not 1 <= cls.since <= cls.version, at, f"class for versions from {cls.since} on")
-        cls.form &= ~SINCE
+        cls.form &= ~(SINCE | OWN_ID)
         if cls.form == STRUCT:
             cls.groups = [self.read_fields(body, cls)]
         elif cls.form == ENUM:
@@ -419,10 +423,8 @@ class Save:
                 self.read_name(body, cls.variants)
                 cls.groups.append(self.read_fields(body, cls))
             cls.variants = list(cls.variants)
-        elif cls.form == BARE:
-            cls.groups = [[("", self.read_kind(body, cls, 1, True))]]
         else:
-            raise Refused(at, f"form {cls.form} of a class is unknown")
+            cls.groups = [[("", self.read_kind(body, cls, 1, True))]]
         self.classes.append(cls)
         self.class_ids[cls.id] = len(self.classes)
 

@@ -56,10 +56,7 @@ impl Maker<'_, '_> {
     fn definitions(&self) -> Vec<u8> {
         let mut out = Vec::new();
         for class in &self.classes {
-            let hash = class.name.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-                (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-            });
-            let mut body = hash.to_le_bytes().to_vec();
+            let mut body = Vec::new();
             text(class.name, &mut body);
             body.push(class.version);
             match &class.form {

@@ -180,7 +180,7 @@ fn journal_shows_where_it_is_torn() {
     editor(&folder).expect("a session");
     let length = folder.read("level.journal").len();
     folder.cut("level.journal", "cut.journal", length - 20);
-    folder.damage("level.journal", "bad.journal", length / 2);
+    folder.damage("level.journal", "bad.journal", length / 2 - 40);
     let commands = ["journal cut.journal", "journal bad.journal --json"];
     insta::assert_snapshot!(folder.transcript(commands));
 }

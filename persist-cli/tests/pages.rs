@@ -34,7 +34,7 @@ fn worlds_in_pages_are_shown_and_changed_like_others() {
 fn a_damaged_page_costs_its_objects() {
     let folder = city();
     folder.damage("city.sav", "bad.sav", 90_000);
-    folder.cut("city.sav", "cut.sav", 129_500);
+    folder.cut("city.sav", "cut.sav", 129_400);
     let commands = [
         "info bad.sav",
         "repair bad.sav -o mended.sav",

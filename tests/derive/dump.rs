@@ -183,8 +183,6 @@ impl Dump<'_> {
     }
 
     fn definition(&mut self) {
-        let id = self.number(8);
-        self.line(&format!("    id {id:#x}"));
         let name = self.string();
         self.line(&format!("    name {name}"));
         let version = self.count();
@@ -192,6 +190,11 @@ impl Dump<'_> {
         let form = self.peek();
         self.take(1);
         let mut variants = Vec::new();
+        if form & 0x40 != 0 {
+            let id = self.number(8);
+            self.line(&format!("    id {id:#x}"));
+        }
+        let form = form & !0x40;
         match form {
             0 => {
                 self.line("    struct");

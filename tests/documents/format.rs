@@ -87,10 +87,10 @@ macro_rules! kind_of {
         })
         .unwrap();
         // Header without fields, head of the block, class number, length; then
-        // the body: id, name "Probe", version, form, one field "f", no flags.
+        // the body: name "Probe", version, form, one field "f", no flags.
         let body = 20 + 5 + 1 + 4;
         let length = u32::from_le_bytes(save[body - 4..body].try_into().unwrap()) as usize;
-        save[body + 8 + 6 + 1 + 1 + 1 + 2 + 1..body + length].to_vec()
+        save[body + 6 + 1 + 1 + 1 + 2 + 1..body + length].to_vec()
     }};
 }
 
@@ -171,8 +171,8 @@ fn behind<Q: Persist>(pointer: &Q) -> (u8, String, Vec<u8>) {
     }
     let (class, holder) = found.expect("a record behind the pointer");
     let body = &definitions[usize::try_from(class).unwrap() - 1];
-    let end = 9 + usize::from(body[8]);
-    (holder, String::from_utf8(body[9..end].to_vec()).unwrap(), body[end + 1..].to_vec())
+    let end = 1 + usize::from(body[0]);
+    (holder, String::from_utf8(body[1..end].to_vec()).unwrap(), body[end + 1..].to_vec())
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn trait_objects_are_stored_as_the_page_says() {
     let thing = b"\x05Thing";
     let kinds = [&[2, 21, 3, 0x18], &thing[..], &[0x19, 0x24], thing, &[0x19, 0xa4], thing];
     assert!(tuple.ends_with(&kinds.concat()), "{tuple:x?}");
-    assert_eq!(player[9..15], *b"Player");
+    assert_eq!(player[1..7], *b"Player");
     let Item::Record { class: 1, holder: 0x80, payload, .. } = root else { panic!("the root") };
     assert_eq!(payload[..], [2, 1, 0, 0, 0, 2, 2, 2]);
     let Item::Record { class: 2, holder: 0x24, payload, .. } = object else { panic!("the object") };
@@ -290,7 +290,7 @@ struct Pair<T>(T);
 fn a_cell_that_is_set_once_stands_once_in_the_name_of_a_pointer_to_it() {
     let save = Forged::parse(&persist::to_vec(&Pair(Rc::new(OnceCell::from(7_u8)))).unwrap());
     let Item::Definition(body) = &save.items[0] else { panic!("a definition") };
-    assert_eq!(body[9..9 + usize::from(body[8])], *b"Pair<Rc<OnceCell<u8>>>");
+    assert_eq!(body[1..1 + usize::from(body[0])], *b"Pair<Rc<OnceCell<u8>>>");
     let mut registry = persist::save::Registry::new();
     registry.register::<Pair<Rc<OnceCell<u8>>>>().unwrap();
     let class = registry.class("Pair<Rc<OnceCell<u8>>>").unwrap();

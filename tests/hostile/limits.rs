@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use persist::{ErrorKind, Persist, Result, SaveManager};
 use persist_tests::support::forge::{
-    ADDED, Item, SMALL, VALUE, bare, class, counted, one, one_of, record, refused, save, text,
-    try_load, value,
+    ADDED, SMALL, VALUE, bare, class, counted, fields, id_of, one, one_of, record, refused, save,
+    try_load, value, with_id,
 };
 
 #[derive(Persist, Debug)]
@@ -197,14 +197,11 @@ fn kinds_of_every_sort_nest_as_deep_on_a_small_stack() {
 fn long_names_do_not_multiply() {
     let name = "x".repeat(100_000);
     let names: Vec<String> = (0..10_000).map(|i| format!("{i:x}")).collect();
-    let fields: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, &[0_u8][..])).collect();
+    let units: Vec<(&str, &[u8])> = names.iter().map(|name| (&**name, &[0_u8][..])).collect();
     // Dropped fields of a class of a long name, known by its id.
-    let Item::Definition(body) = class("Sword", &[&[("power", &[3][..])], &fields[..]].concat())
-    else {
-        unreachable!("a definition");
-    };
-    let body = [&body[..8], &text(&name), &body[14..]].concat();
-    let _ = try_load(one(Item::Definition(body), &[7]), value::<Sword>);
+    let all = fields(&[&[("power", &[3][..])], &units[..]].concat());
+    let long = with_id(id_of("Sword"), &name, 1, 0, &all);
+    let _ = try_load(one(long, &[7]), value::<Sword>);
     // A tuple of classes of a long name.
     let kind = [&[0x15][..], &counted(20_000), &[0x16, 2].repeat(20_000)].concat();
     let long = class(&name, &[("text", &[15])]);
@@ -225,11 +222,7 @@ fn many_changed_classes_are_compared_soon() {
     let mut items = vec![class("Sword", &[("power", &[3])])];
     for i in 2..60_000_u64 {
         let kind = [&[0x10, 0x16][..], &counted(i - 1)].concat();
-        let Item::Definition(mut body) = class("Old", &[("next", &kind)]) else {
-            unreachable!("a definition");
-        };
-        body[..8].copy_from_slice(&i.to_le_bytes());
-        items.push(Item::Definition(body));
+        items.push(with_id(i, "Old", 1, 0, &fields(&[("next", &kind)])));
     }
     items.push(record(1, VALUE, 1, &[7]));
     try_load(save(&items), |save| {

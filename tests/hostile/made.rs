@@ -52,7 +52,11 @@ fn sword(parts: &[(&str, &[u8])]) -> Vec<u8> {
 }
 
 fn definition_of(parts: &[u8]) -> Item {
-    Item::Definition([&[1; 8], &text("Broken")[..], &[1], parts].concat())
+    Item::Definition([&text("Broken")[..], &[1], parts].concat())
+}
+
+fn id_of_name() -> Item {
+    forge::with_id(forge::id_of("Broken"), "Broken", 1, 0, &[0])
 }
 
 /// A save without objects, with one place overwritten and the checksums true.
@@ -166,8 +170,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Load, ErrorKind)> {
             save(&[
                 Item::Definition(
                     [
-                        &forge::id_of("Mode").to_le_bytes()[..],
-                        &text("Mode"),
+                        &text("Mode")[..],
                         &[1, 1, 2],
                         &text("Off"),
                         &[0],
@@ -184,16 +187,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Load, ErrorKind)> {
         (
             "a variant that the program lost",
             save(&[
-                Item::Definition(
-                    [
-                        &forge::id_of("Mode").to_le_bytes()[..],
-                        &text("Mode"),
-                        &[1, 1, 1],
-                        &text("Auto"),
-                        &[0],
-                    ]
-                    .concat(),
-                ),
+                Item::Definition([&text("Mode")[..], &[1, 1, 1], &text("Auto"), &[0]].concat()),
                 record(1, ADDED, 1, &[0]),
             ]),
             objects,
@@ -242,6 +236,7 @@ fn cases() -> Vec<(&'static str, Vec<u8>, Load, ErrorKind)> {
             UnknownKind,
         ),
         ("an unknown form", save(&[definition_of(&[9])]), objects, UnknownKind),
+        ("an id that is the hash of the name", save(&[id_of_name()]), objects, Damaged),
         ("an enum without variants", save(&[definition_of(&[1, 0])]), objects, Damaged),
         ("a definition with more", save(&[definition_of(&[0, 0, 0])]), objects, Damaged),
         (

@@ -14,7 +14,7 @@ use persist::{ErrorKind, Limits, LoadOptions, Persist, Record, SaveManager, Save
 use persist_tools::Document;
 use persist_tools::lock::{Lock, Values};
 
-use persist_tests::support::forge::{self, Item, bare, class, counted, fields, one, one_of, text};
+use persist_tests::support::forge::{Item, bare, class, counted, fields, one, one_of, text};
 
 /// What such a thread has: unoptimized code takes more.
 const STACK: usize = if cfg!(debug_assertions) { 512 << 10 } else { 128 << 10 };
@@ -67,8 +67,7 @@ fn classes() -> Vec<(Item, Vec<u8>, usize)> {
     });
     let variants = [&[0, 2][..], &text("Leaf"), &[0], &text("Branch")].concat();
     let branch = fields(&[("0", &[0x16, 1])]);
-    let body =
-        [&forge::id_of("x").to_le_bytes()[..], &text("x"), &[1, 1, 2], &variants[2..], &branch];
+    let body = [&text("x")[..], &[1, 1, 2], &variants[2..], &branch];
     let tree = (Item::Definition(body.concat()), &[1][..], 1);
     let all = structs.chain(bares).chain([tree]);
     all.map(|(class, step, levels)| (class, step.to_vec(), levels)).collect()

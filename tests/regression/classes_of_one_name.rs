@@ -51,11 +51,9 @@ fn chunk_of(classes: u64) -> Vec<u8> {
         veins.extend(
             [&forge::text(&number.to_string())[..], &[0, 0x16], &forge::counted(number)].concat(),
         );
-        let head = [&number.to_le_bytes()[..], &forge::text("Vein"), &[1]].concat();
-        items.push(Item::Definition([head, vec![0, 0]].concat()));
+        items.push(forge::with_id(number, "Vein", 1, 0, &[0]));
     }
-    let head = [&forge::id_of("Ore").to_le_bytes()[..], &forge::text("Ore"), &[1]].concat();
-    items.push(Item::Definition([head, vec![0], veins].concat()));
+    items.push(Item::Definition([forge::head("Ore"), vec![0], veins].concat()));
     let ore = [&[0x16], &forge::counted(classes + 1)[..]].concat();
     items.push(forge::class("Chunk", &[("ore", &ore)]));
     items.push(forge::record(classes + 2, VALUE, 1, &[]));

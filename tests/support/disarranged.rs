@@ -9,6 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use persist::save::{LoadEvent, LoadReport};
 use persist::{Error, ErrorKind, Persist, Result, SaveManager, Saves};
 
+/// The bit of a form that says that the id of the class follows.
+const OWN_ID: u8 = 0x40;
+
 /// What else a disarranged save changes beside the order of fields and variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -246,9 +249,11 @@ enum Form {
 }
 
 struct Class {
-    /// Id, name and version.
+    /// Name and version.
     head: Vec<u8>,
     name: Vec<u8>,
+    /// The id, if it is not the hash of the name.
+    id: Vec<u8>,
     form: Form,
 }
 
@@ -388,11 +393,12 @@ impl Save {
         let mut body = Input(content);
         let mut name = &[][..];
         let head = body.taken(|body| {
-            body.take(8);
             name = body.text();
             body.count();
         });
-        let form = match body.byte() {
+        let form = body.byte();
+        let id = body.take(if form & OWN_ID == 0 { 0 } else { 8 }).to_vec();
+        let form = match form & !OWN_ID {
             0 => Form::Struct(self.fields(&mut body)),
             1 => {
                 let variants = body.count();
@@ -404,7 +410,7 @@ impl Save {
             form => panic!("form {form}"),
         };
         assert!(body.0.is_empty(), "a definition has more than its fields");
-        self.classes.push(Class { head: head.to_vec(), name: name.to_vec(), form });
+        self.classes.push(Class { head: head.to_vec(), name: name.to_vec(), id, form });
         self.defined.push(self.records.len());
     }
 
@@ -515,13 +521,17 @@ impl Save {
     fn definition(&self, plan: &Plan, class: usize) -> Vec<u8> {
         let (of, plan_of) = (&self.classes[class], &plan.classes[class]);
         let mut out = of.head.clone();
+        let push_form = |form: u8, out: &mut Vec<u8>| {
+            out.push(if of.id.is_empty() { form } else { form | OWN_ID });
+            out.extend(&of.id);
+        };
         match &of.form {
             Form::Struct(fields) => {
-                out.push(0);
+                push_form(0, &mut out);
                 put_fields(fields, &plan_of.fields[0], plan, &mut out);
             }
             Form::Enum(variants) => {
-                out.push(1);
+                push_form(1, &mut out);
                 count(variants.len() as u64, &mut out);
                 for &variant in &plan_of.variants {
                     let (name, fields) = &variants[variant];
@@ -530,7 +540,7 @@ impl Save {
                 }
             }
             Form::Bare(kind) => {
-                out.push(2);
+                push_form(2, &mut out);
                 put_kind(kind, plan, &mut out);
             }
         }

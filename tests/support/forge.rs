@@ -7,6 +7,8 @@ use persist::{Persist, Result};
 
 /// Holder of an object that was added, in an `Rc<RefCell<_>>`.
 pub const ADDED: u8 = 0x91;
+/// The bit of a form that says that the id of the class follows.
+pub const OWN_ID: u8 = 0x40;
 /// Holder of an object met through a reference.
 pub const MET: u8 = 0x11;
 /// Holder of a value of its own.
@@ -51,8 +53,15 @@ pub fn id_of(name: &str) -> u64 {
     })
 }
 
-fn head(name: &str) -> Vec<u8> {
-    [&id_of(name).to_le_bytes()[..], &text(name), &[1]].concat()
+/// The name and the version 1 of a class, before its form.
+pub fn head(name: &str) -> Vec<u8> {
+    [&text(name)[..], &[1]].concat()
+}
+
+/// A definition whose class has an id that is not the hash of its name.
+pub fn with_id(id: u64, name: &str, version: u8, form: u8, parts: &[u8]) -> Item {
+    let head = [version, form | OWN_ID];
+    Item::Definition([&text(name), &head[..], &id.to_le_bytes(), parts].concat())
 }
 
 /// Fields with their kinds, as they follow the form of a struct.

@@ -14,7 +14,7 @@ use std::io::Cursor;
 use std::path::Path;
 use std::rc::Rc;
 
-use forge::{ADDED, Forged, Item, class, counted, id_of, one_of, record, text};
+use forge::{ADDED, Forged, Item, class, counted, one_of, record, text};
 use persist::save::Registry;
 use persist::storage::{Memory, Storage as _};
 use persist::world::{ExternalIds, Prefab};
@@ -257,7 +257,7 @@ fn classes(count: usize) -> Vec<u8> {
 
 fn variants(count: usize) -> Vec<u8> {
     let mut of =
-        [&id_of("State").to_le_bytes()[..], &text("State"), &[1, 1], &counted(count as u64)]
+        [&text("State")[..], &[1, 1], &counted(count as u64)]
             .concat();
     for i in 0..count {
         of.extend(text(&format!("V{i}")));
@@ -269,7 +269,7 @@ fn variants(count: usize) -> Vec<u8> {
 /// A list of values of an enum with as many variants, all of the last one, with an option in it.
 fn values_of_variants(count: usize) -> Vec<u8> {
     let variants = count.min(60_000);
-    let head = [&id_of("State").to_le_bytes()[..], &text("State"), &[1, 1]].concat();
+    let head = [&text("State")[..], &[1, 1]].concat();
     let mut of = [head, counted(variants as u64)].concat();
     for i in 0..variants {
         of.extend(text(&format!("V{i}")));

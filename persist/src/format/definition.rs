@@ -20,6 +20,9 @@ const FORM_VALUE: u8 = 2;
 /// The bit of a form which says that the lowest version that may read the class follows.
 const SINCE: u8 = 0x80;
 
+/// The bit of a form which says that the id of the class follows. Without it, the id is the hash of the name.
+const OWN_ID: u8 = 0x40;
+
 /// The bit of a field's flags which says that the field's number follows.
 const FIELD_ID: u8 = 0x01;
 
@@ -89,15 +92,15 @@ pub(super) fn push(class: &ClassSchema, number: NumberOf<'_>, out: &mut Vec<u8>)
 }
 
 fn write(class: &ClassSchema, number: NumberOf<'_>, out: &mut Vec<u8>) {
-    out.extend_from_slice(&class.id.0.to_le_bytes());
     write_text(&class.name, out);
     count::push(u64::from(class.version), out);
-    let push_form = |form: u8, out: &mut Vec<u8>| match class.since {
-        None => out.push(form),
-        Some(since) => {
-            out.push(form | SINCE);
-            count::push(u64::from(since), out);
-        }
+    // A hash is eight bytes that no compression makes shorter: in a small save of many classes, a tenth of the bytes.
+    let id = Some(class.id).filter(|id| *id != ClassId::from_name(&class.name));
+    let push_form = |form: u8, out: &mut Vec<u8>| {
+        let bit = |is_set: bool, bit: u8| if is_set { bit } else { 0 };
+        out.push(form | bit(id.is_some(), OWN_ID) | bit(class.since.is_some(), SINCE));
+        id.into_iter().for_each(|id| out.extend_from_slice(&id.0.to_le_bytes()));
+        class.since.into_iter().for_each(|since| count::push(u64::from(since), out));
     };
     match &class.form {
         Form::Struct(fields) => {
@@ -223,21 +226,22 @@ fn unknown(what: &str, tag: u8) -> Error {
 }
 
 fn read_class(input: &mut Decoder<'_>, name: &mut String) -> Result<ClassSchema> {
-    let id = ClassId(input.value()?);
     *name = input.value::<String>()?;
     let version = u32::try_from(count::decode(input)?)
         .ok()
         .filter(|version| *version > 0)
         .ok_or_else(|| bad("the version of a class is 0 or over 4294967295"))?;
     let tag = input.value::<u8>()?;
-    if !matches!(tag & !SINCE, FORM_STRUCT | FORM_ENUM | FORM_VALUE) {
+    let form = tag & !(SINCE | OWN_ID);
+    if !matches!(form, FORM_STRUCT | FORM_ENUM | FORM_VALUE) {
         return Err(unknown("form", tag));
     }
+    let id = read_id(name, tag & OWN_ID != 0, input)?;
     let since = match tag & SINCE {
         0 => None,
         _ => Some(read_since(version, input)?),
     };
-    let form = match tag & !SINCE {
+    let form = match form {
         FORM_STRUCT => Form::Struct(read_fields(input)?),
         FORM_ENUM => {
             let count = elements(input)?;
@@ -256,6 +260,19 @@ fn read_class(input: &mut Decoder<'_>, name: &mut String) -> Result<ClassSchema>
         _ => Form::Value(read_kind(input, KIND_DEPTH)?),
     };
     Ok(ClassSchema { id, name: name.clone(), version, since, form })
+}
+
+/// Reads the id of a class of this name, if it `is_stored`.
+fn read_id(name: &str, is_stored: bool, input: &mut Decoder<'_>) -> Result<ClassId> {
+    let by_name = ClassId::from_name(name);
+    if !is_stored {
+        return Ok(by_name);
+    }
+    let id = ClassId(input.value()?);
+    if id == by_name {
+        return Err(bad("the id of a class is stored, and is the hash of its name"));
+    }
+    Ok(id)
 }
 
 /// Reads the lowest version that may read a class of this version.

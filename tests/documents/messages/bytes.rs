@@ -6,7 +6,7 @@ use persist::{Persist, Result, SaveManager, SaveOptions, Saves};
 use crate::messages::table::Table;
 use persist_tests::support::forge::{
     ADDED, Forged, Item, MET, bare, class, counted, fields, id_of, one, record, restamp, save,
-    stamp, text, trailer,
+    stamp, text, trailer, with_id,
 };
 
 #[derive(Persist)]
@@ -35,7 +35,7 @@ fn patched(at: usize, bytes: &[u8]) -> Vec<u8> {
 
 /// A definition of a class whose form is this.
 fn of_form(form: &[u8]) -> Vec<u8> {
-    save(&[Item::Definition([&[1; 8], &text("Broken")[..], form].concat())])
+    save(&[Item::Definition([&text("Broken")[..], form].concat())])
 }
 
 fn of_kind(kind: &[u8]) -> Vec<u8> {
@@ -109,6 +109,10 @@ fn definitions_and_records() {
     table.add("a holder", load(&save(&[class("Sword", SWORD), record(1, 0x17, 1, &[5])])));
     table.add("a class of version 0", load(&of_form(&[0])));
     table.add("a form", load(&of_form(&[1, 9])));
+    table.add(
+        "an id that is the hash of the name",
+        load(&save(&[with_id(id_of("Broken"), "Broken", 1, 0, &[0])])),
+    );
     table.add("a class that no program may read", load(&of_form(&[1, 0x80, 2, 0])));
     table.add("an enum without variants", load(&of_form(&[1, 1, 0])));
     table.add(
@@ -131,7 +135,7 @@ fn definitions_and_records() {
         "two classes of one id",
         load(&save(&[class("Broken", SWORD), class("Broken", SWORD)])),
     );
-    let longer = [&id_of("Broken").to_le_bytes()[..], &text("Broken"), &[1, 0, 0, 9]].concat();
+    let longer = [&text("Broken")[..], &[1, 0, 0, 9]].concat();
     table.add("a definition that is longer", load(&save(&[Item::Definition(longer)])));
     insta::assert_snapshot!(table.text());
 }

@@ -11,7 +11,7 @@ use persist::save::LoadPolicy;
 use persist::{Limits, LoadOptions, Persist, Record, SaveManager, Saves, Value};
 
 use crate::messages::table::Table;
-use persist_tests::support::forge::{self, ADDED, Item, class, record, text};
+use persist_tests::support::forge::{self, ADDED, class, record, text};
 
 type Shared<T> = Rc<RefCell<T>>;
 
@@ -508,9 +508,7 @@ fn values_that_are_edited() {
     set("a pointer to what is not there", Some(99));
     set("a pointer to another class", Some(2));
     // Two classes of one name, and a field for any class of a trait.
-    let named = |id: u8| {
-        Item::Definition([&[id; 8], &text("Coin")[..], &[1, 0, 1], &text("n"), &[0, 3]].concat())
-    };
+    let named = |id: u8| forge::with_id(id.into(), "Coin", 1, 0, &forge::fields(&[("n", &[3])]));
     let kind = [&[0x18], &text("Item")[..]].concat();
     let purse = class("Purse", &[("item", &kind)]);
     let save = forge::save(&[purse, named(7), named(8), record(1, ADDED, 1, &[2, 5])]);

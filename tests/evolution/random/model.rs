@@ -140,9 +140,7 @@ impl Schema {
     }
 
     fn definition(&self, class: &Class) -> Item {
-        let mut out = forge::id_of(&class.name).to_le_bytes().to_vec();
-        out.extend(forge::text(&class.name));
-        out.push(1);
+        let mut out = forge::head(&class.name);
         match &class.form {
             Form::Struct(fields) => {
                 out.push(0);

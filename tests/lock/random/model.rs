@@ -264,8 +264,7 @@ impl Schema {
     }
 
     fn definition(&self, class: &Class) -> Item {
-        let mut out = forge::id_of(&class.name).to_le_bytes().to_vec();
-        out.extend(forge::text(&class.name));
+        let mut out = forge::text(&class.name);
         forge::count(u64::from(class.version), &mut out);
         match &class.form {
             Form::Struct(fields) => {

@@ -245,8 +245,7 @@ impl Save {
             out.extend(stored.value.kind());
         };
         let (class, variant) = if is_enum { ("Choice", "V") } else { ("Case", "") };
-        let mut out = forge::id_of(class).to_le_bytes().to_vec();
-        out.extend(forge::text(class));
+        let mut out = forge::text(class);
         out.push(u8::try_from(self.version).expect("small"));
         if is_enum {
             out.extend([1, 2]);
@@ -266,13 +265,15 @@ impl Save {
             let variant = if stored.is_other { "W" } else { variant };
             let separator = if variant.is_empty() { "" } else { "::" };
             let name = format!("{class}{separator}{variant}.{}", stored.name);
-            // Classes of one name have ids of other names.
-            let id = if i == 0 { name.clone() } else { format!("{name}#{i}") };
-            let mut out = forge::id_of(&id).to_le_bytes().to_vec();
-            out.extend(forge::text(&name));
-            out.extend([1 + u8::from(stored.is_made_up), 0, 1]);
-            field(stored, &mut out);
-            items.push(Item::Definition(out));
+            let version = 1 + u8::from(stored.is_made_up);
+            let mut parts = vec![1];
+            field(stored, &mut parts);
+            items.push(if i == 0 {
+                Item::Definition([&forge::text(&name), &[version, 0][..], &parts].concat())
+            } else {
+                // Classes of one name have ids of other names.
+                forge::with_id(forge::id_of(&format!("{name}#{i}")), &name, version, 0, &parts)
+            });
         }
         items
     }
@@ -320,8 +321,7 @@ impl Save {
     fn chosen(&self) -> Vec<u8> {
         let mut items = self.definitions(false);
         let name = "Choice<Case>";
-        let mut out = forge::id_of(name).to_le_bytes().to_vec();
-        out.extend(forge::text(name));
+        let mut out = forge::text(name);
         out.extend([1, 1, 2]);
         out.extend([&forge::text("Nothing")[..], &[0], &forge::text("One")].concat());
         out.extend(forge::fields(&[("0", &[0x16, 1])]));
@@ -405,11 +405,12 @@ fn kept_in(save: &[u8], spec: &Spec, before: usize, times: usize) -> Vec<Stored>
     };
     // Name and the one field of a class of something kept.
     let read = |class: &[u8], bytes: &mut &[u8]| {
-        let mut rest = &class[8..];
+        let mut rest = class;
         let class = short(&mut rest);
-        assert_eq!(rest[1..3], [0, 1], "one field in {class}");
         let is_made_up = rest[0] == 2;
-        rest = &rest[3..];
+        let id = if rest[1] & forge::OWN_ID == 0 { 0 } else { 8 };
+        assert_eq!((rest[1] & !forge::OWN_ID, rest[2 + id]), (0, 1), "one field in {class}");
+        rest = &rest[3 + id..];
         let name = short(&mut rest);
         assert!(class.ends_with(&format!(".{name}")), "{name} of {class}");
         let number = (rest[0] == 1).then(|| u32::from(rest[1]));
@@ -427,7 +428,7 @@ fn kept_in(save: &[u8], spec: &Spec, before: usize, times: usize) -> Vec<Stored>
         match item {
             Item::Definition(body) => classes.push(body.clone()),
             Item::Record { class, holder: 0, payload, .. }
-                if short(&mut &classes[usize::try_from(*class).unwrap() - 1][8..])
+                if short(&mut &classes[usize::try_from(*class).unwrap() - 1][..])
                     == "persist.UnknownAt" =>
             {
                 // The steps, here all fields, and then values with their classes.
@@ -450,7 +451,7 @@ fn kept_in(save: &[u8], spec: &Spec, before: usize, times: usize) -> Vec<Stored>
                 found.push(read(&classes[usize::try_from(*class).unwrap() - 1], &mut &payload[..]));
             }
             Item::Record { class, payload, .. } => {
-                let name = short(&mut &classes[usize::try_from(*class).unwrap() - 1][8..]);
+                let name = short(&mut &classes[usize::try_from(*class).unwrap() - 1][..]);
                 if !spec.has_room || (name == "Shared") {
                     continue;
                 }
