@@ -28,6 +28,7 @@ HOLDERS = {pointer << 4 | cell: f"{name}<{around}>"
 OWN_CLASS = 5, 6  # cells that belong to the class of the value, too
 MARK = 0x80  # bit 7 of a holder: added by the program; of a reference: weak
 STRUCT, ENUM, BARE = range(3)
+SUMS = 0x05  # a block that only a salvage needs
 SINCE = 0x80  # bit 7 of a form: the lowest version follows that may read the class
 OWN_ID = 0x40  # bit 6 of a form: the id of the class follows
 MADE_UP = 2  # version of the class of a made-up value
@@ -266,6 +267,7 @@ class Save:
         self.data, self.out, self.without_bytes, self.kept, self.closed = data, out, 0, 0, 0
         self.header, self.classes, self.class_ids, self.records, self.references = {}, [], {}, {}, {}
         self.defined, self.payloads = [], []
+        self.has_sums = False
         # Pages by the id of their record, then by the offset of their block in the save without compression.
         self.offset, self.pages, self.page_count = 0, {}, 0
         self.page_class, self.entry_class = None, None
@@ -340,7 +342,11 @@ class Save:
     def read_block(self, cursor):
         start, tag, content = cursor.pos, cursor.integer(1), cursor.part("the block")
         cursor.checksum(start, "the block")
-        refuse(tag not in (BLOCK_OF_ITEMS, LZ4, ZSTANDARD, DEFINITIONS), start, f"block tag {tag:#04x} is too new")
+        refuse(tag not in (BLOCK_OF_ITEMS, LZ4, ZSTANDARD, DEFINITIONS, SUMS), start, f"block tag {tag:#04x} is too new")
+        refuse(self.has_sums and tag != DEFINITIONS, start, "a block follows the sums of long blocks")
+        self.has_sums = tag == SUMS
+        if self.has_sums:
+            return
         if tag == DEFINITIONS:
             same = self.closed or content.take(content.left()) == b"".join(self.defined)
             refuse(not same, start, "the definitions are not the same the second time")

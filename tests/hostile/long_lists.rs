@@ -96,7 +96,8 @@ fn fields_of_a_record_in_another_order_take_time_in_proportion() {
         let mut sword = Record::new("Sword");
         sword.extend(fields);
         entry.value = sword.into();
-        assert_eq!(document.to_vec()?.len(), save.len());
+        // With the sums of the long block come the definitions once more.
+        assert!(document.to_vec()?.len() > save.len());
         Ok(())
     };
     in_time(save, write).unwrap();

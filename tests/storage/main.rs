@@ -5,6 +5,7 @@
 #[cfg(all(feature = "lz4", feature = "zstd"))]
 mod compression;
 mod contents;
+mod damaged_parts;
 mod devices;
 mod failed_saves;
 mod hosts;

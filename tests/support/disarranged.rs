@@ -364,7 +364,7 @@ impl Save {
         loop {
             match input.byte() {
                 0x7f => break,
-                tag @ (1 | 4) => {
+                tag @ (1 | 4 | 5) => {
                     let length = input.word();
                     let mut items = Input(input.take(length));
                     while tag == 1 && !items.0.is_empty() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use persist::save::{Header, LostPage, Salvage};
+use persist::save::{DamagedPart, Header, LostPage, Salvage};
 use persist_tools::Document;
 use serde::Serialize;
 
@@ -105,6 +105,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             lost_head: salvage.lost_head,
             lost_pages: lost_pages(&salvage),
             orphans: salvage.orphans,
+            damaged_parts: damaged_parts(&salvage),
             backup: backup.map(|(path, _)| path.display().to_string()),
         };
         out.json(&shown)?;
@@ -176,6 +177,9 @@ fn print(salvage: &Salvage, document: &Document, is_gathered: bool, out: &mut Ou
             objects(page.objects.into())
         )?;
     }
+    for part in &salvage.damaged_parts {
+        writeln!(out, "damaged are {}", escape::line(&part.to_string()))?;
+    }
     if salvage.orphans > 0 {
         let place = if is_gathered { "below a new one" } else { "at the top" };
         let orphans = objects(salvage.orphans);
@@ -240,7 +244,29 @@ struct Shown {
     lost_head: bool,
     lost_pages: Vec<Page>,
     orphans: u64,
+    damaged_parts: Vec<Part>,
     backup: Option<String>,
+}
+
+/// A damaged part of a lost object: the first of its damaged bytes, their number, and the fields, if they are known.
+#[derive(Serialize)]
+struct Part {
+    object: u64,
+    class: String,
+    first: u64,
+    bytes: u64,
+    fields: Option<String>,
+}
+
+fn damaged_parts(salvage: &Salvage) -> Vec<Part> {
+    let part = |part: &DamagedPart| Part {
+        object: part.record.get(),
+        class: part.class.clone(),
+        first: part.bytes.start,
+        bytes: part.bytes.end - part.bytes.start,
+        fields: Some(part.fields.clone()).filter(|fields| !fields.is_empty()),
+    };
+    salvage.damaged_parts.iter().map(part).collect()
 }
 
 /// A lost page of a world: the object that the world is in, the first of its objects, and their number.

@@ -399,7 +399,8 @@ impl<'a> RemainingWindows<'a> {
             Some(run) if is_small && len >= min => {
                 window.room = if len >= start { start } else { 0 };
                 let room = window.room;
-                let whole = room + len + SMALLEST;
+                // The end of the save follows: at least a sum for each 64 KiB, and the definitions.
+                let whole = room + len + 4 * SMALLEST + len / (16 << 10);
                 if matches!(run, ByteRun::Rows { .. }) && whole > FROM_SYSTEM {
                     window.bytes = vec![0; whole];
                     run.write(&mut window.bytes[room..room + len]);

@@ -37,8 +37,8 @@ pub(crate) use numbers::{ClassNumbers, FirstNumbers};
 pub(crate) use plain::{Plain, unpacked, weight};
 pub(crate) use records::Records;
 pub use records::{Item, RecordLocation};
-pub use scan::{BlockReader, StreamBlock, read_definitions, scan, too_many};
-pub(crate) use scan::{DamagedSave, Definition, Scan, check, nothing_whole};
+pub use scan::{BlockReader, DamagedPart, StreamBlock, read_definitions, scan, too_many};
+pub(crate) use scan::{DamagedSave, Definition, Scan, check, nothing_whole, shown};
 pub(crate) use sealer::WrittenPage;
 pub(crate) use sealer::{EncodedSave, PagesBetween, RecordLinks, with_header, write_again};
 pub use sealer::{Sealer, Writer};
@@ -68,6 +68,8 @@ const BLOCK_LZ4: u8 = 0x02;
 const BLOCK_ZSTD: u8 = 0x03;
 /// A copy of all definitions, right before the trailer.
 const BLOCK_DEFINITIONS: u8 = 0x04;
+/// The checksums of the pieces of long blocks.
+const BLOCK_SUMS: u8 = 0x05;
 const BLOCK_TRAILER: u8 = 0x7f;
 
 /// The first bytes of frames.
@@ -79,6 +81,12 @@ const BLOCK_HEAD: usize = 5;
 
 /// A block is closed by the first item with which it reaches this size.
 const BLOCK_SIZE: usize = 64 << 10;
+
+/// A block with more content than this is long: it has a checksum for each piece, so that damage in it can be located.
+const LONG_BLOCK: usize = 2 * PIECE;
+
+/// Bytes of a piece of a long block.
+const PIECE: usize = 64 << 10;
 
 /// Bytes of class number 0 and length before the body of a definition.
 const DEFINITION_HEAD: usize = 5;

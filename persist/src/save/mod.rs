@@ -85,6 +85,7 @@ use crate::format::PagesBetween;
 use crate::storage::{SaveOptions, SlotStore, Storage};
 use crate::{Limits, storage};
 
+pub use crate::format::DamagedPart;
 pub use background::{BackgroundSave, Progress};
 pub use info::SlotInfo;
 pub use objects::content::{Content, Loadable};

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::pages::{LostPage, LostParts, mend_trees};
 use super::untyped::UntypedSave;
-use crate::format::{DamagedSave, check, nothing_whole};
+use crate::format::{DamagedPart, DamagedSave, check, nothing_whole, shown};
 use crate::schema::{FieldSchema, Form, KindSchema, Stored};
 use crate::value::Record;
 use crate::{Limits, ObjectId, Result, Value};
@@ -48,6 +48,10 @@ pub struct Salvage {
     pub lost_head: bool,
     /// The number of rescued objects of worlds whose parent is lost. A load leaves them without a parent.
     pub orphans: u64,
+    /// The damaged parts of lost records, as far as they are known.
+    ///
+    /// A record of more than 128 KiB has a checksum for each 64 KiB, unless it is compressed.
+    pub damaged_parts: Vec<DamagedPart>,
 }
 
 impl fmt::Display for Salvage {
@@ -79,6 +83,7 @@ impl fmt::Display for Salvage {
             1 => f.write_str("; 1 object of a world has lost its parent")?,
             orphans => write!(f, "; {orphans} objects of worlds have lost their parents")?,
         }
+        f.write_str(&shown(&self.damaged_parts))?;
         if self.lost_head {
             f.write_str("; the head of the world is lost, with its resources")?;
         }
@@ -125,6 +130,7 @@ pub fn salvaged(
         lost_bytes: damaged.lost_bytes,
         places: damaged.places,
         lost_header: damaged.is_header_lost(),
+        damaged_parts: damaged.damaged_parts(limits),
         ..Salvage::default()
     };
     let (scan, classes) = damaged.scan(limits)?;
@@ -164,7 +170,7 @@ pub fn salvaged(
     let left = document.entries().count() as u64 + pages;
     found.lost = damaged.records().map(|records| records.saturating_sub(left));
     if alive.is_empty() {
-        return Err(nothing_whole(found.lost));
+        return Err(nothing_whole(found.lost, &found.damaged_parts));
     }
     document.retain(&alive);
     Ok((document, found))

@@ -93,6 +93,22 @@ fn definitions_and_records() {
         trailer(&mut save, [1, 1, total]);
         load(&save)
     };
+    let sums_before_items = {
+        let forged = Forged::parse(&whole());
+        let mut save = forged.around(&[], [1, 1]);
+        save.truncate(save.len() - 29);
+        for (tag, content) in [(5, Vec::new()), (1, forged.content())] {
+            let start = save.len();
+            save.push(tag);
+            save.extend(u32::try_from(content.len()).unwrap().to_le_bytes());
+            save.extend(content);
+            stamp(&mut save, start);
+        }
+        let total = save.len() as u64 + 29;
+        trailer(&mut save, [1, 1, total]);
+        load(&save)
+    };
+    table.add("a block after the sums of long ones", sums_before_items);
     table.add("definitions that are others", definitions(&[0, 1, 0, 0, 0, 0, 0x1e]));
     let first = Forged { items: vec![class("Sword", SWORD)], ..Forged::default() }.content();
     table.add("definitions and more", definitions(&[&first[..], &[1]].concat()));

@@ -7,7 +7,8 @@ mod stream;
 
 pub use self::stream::{BlockReader, StreamBlock, read_definitions};
 
-pub(crate) use self::salvage::{DamagedSave, nothing_whole};
+pub use self::salvage::DamagedPart;
+pub(crate) use self::salvage::{DamagedSave, nothing_whole, shown};
 
 use std::collections::HashSet;
 
@@ -16,9 +17,9 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::blocks::Checksums;
 use super::records::{Item, Records};
 use super::{
-    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, Block, CRC_SIZE, DEFINITION_HEAD,
-    Header, MIN_RECORD, TRAILER_SIZE, check_count, damaged, definition, each_block, newer,
-    unpacked,
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SUMS, BLOCK_TRAILER, Block, CRC_SIZE,
+    DEFINITION_HEAD, Header, MIN_RECORD, TRAILER_SIZE, check_count, damaged, definition,
+    each_block, newer, unpacked,
 };
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
@@ -73,10 +74,15 @@ impl<'s> Scan<'s> {
             save.last_chunk::<TRAILER_SIZE>().map_or(0, |t| LittleEndian::read_u64(&t[1..]));
         let max = save.len() / MIN_RECORD;
         let mut scan = Self::new(header, usize::try_from(counted).map_or(max, |n| n.min(max)));
-        let found = each_block(save, Checksums::Right, at, &mut |block| match block.tag {
-            BLOCK_RECORDS => scan.items(save, block.at + BLOCK_HEAD..block.end, limits),
-            BLOCK_DEFINITIONS => scan.check_copies(save, block),
-            tag => Err(newer(block.at as u64, "block tag", u64::from(tag))),
+        let mut has_sums = false;
+        let found = each_block(save, Checksums::Right, at, &mut |block| {
+            check_after_sums(&mut has_sums, block.tag, block.at)?;
+            match block.tag {
+                BLOCK_RECORDS => scan.items(save, block.at + BLOCK_HEAD..block.end, limits),
+                BLOCK_DEFINITIONS => scan.check_copies(save, block),
+                BLOCK_SUMS => Ok(()),
+                tag => Err(newer(block.at as u64, "block tag", u64::from(tag))),
+            }
         });
         let found = found.and_then(|(at, trailer)| {
             check_count(at, trailer.records, scan.records.len() as u64, "records")?;
@@ -188,6 +194,14 @@ impl<'s> Scan<'s> {
         }
         Ok(())
     }
+}
+
+/// Checks that a block with this tag may follow. Nothing follows the sums of long blocks but the copy of the definitions.
+fn check_after_sums(has_sums: &mut bool, tag: u8, at: usize) -> Result<()> {
+    if std::mem::replace(has_sums, tag == BLOCK_SUMS) && tag != BLOCK_DEFINITIONS {
+        return Err(damaged(at, "a block follows the sums of long blocks"));
+    }
+    Ok(())
 }
 
 /// Returns the bodies of the definitions in a block, up to the first malformed item.

@@ -1,18 +1,22 @@
-//! Finds the blocks of a damaged save that are whole.
+//! Finds the blocks of a damaged save that are whole, and the damaged parts of long ones.
 
+use std::fmt::{self, Write as _};
 use std::ops::Range;
+
+use byteorder::{ByteOrder, LittleEndian};
 
 use super::super::plain::Unpacker;
 use super::super::records::Item;
 use super::super::{
-    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, Block, CRC_SIZE, Compression, Header, LZ4_MAGIC,
-    MAGIC, Plain, Scan, TRAILER_SIZE, Trailer, ZSTD_MAGIC, weight,
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SUMS, Block, CRC_SIZE, Compression, Header,
+    LONG_BLOCK, LZ4_MAGIC, MAGIC, PIECE, Plain, SEPARATOR, Scan, TRAILER_SIZE, Trailer, ZSTD_MAGIC,
+    weight,
 };
-use super::definitions_in;
+use super::{definitions_in, read_definitions};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
-use crate::schema::ClassSchema;
-use crate::{Error, ErrorKind, Limits, Result};
+use crate::schema::{ClassSchema, Stored, parts_in};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// Bytes that the search for whole blocks may read, for each byte of the save. Without a limit, a malicious save with
 /// many overlapping block heads would take quadratic time.
@@ -27,12 +31,16 @@ pub(crate) struct DamagedSave<'s> {
     blocks: Vec<WholeBlock>,
     /// The range of the copy of all definitions, if it is right before the trailer.
     definitions: Option<Range<usize>>,
+    /// The checksums of the pieces of long blocks.
+    long_blocks: Vec<LongBlock>,
     trailer: Option<Trailer>,
     /// The number of damaged bytes, and the number of places with damage.
     pub lost_bytes: u64,
     pub places: usize,
     /// Bytes that the search may still read.
     effort: u64,
+    /// Where the first block begins, if the header says so.
+    first_block: Option<usize>,
 }
 
 /// The content of a whole block, as a range of the plain bytes.
@@ -40,6 +48,102 @@ struct WholeBlock {
     start: usize,
     end: usize,
     is_after_damage: bool,
+}
+
+/// The checksums of the pieces of a block.
+struct LongBlock {
+    /// Its position after the header, and the bytes of its content.
+    position: usize,
+    length: usize,
+    /// For each piece the checksum of all bytes of the block up to its end.
+    sums: Vec<u32>,
+}
+
+impl LongBlock {
+    /// Reads the content of a block of checksums; `None` if it is none for a save of `size` bytes.
+    fn all(mut content: &[u8], size: usize) -> Option<Vec<Self>> {
+        // Blocks that overlapped could be more than a search has time for.
+        let (mut all, mut end) = (Vec::new(), 0);
+        while !content.is_empty() {
+            let (position, rest) = content.split_first_chunk()?;
+            let (length, rest) = rest.split_first_chunk()?;
+            let position = usize::try_from(u64::from_le_bytes(*position)).ok()?;
+            let length = u32::from_le_bytes(*length) as usize;
+            let is_after = (end..size).contains(&position);
+            let is_inside = is_after && length > LONG_BLOCK && length < size - position;
+            end = position.saturating_add(length);
+            let sums = is_inside.then(|| (BLOCK_HEAD + length).div_ceil(PIECE) * CRC_SIZE)?;
+            let (sums, rest) = rest.split_at_checked(sums)?;
+            let sums = sums.chunks_exact(CRC_SIZE).map(LittleEndian::read_u32).collect();
+            all.push(Self { position, length, sums });
+            content = rest;
+        }
+        Some(all)
+    }
+
+    /// Returns the damaged ranges of the block, which has these bytes.
+    fn damaged(&self, bytes: &[u8]) -> Vec<Range<usize>> {
+        let (mut found, mut before): (Vec<Range<usize>>, u32) = (Vec::new(), 0);
+        for (i, (piece, sum)) in bytes.chunks(PIECE).zip(&self.sums).enumerate() {
+            let mut crc = crc32fast::Hasher::new_with_initial(before);
+            crc.update(piece);
+            before = *sum;
+            if crc.finalize() == *sum {
+                continue;
+            }
+            let (start, end) = (i * PIECE, i * PIECE + piece.len());
+            match found.last_mut().filter(|last| last.end == start) {
+                Some(last) => last.end = end,
+                None => found.push(start..end),
+            }
+        }
+        found
+    }
+}
+
+/// A damaged part of a record that is lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DamagedPart {
+    /// The id of the record.
+    pub record: ObjectId,
+    /// The name of its class.
+    pub class: String,
+    /// The damaged bytes of the record's value.
+    pub bytes: Range<u64>,
+    /// The number of all bytes of the value.
+    pub length: u64,
+    /// The damaged fields, such as `heights[1203..4410]` or `name to heights[20]`.
+    ///
+    /// If lengths or variants are damaged, it ends with `and all after it`. It is empty if nothing is known of them:
+    /// after such a part.
+    pub fields: String,
+}
+
+impl DamagedPart {
+    /// Joins the paths of the first and the last damaged field.
+    fn fields(first: &str, last: Option<&str>) -> String {
+        let index = |path: &'_ str| {
+            let (list, index) = path.strip_suffix(']')?.rsplit_once('[')?;
+            Some((list.to_owned(), index.parse::<u64>().ok()?))
+        };
+        match (index(first), last.map(|last| (last, index(last)))) {
+            (_, None) => format!("{first} and all after it"),
+            (_, Some((last, _))) if last == first => first.into(),
+            (Some((list, from)), Some((_, Some((other, to))))) if list == other => {
+                format!("{list}[{from}..{}]", to + 1)
+            }
+            (_, Some((last, _))) => format!("{first} to {last}"),
+        }
+    }
+}
+
+impl fmt::Display for DamagedPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { record, class, bytes: Range { start, end }, length, fields } = self;
+        write!(f, "{} of the {length} bytes of {record}, a {class}", end - start)?;
+        if fields.is_empty() { Ok(()) } else { write!(f, ": `{fields}`") }
+    }
 }
 
 impl<'s> DamagedSave<'s> {
@@ -57,10 +161,12 @@ impl<'s> DamagedSave<'s> {
             unpacker: Unpacker::new(save),
             blocks: Vec::new(),
             definitions: None,
+            long_blocks: Vec::new(),
             trailer: None,
             lost_bytes: 0,
             places: 0,
             effort: (save.len() as u64).saturating_mul(EFFORT),
+            first_block: None,
         };
         let start = match &parsed {
             Ok((_, at)) => Some(*at),
@@ -70,9 +176,11 @@ impl<'s> DamagedSave<'s> {
         if parsed.is_err() {
             (this.places, this.lost_bytes) = (1, start.unwrap_or(0) as u64);
         }
+        this.first_block = start;
         this.search(start, limits)?;
         if this.blocks.is_empty() {
-            return Err(parsed.err().unwrap_or_else(|| nothing_whole(this.records())));
+            let nothing = || nothing_whole(this.records(), &this.damaged_parts(limits));
+            return Err(parsed.err().unwrap_or_else(nothing));
         }
         this.header = parsed.ok().map(|(header, _)| header);
         Ok(this)
@@ -86,6 +194,76 @@ impl<'s> DamagedSave<'s> {
     /// Returns true if the header is damaged: with it go the application, the generation and the metadata.
     pub(crate) fn is_header_lost(&self) -> bool {
         self.header.is_none()
+    }
+
+    /// Returns the damaged parts of the records in long blocks, as far as they are known: the checksums of their pieces
+    /// and the copy of the definitions must be whole.
+    pub(crate) fn damaged_parts(&self, limits: &Limits) -> Vec<DamagedPart> {
+        let first = self.first_block.filter(|_| !self.long_blocks.is_empty());
+        let copy = self.definitions.clone().map(|all| &self.save[all]);
+        let classes = copy.and_then(|copy| read_definitions(copy, limits).ok());
+        let (Some(first), Some(classes)) = (first, classes) else { return Vec::new() };
+        let stored = Stored::new(classes);
+        let mut found = Vec::new();
+        for block in &self.long_blocks {
+            let at = first.saturating_add(block.position);
+            let bytes = self.save.get(at..at.saturating_add(BLOCK_HEAD + block.length));
+            let Some(bytes) = bytes else { continue };
+            let damaged = block.damaged(bytes);
+            if damaged.is_empty() {
+                continue;
+            }
+            let mut bytes = bytes.to_vec();
+            damaged.iter().for_each(|range| bytes[range.clone()].fill(0));
+            // The last item ends there, whatever it is.
+            if let Some(last) = bytes.last_mut() {
+                *last = SEPARATOR;
+            }
+            self.parts_of_block(&bytes, &damaged, &stored, limits, &mut found);
+        }
+        found
+    }
+
+    /// Adds the damaged parts of the records in a block, whose damaged bytes are zeros.
+    fn parts_of_block(
+        &self,
+        block: &[u8],
+        damaged: &[Range<usize>],
+        stored: &Stored,
+        limits: &Limits,
+        found: &mut Vec<DamagedPart>,
+    ) {
+        let mut links = NoLinks::default();
+        let mut input = Decoder::new(&block[BLOCK_HEAD..], &Env::DEFAULT, &mut links);
+        loop {
+            let head = block.len() - input.rest().len();
+            let item = Item::read(&mut input, block.len(), Some(stored.len()));
+            // A head among damaged bytes says nothing, and neither does what follows.
+            let is_known =
+                |start: usize| damaged.iter().all(|it| it.end <= head || it.start >= start);
+            let record = match item {
+                Ok(Item::Definition(_, body)) if is_known(body.start) => continue,
+                Ok(Item::Record(record)) if is_known(record.start) => record,
+                _ => return,
+            };
+            let payload = record.payload(block);
+            let (start, end) = (record.start, record.start + payload.len());
+            let inside = damaged.iter().map(|it| it.start.max(start)..it.end.min(end));
+            let inside = inside.filter(|it| it.start < it.end);
+            let inside: Vec<_> = inside.map(|it| it.start - start..it.end - start).collect();
+            let class = record.class as usize;
+            let fields = parts_in(class, stored, payload, &inside, limits);
+            let mut fields =
+                fields.iter().map(|(first, last)| DamagedPart::fields(first, last.as_deref()));
+            let Some(id) = ObjectId::new(record.id) else { return };
+            found.extend(inside.iter().map(|range| DamagedPart {
+                record: id,
+                class: stored[class].name.chars().take(LONGEST_NAME).collect(),
+                bytes: range.start as u64..range.end as u64,
+                length: payload.len() as u64,
+                fields: fields.next().unwrap_or_default(),
+            }));
+        }
     }
 
     pub(crate) fn plain(&self) -> Plain<'_> {
@@ -160,6 +338,11 @@ impl<'s> DamagedSave<'s> {
             self.definitions = Some(block.at + BLOCK_HEAD..block.end);
             return Ok(true);
         }
+        if block.tag == BLOCK_SUMS {
+            self.long_blocks =
+                LongBlock::all(block.content(self.save), self.save.len()).unwrap_or_default();
+            return Ok(true);
+        }
         let start = self.unpacker.plain.len() + BLOCK_HEAD;
         match self.unpacker.block(block, limits) {
             Err(error) if error.kind() == ErrorKind::Damaged => return Ok(false),
@@ -173,7 +356,7 @@ impl<'s> DamagedSave<'s> {
     /// Returns the tag of a block at `at` and the end of its content, from its head.
     fn head(&self, at: usize) -> Option<(u8, usize)> {
         let is_block = |tag| {
-            [BLOCK_RECORDS, BLOCK_DEFINITIONS].contains(&tag)
+            [BLOCK_RECORDS, BLOCK_DEFINITIONS, BLOCK_SUMS].contains(&tag)
                 || Compression::from_tag(tag).is_some()
         };
         Block::head(self.save, at).filter(|(tag, _)| is_block(*tag))
@@ -190,6 +373,9 @@ impl<'s> DamagedSave<'s> {
             let mut links = NoLinks::default();
             let mut input = Decoder::new(content, &Env::DEFAULT, &mut links);
             return Item::read(&mut input, end, None).is_ok();
+        }
+        if tag == BLOCK_SUMS {
+            return LongBlock::all(content, self.save.len()).is_some();
         }
         let frame = content.get(size_of::<u32>()..).unwrap_or_default();
         frame.starts_with(&LZ4_MAGIC) || frame.starts_with(&ZSTD_MAGIC)
@@ -260,13 +446,32 @@ impl<'s> DamagedSave<'s> {
     }
 }
 
+/// Characters of the name of a class in a [`DamagedPart`].
+const LONGEST_NAME: usize = 200;
+
+/// Returns the words for the first damaged parts, after those for what is lost; none if there are no parts.
+pub(crate) fn shown(parts: &[DamagedPart]) -> String {
+    const SHOWN: usize = 3;
+    let mut text = String::new();
+    for part in parts.iter().take(SHOWN) {
+        let start = if text.is_empty() { "; damaged are " } else { ", " };
+        let _ = write!(text, "{start}{part}");
+    }
+    match parts.len().saturating_sub(SHOWN) {
+        0 => {}
+        1 => text.push_str(", and 1 other part"),
+        others => drop(write!(text, ", and {others} other parts")),
+    }
+    text
+}
+
 /// Returns the error for a damaged save without a whole object.
-pub(crate) fn nothing_whole(lost: Option<u64>) -> Error {
+pub(crate) fn nothing_whole(lost: Option<u64>, parts: &[DamagedPart]) -> Error {
     let lost = match lost {
         Some(1) => String::from("its one object is lost"),
         Some(lost) => format!("all {lost} objects are lost"),
         None => String::from("it is not known how many objects are lost"),
     };
-    let what = format!("nothing of the save is whole, {lost}; restore a backup");
+    let what = format!("nothing of the save is whole, {lost}{}; restore a backup", shown(parts));
     Error::new(ErrorKind::Damaged, what)
 }

@@ -5,11 +5,11 @@ use std::io::{self, Read, Seek, SeekFrom};
 use super::super::plain::check_length;
 use super::super::records::Item;
 use super::super::{
-    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_TRAILER, Block, CRC_SIZE, Codec,
-    Compression, Header, MIN_RECORD, TRAILER_SIZE, Trailer, check_count, cut_short, damaged,
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SUMS, BLOCK_TRAILER, Block, CRC_SIZE,
+    Codec, Compression, Header, MIN_RECORD, TRAILER_SIZE, Trailer, check_count, cut_short, damaged,
     decompress, newer, switched_off,
 };
-use super::Scan;
+use super::{Scan, check_after_sums};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
 use crate::schema::ClassSchema;
@@ -30,6 +30,8 @@ pub struct BlockReader<R> {
     codec: Codec,
     /// True if the copy of the definitions was read. Only the trailer may follow.
     is_closed: bool,
+    /// True if the last block was the sums of long blocks.
+    has_sums: bool,
 }
 
 /// A block with a correct checksum, decompressed.
@@ -69,6 +71,7 @@ impl<R: Read + Seek> BlockReader<R> {
             plain: Vec::new(),
             codec: Codec::default(),
             is_closed: false,
+            has_sums: false,
         };
         blocks.rewind()?;
         Ok((header, blocks))
@@ -90,7 +93,8 @@ impl<R: Read + Seek> BlockReader<R> {
     /// Returns an error if the file cannot be read.
     pub fn go_to(&mut self, at: u64) -> Result<()> {
         self.file.seek(SeekFrom::Start(at)).map_err(failed)?;
-        (self.at, self.codec.contents, self.is_closed) = (at, 0, false);
+        (self.at, self.codec.contents) = (at, 0);
+        (self.is_closed, self.has_sums) = (false, false);
         let head = (self.length - at).min(BLOCK_HEAD as u64);
         self.head.clear();
         (&mut self.file).take(head).read_to_end(&mut self.head).map_err(failed)?;
@@ -136,9 +140,39 @@ impl<R: Read + Seek> BlockReader<R> {
     ///
     /// Returns an error if the file cannot be read, or the block is damaged.
     pub fn next_block(&mut self) -> Result<Result<StreamBlock<'_>, Trailer>> {
-        if self.head.first() == Some(&BLOCK_TRAILER) {
-            return self.trailer().map(Err);
+        let (tag, at, end) = loop {
+            if self.head.first() == Some(&BLOCK_TRAILER) {
+                return self.trailer().map(Err);
+            }
+            let block = self.read_block()?;
+            if block.0 != BLOCK_SUMS {
+                break block;
+            }
+        };
+        let whole = (end + CRC_SIZE) as u64;
+        let content = &self.stored[BLOCK_HEAD..end];
+        let compression = match (tag, Compression::from_tag(tag)) {
+            (BLOCK_RECORDS, _) => Compression::None,
+            (BLOCK_DEFINITIONS, _) => {
+                return Ok(Ok(StreamBlock { at, stored: whole, compression: None, content }));
+            }
+            (_, Some(Ok(compression))) => compression,
+            (_, Some(Err(feature))) => return Err(switched_off(feature).at(at)),
+            _ => return Err(newer(at, "block tag", u64::from(tag))),
+        };
+        let mut content = content;
+        if compression != Compression::None {
+            self.plain.clear();
+            let (codec, plain) = (&mut self.codec, &mut self.plain);
+            decompress(compression, content, 0, codec, self.length, &self.limits, plain)
+                .map_err(|error| error.moved_to(at))?;
+            content = &self.plain;
         }
+        Ok(Ok(StreamBlock { at, stored: whole, compression: Some(compression), content }))
+    }
+
+    /// Reads a block into `stored`. Returns its tag, its offset, and the end of its content in `stored`.
+    fn read_block(&mut self) -> Result<(u8, u64, usize)> {
         let cut = || cut_short(usize::try_from(self.length).unwrap_or(usize::MAX));
         let at = self.at;
         let left = self.length - at;
@@ -162,29 +196,12 @@ impl<R: Read + Seek> BlockReader<R> {
         self.head.clear();
         self.head.extend_from_slice(&bytes[end + CRC_SIZE..]);
         self.at += whole;
-        let content = &bytes[BLOCK_HEAD..end];
+        check_after_sums(&mut self.has_sums, tag, 0).map_err(|error| error.moved_to(at))?;
         if std::mem::replace(&mut self.is_closed, tag == BLOCK_DEFINITIONS) {
             let what = "there is more than the definitions of the blocks before";
             return Err(damaged(0, what).moved_to(at));
         }
-        let compression = match (tag, Compression::from_tag(tag)) {
-            (BLOCK_RECORDS, _) => Compression::None,
-            (BLOCK_DEFINITIONS, _) => {
-                return Ok(Ok(StreamBlock { at, stored: whole, compression: None, content }));
-            }
-            (_, Some(Ok(compression))) => compression,
-            (_, Some(Err(feature))) => return Err(switched_off(feature).at(at)),
-            _ => return Err(newer(at, "block tag", u64::from(tag))),
-        };
-        let mut content = content;
-        if compression != Compression::None {
-            self.plain.clear();
-            let (codec, plain) = (&mut self.codec, &mut self.plain);
-            decompress(compression, content, 0, codec, self.length, &self.limits, plain)
-                .map_err(|error| error.moved_to(at))?;
-            content = &self.plain;
-        }
-        Ok(Ok(StreamBlock { at, stored: whole, compression: Some(compression), content }))
+        Ok((tag, at, end))
     }
 
     fn trailer(&mut self) -> Result<Trailer> {

@@ -14,10 +14,11 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::blocks::Checksums;
 use super::plain::weight;
 use super::{
-    BLOCK_HEAD, BLOCK_RECORDS, CRC_SIZE, Codec, Compression, Header, TRAILER_SIZE, Trailer,
-    each_block,
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SUMS, Block, CRC_SIZE, Codec, Compression,
+    Header, LONG_BLOCK, PIECE, TRAILER_SIZE, Trailer, each_block,
 };
 use crate::codec::pages::PageBlock;
+use crate::reflect::Holder;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Bytes that are checksummed and then written in one step, so that they are in the cache for both.
@@ -47,6 +48,13 @@ pub struct Sealer<'w> {
     digest: u32,
     /// The pages of a snapshot, each with the length of the buffer before it.
     pages: Option<PagesBetween>,
+    /// Bytes of the header.
+    header_length: u64,
+    /// True if a block is long, and not compressed.
+    has_long: bool,
+    /// The entries of the long blocks that are not compressed: position, length, and the checksums at the ends of the
+    /// pieces.
+    sums: Vec<u8>,
 }
 
 /// Pages, each with the number of bytes of the other blocks before it.
@@ -73,6 +81,9 @@ impl<'w> Sealer<'w> {
             memory: 0,
             digest: 0,
             pages: None,
+            header_length: 0,
+            has_long: false,
+            sums: Vec::new(),
         }
     }
 
@@ -122,6 +133,7 @@ impl<'w> Sealer<'w> {
     fn header(&mut self, header: &Header) -> Result<Vec<u8>> {
         self.limits.check_metadata(header.metadata_length())?;
         let bytes = self.header.as_ref().unwrap_or(header).write();
+        self.header_length = bytes.len() as u64;
         self.emit(bytes)
     }
 
@@ -137,19 +149,38 @@ impl<'w> Sealer<'w> {
             self.digest = digest.finalize();
         }
         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+        let is_long = length > BLOCK_HEAD + LONG_BLOCK && !is_page && is_of_objects(pieces[0]);
+        self.has_long |= is_long;
+        if is_long && self.has_checksums {
+            let position = self.written - self.header_length;
+            self.sums.extend_from_slice(&position.to_le_bytes());
+            self.sums.extend_from_slice(&pieces[0][1..BLOCK_HEAD]);
+        }
         self.written += (length + CRC_SIZE) as u64;
         self.limits.check_total(self.written)?;
         if !self.has_checksums {
             return Ok(vec![0; CRC_SIZE]);
         }
-        let mut crc = crc32fast::Hasher::new();
+        let (mut crc, mut left) = (crc32fast::Hasher::new(), PIECE);
         for piece in pieces.iter().flat_map(|piece| piece.chunks(CACHED)) {
-            crc.update(piece);
+            let mut rest = piece;
+            // The sum of a piece includes all before it, so that it is a by-product of that of the block.
+            while is_long && rest.len() >= left {
+                let (end, next) = rest.split_at(left);
+                crc.update(end);
+                self.sums.extend_from_slice(&crc.clone().finalize().to_le_bytes());
+                (rest, left) = (next, PIECE);
+            }
+            crc.update(rest);
+            left -= if is_long { rest.len() } else { 0 };
             if let Some(out) = &mut self.out {
                 out.write_all(piece).map_err(write_error)?;
             }
         }
         let crc = crc.finalize();
+        if is_long && left < PIECE {
+            self.sums.extend_from_slice(&crc.to_le_bytes());
+        }
         if is_page && !is_packed {
             self.digest = crc;
         }
@@ -206,21 +237,44 @@ impl<'w> Sealer<'w> {
         Ok(true)
     }
 
+    /// Writes the checksums of the pieces of long blocks, unless it has done so.
+    fn finish_sums(&mut self) -> Result<Vec<u8>> {
+        if self.sums.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut block = vec![BLOCK_SUMS];
+        let length = u32::try_from(self.sums.len()).unwrap_or(u32::MAX);
+        block.extend_from_slice(&length.to_le_bytes());
+        block.append(&mut self.sums);
+        let crc = crc32fast::hash(&block);
+        block.extend_from_slice(&crc.to_le_bytes());
+        self.emit(block)
+    }
+
     /// Ends the save. Its objects take `memory` bytes even when they are empty.
     fn finish(&mut self, records: u64, definitions: u64, memory: u64) -> Result<Vec<u8>> {
+        let mut end = self.finish_sums()?;
         let length = self.written + TRAILER_SIZE as u64;
         let pages = self.pages.iter().flatten();
         let of_pages: usize = pages.map(|(_, page)| page.bytes.len() + CRC_SIZE).sum();
         let in_buffer = Trailer { records, definitions, length: length - of_pages as u64 };
-        let trailer = self.emit(in_buffer.write())?;
+        end.append(&mut self.emit(in_buffer.write())?);
         if let Some(out) = &mut self.out {
             // A buffered writer ignores errors of its last write when it is dropped.
             out.flush().map_err(write_error)?;
         }
         self.memory = memory;
         self.limits.check_expansion(weight(length + self.saved_bytes, length), memory)?;
-        Ok(trailer)
+        Ok(end)
     }
+}
+
+/// Returns true for a block of items, without compression, that is no page.
+fn is_of_objects(block: &[u8]) -> bool {
+    let Some((BLOCK_RECORDS, _)) = Block::head(block, 0) else { return false };
+    let content = block.get(BLOCK_HEAD..).unwrap_or_default();
+    let class = content.first().map_or(0, |first| 1 + usize::from(first.saturating_sub(247)));
+    content.first() == Some(&0) || content.get(class) != Some(&Holder::PAGE.code())
 }
 
 /// Returns a whole save with another header.
@@ -261,6 +315,7 @@ pub(crate) fn write_again(
     let (_, start) = Header::parse(save)?;
     let mut in_place = out.header(header)?;
     go_on(start as u64)?;
+    let (mut blocks, has_pages) = (0, !pages.is_empty());
     let mut pages = pages.iter().peekable();
     let mut pages_until = |at, out: &mut Sealer<'_>, go_on: &mut dyn FnMut(u64) -> Result<()>| {
         while let Some((_, page)) = pages.next_if(|(before, _)| *before <= at) {
@@ -271,6 +326,14 @@ pub(crate) fn write_again(
     };
     let (_, trailer) = each_block(save, checksums, start, &mut |block| {
         pages_until(block.at, out, go_on)?;
+        match block.tag {
+            // The sealer writes its own.
+            BLOCK_SUMS => return Ok(()),
+            // Compression has made the only block a short one.
+            BLOCK_DEFINITIONS if blocks < 2 && !has_pages && !out.has_long => return Ok(()),
+            BLOCK_DEFINITIONS => in_place.append(&mut out.finish_sums()?),
+            _ => blocks += 1,
+        }
         let bytes = &save[block.at..block.end];
         let crc = out.block(&[bytes], false)?;
         if out.is_in_place() {

@@ -289,7 +289,9 @@ impl<'w, 's> Writer<'w, 's> {
     /// Returns an error if a limit is exceeded, or the output cannot be written.
     pub fn finish(mut self, memory: u64) -> Result<()> {
         self.close(BLOCK_RECORDS)?;
-        if self.blocks > 1 && u32::try_from(self.defined.len()).is_ok() {
+        let sums = self.out.finish_sums()?;
+        self.put(&sums)?;
+        if (self.blocks > 1 || self.out.has_long) && u32::try_from(self.defined.len()).is_ok() {
             self.put_defined(0)?;
             self.close(BLOCK_DEFINITIONS)?;
         }

@@ -31,8 +31,8 @@ use std::ops::Range;
 
 use super::stored::Node;
 use super::{
-    Form, KindSchema, Stored, UnknownMember, WalkFrame, check_count, dynamic, fault, is_key, path,
-    surplus, tag,
+    Form, KindSchema, LONGEST_PATH, Stored, UnknownMember, WalkFrame, check_count, dynamic, fault,
+    is_key, path, surplus, tag,
 };
 use crate::codec::pages::PageEntry;
 use crate::codec::{Decoder, Fail, NoLinks, charge_empty, count};
@@ -227,6 +227,45 @@ pub(crate) fn paths(
         next = walk.next(&input).map_err(fault)?;
     }
     Ok(found)
+}
+
+/// Returns the paths of the first and the last part of a record in each of these ranges of its payload, which ascend.
+///
+/// The bytes in the ranges are zeros in place of damaged ones. Where they would be a length or a variant, nothing is
+/// known of what follows: the last part is `None`, and further ranges are left out.
+pub(crate) fn parts_in(
+    class: usize,
+    stored: &Stored,
+    payload: &[u8],
+    ranges: &[Range<usize>],
+    limits: &Limits,
+) -> Vec<(String, Option<String>)> {
+    let mut links = NoLinks::default();
+    let env = Env::bare(limits);
+    let mut input = Decoder::new(payload, &env, &mut links);
+    let mut walk = Walk::new(stored, &input, Checks::Each);
+    // A save may have names of any length.
+    let short_path =
+        |walk: &Walk<'_, '_>| walk.path().chars().take(LONGEST_PATH).collect::<String>();
+    let (mut found, mut first, mut ranges) = (Vec::new(), None, ranges.iter().peekable());
+    let mut next = Some(stored.root(class));
+    while let (Some(node), Some(range)) = (next, ranges.peek()) {
+        let result = walk.step(node, &mut input, &mut |_, _, _| true);
+        let end = payload.len() - input.rest().len();
+        if end > range.start || result.is_err() {
+            let first = first.get_or_insert_with(|| short_path(&walk)).clone();
+            if result.is_err() || stored.span(node..node + 1).is_none() {
+                found.push((first, None));
+                break;
+            }
+        }
+        if end >= range.end {
+            found.extend(first.take().map(|first| (first, Some(short_path(&walk)))));
+            ranges.next();
+        }
+        next = walk.next(&input).unwrap_or_default();
+    }
+    found
 }
 
 /// Takes the bytes of a text, within the limits; whether they are UTF-8 is not checked.
