@@ -40,6 +40,32 @@ fn a_lost_header_is_a_loss() {
     insta::assert_snapshot!(folder.transcript(commands));
 }
 
+#[derive(persist::Persist)]
+struct Terrain {
+    heights: Vec<u32>,
+    names: Vec<String>,
+}
+
+#[test]
+fn repair_names_the_damaged_fields_of_a_long_value() -> persist::Result<()> {
+    let folder = Folder::new();
+    let names = (0..20_000).map(|at| format!("place {at}")).collect();
+    let terrain = Terrain { heights: (0..60_000).collect(), names };
+    std::fs::write(folder.path("land.sav"), persist::to_vec(&terrain)?).expect("it is written");
+    folder.damage("land.sav", "numbers.sav", 150_000);
+    folder.damage("land.sav", "names.sav", 350_000);
+    insta::assert_snapshot!(folder.transcript([
+        "info numbers.sav",
+        "repair numbers.sav -o mended.sav",
+        "repair numbers.sav -o again.sav --json",
+        "get mended.sav '#1.heights[20000]'",
+        "get mended.sav '#1.heights[59999]'",
+        "verify mended.sav",
+        "repair names.sav -o mended.sav --force",
+    ]));
+    Ok(())
+}
+
 #[test]
 fn a_damaged_save_is_read_as_far_as_it_goes() {
     let folder = quest();

@@ -3,11 +3,13 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
 use std::cell::RefCell;
+use std::num::NonZeroU32;
 use std::ops::Range;
 use std::rc::Rc;
 
-use persist::save::{Compression, DamagedPart, Salvage};
-use persist::{ErrorKind, Persist, SaveManager, SaveOptions, Saves};
+use persist::save::{Compression, DamagedPart, LoadPolicy, Salvage};
+use persist::{ErrorKind, LoadOptions, Persist, SaveManager, SaveOptions, Saves};
+use persist_tests::support::short_or_long;
 use persist_tools::Document;
 
 use rand::{Rng, SeedableRng};
@@ -72,11 +74,15 @@ fn salvage(save: &[u8]) -> Salvage {
     Document::salvage(save).unwrap().1.unwrap()
 }
 
-/// The parts that the error of a lost value names.
+/// The parts that the error of a lost value names, or the report of a rescued one.
 fn message(save: &[u8]) -> String {
-    let error = Document::salvage(save).map(drop).unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::Damaged);
-    error.message().to_owned()
+    match Document::salvage(save) {
+        Ok((_, report)) => report.unwrap().to_string(),
+        Err(error) => {
+            assert_eq!(error.kind(), ErrorKind::Damaged);
+            error.message().to_owned()
+        }
+    }
 }
 
 #[test]
@@ -133,7 +139,8 @@ fn every_damaged_height_is_in_the_part() {
         let (from, to) = ((piece - heights) / 4, (piece + 65_536 - heights).div_ceil(4));
         assert_eq!(part.fields, format!("heights[{from}..{to}]"), "a flip at {at}");
         assert_eq!(part.bytes.end - part.bytes.start, 65_536);
-        assert_eq!((part.record.get(), &*part.class), (5001, "Terrain"));
+        assert_eq!((part.record.get(), &*part.class, part.is_zeroed), (5001, "Terrain", true));
+        assert_eq!((found.objects, found.lost, found.lost_bytes), (5001, Some(0), 65_536));
         let shown = found.to_string();
         assert!(shown.contains(&part.to_string()), "{shown}");
     }
@@ -164,6 +171,140 @@ fn nothing_is_said_without_sums_definitions_or_the_head_of_the_record() {
     let middle = save.len() / 2;
     save[middle] ^= 1;
     assert!(!message(&save).contains("damaged are"), "{}", message(&save));
+}
+
+/// Damaged numbers and booleans of a value are zeros, and all others are as they were.
+#[test]
+fn damage_costs_the_numbers_in_its_pieces() {
+    let whole = terrain();
+    let save = persist::to_vec(&whole).unwrap();
+    // The counts take 4 and 3 bytes.
+    let lists = payload(&save) + SEED + 4;
+    let places = lists + HEIGHTS as usize * 4 + 3;
+    let end = places + PLACES as usize * 5;
+    let saves = Saves::new().load_options(LoadOptions::new().policy(LoadPolicy::Salvage));
+    let mut rng = Lcg64Xsh32::seed_from_u64(12);
+    let mut rescued = 0;
+    for _ in 0..40 {
+        let mut save = save.clone();
+        let mut pieces = Vec::new();
+        for _ in 0..rng.gen_range(1..4) {
+            let at = rng.gen_range(lists..end);
+            save[at] ^= 1 << rng.gen_range(0..8);
+            pieces.push(20 + (at - 20) / 65_536 * 65_536);
+        }
+        // The first piece has the head of the record, and another one has the count of the places.
+        let has_count = |piece: &usize| *piece < places && places - 3 < *piece + 65_536;
+        let is_rescued = !pieces.iter().any(|piece| *piece == 20 || has_count(piece));
+        let is_rescued = is_rescued && pieces.iter().all(|piece| piece + 65_536 <= end);
+        let loaded = saves.from_slice::<Terrain>(&save);
+        assert_eq!(loaded.is_ok(), is_rescued, "{pieces:?}");
+        let Ok(loaded) = loaded else { continue };
+        rescued += 1;
+        assert!(loaded.report().salvage().unwrap().damaged_parts.iter().all(|it| it.is_zeroed));
+        let is_damaged = |start: usize, bytes: usize| {
+            pieces.iter().any(|piece| start < piece + 65_536 && *piece < start + bytes)
+        };
+        let heights = (0..HEIGHTS).map(|i| {
+            if is_damaged(lists + i as usize * 4, 4) { 0 } else { whole.heights[i as usize] }
+        });
+        assert!(heights.eq(loaded.heights.iter().copied()), "{pieces:?}");
+        let expected = (0..PLACES as usize).map(|i| {
+            let (at, (x, is_open)) = (places + i * 5, whole.places[i]);
+            let x = if is_damaged(at, 4) { 0.0 } else { x };
+            (x, is_open && !is_damaged(at + 4, 1))
+        });
+        assert!(expected.eq(loaded.places.iter().copied()), "{pieces:?}");
+        assert!(loaded.names == whole.names && loaded.seed == 7);
+    }
+    assert!(rescued > 10, "{rescued} of 40");
+}
+
+/// Whatever happens to a save, numbers are what they were, or 0 where the report says so.
+#[test]
+fn no_damage_makes_up_a_number() {
+    let save = objects();
+    let whole = terrain();
+    let saves = Saves::new().load_options(LoadOptions::new().policy(LoadPolicy::Salvage));
+    saves.register::<Terrain>().unwrap();
+    saves.register::<(u32, u32)>().unwrap();
+    let mut rng = Lcg64Xsh32::seed_from_u64(13);
+    let (mut zeroed, mut lost) = (0, 0);
+    for _ in 0..short_or_long(60, 2000) {
+        let mut save = save.clone();
+        for _ in 0..rng.gen_range(1..4) {
+            let at = rng.gen_range(0..save.len());
+            let length = rng.gen_range(1..200_000_usize).min(save.len() - at);
+            match rng.gen_range(0..8) {
+                0 => save.truncate(at),
+                1 => drop(save.drain(at..at + length)),
+                2 => save[at..at + length].fill(0),
+                3 => save.copy_within(at..at + length, rng.gen_range(0..=at)),
+                _ => save[at] ^= 1 << rng.gen_range(0..8),
+            }
+        }
+        let Ok(loaded) = saves.manager().from_slice(&save) else { continue };
+        assert!(loaded.iter::<(u32, u32)>().all(|pair| pair.borrow().0 == pair.borrow().1));
+        let parts = loaded.report().salvage().map(|found| found.damaged_parts.clone());
+        let parts = parts.unwrap_or_default();
+        let Some(found) = loaded.iter::<Terrain>().next() else {
+            lost += 1;
+            continue;
+        };
+        let found = found.borrow();
+        let is_zeroed = parts.iter().any(|part| part.is_zeroed);
+        zeroed += u32::from(is_zeroed);
+        let of_numbers = || found.heights.iter().zip(&whole.heights);
+        let is_zero = |found: u32, whole: u32| is_zeroed && found == 0 || found == whole;
+        assert!(of_numbers().all(|(found, whole)| is_zero(*found, *whole)));
+        assert_eq!((found.heights.len(), &found.names), (whole.heights.len(), &whole.names));
+        for ((x, is_open), (whole_x, was_open)) in found.places.iter().zip(&whole.places) {
+            assert!(
+                is_zero(x.to_bits(), whole_x.to_bits())
+                    && is_zero((*is_open).into(), (*was_open).into())
+            );
+        }
+    }
+    assert!(zeroed > 5 && lost > 5, "{zeroed} with zeros, {lost} lost");
+}
+
+#[derive(Persist)]
+struct Ids {
+    ids: Vec<NonZeroU32>,
+}
+
+/// A program that refuses a zero gets the other objects, in memory and from a file.
+#[test]
+fn a_value_that_refuses_zeros_is_lost() {
+    let mut manager = SaveManager::new();
+    manager.add(&Rc::new(RefCell::new((3_u8, 4_u8)))).unwrap();
+    for number in 0..9000_u32 {
+        manager.add(&Rc::new(RefCell::new((number, number)))).unwrap();
+    }
+    let ids = Ids { ids: (1..100_000).filter_map(NonZeroU32::new).collect() };
+    manager.add(&Rc::new(RefCell::new(ids))).unwrap();
+    let mut save = manager.to_vec().unwrap();
+    let long = save.windows(8).position(|bytes| bytes == [1, 0, 0, 0, 2, 0, 0, 0]).unwrap();
+    save[long + 200_000] ^= 1;
+
+    let options = LoadOptions::new().policy(LoadPolicy::Salvage);
+    let saves = Saves::new().load_options(options);
+    saves.register::<Ids>().unwrap();
+    saves.register::<(u8, u8)>().unwrap();
+    saves.register::<(u32, u32)>().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ids.sav");
+    std::fs::write(&path, &save).unwrap();
+    let from_file = saves.file(&path).load::<SaveManager>().unwrap();
+    for loaded in [saves.manager().from_slice(&save).unwrap(), from_file] {
+        let found = loaded.report().salvage().unwrap();
+        assert_eq!((found.objects, found.lost), (9001, Some(1)));
+        assert!(found.damaged_parts.iter().all(|part| !part.is_zeroed));
+        assert_eq!(loaded.iter::<(u32, u32)>().count(), 9000);
+    }
+    // Tools know of a number alone.
+    let found = salvage(&save);
+    assert_eq!((found.objects, found.lost), (9002, Some(0)));
 }
 
 /// Sums that are made to take long, or that say wrong things of a block.

@@ -116,6 +116,7 @@ struct Rescue {
     lost_head: bool,
     /// Objects of worlds in lost pages.
     lost_in_worlds: u64,
+    zeroed_bytes: u64,
 }
 
 /// An earlier save, or a damaged or refused one that was kept.
@@ -228,12 +229,17 @@ fn name_of(compression: Compression) -> &'static str {
 
 fn salvage(save: &[u8]) -> Option<Rescue> {
     let (_, salvage) = Document::salvage(save).ok()?;
-    salvage.map(|Salvage { objects, lost, lost_header, lost_head, lost_pages, .. }| Rescue {
-        objects,
-        lost,
-        lost_header,
-        lost_head,
-        lost_in_worlds: lost_pages.iter().map(|page| u64::from(page.objects)).sum(),
+    let zeroed = |salvage: &Salvage| {
+        let parts = salvage.damaged_parts.iter().filter(|part| part.is_zeroed);
+        parts.map(|part| part.bytes.end - part.bytes.start).sum()
+    };
+    salvage.map(|salvage| Rescue {
+        objects: salvage.objects,
+        lost: salvage.lost,
+        lost_header: salvage.lost_header,
+        lost_head: salvage.lost_head,
+        lost_in_worlds: salvage.lost_pages.iter().map(|page| u64::from(page.objects)).sum(),
+        zeroed_bytes: zeroed(&salvage),
     })
 }
 
@@ -381,17 +387,22 @@ fn print(info: &Info, out: &mut Out) -> Result<()> {
     if let Some(damage) = &info.damage {
         writeln!(out, "  {}", out.styled(BAD, damage))?;
         match &info.salvage {
-            Some(Rescue { objects, lost, lost_header, lost_head, lost_in_worlds }) => {
+            Some(rescue) => {
+                let Rescue { objects, lost, lost_header, lost_head, .. } = rescue;
                 let all = lost.map_or_else(String::new, |lost| format!(" of {}", objects + lost));
                 let header = if *lost_header { ", without the header" } else { "" };
                 let head = if *lost_head { ", without the head of the world" } else { "" };
-                let of_worlds = match lost_in_worlds {
+                let zeros = match rescue.zeroed_bytes {
+                    0 => String::new(),
+                    zeroed => format!(", with zeros in place of {}", bytes(zeroed)),
+                };
+                let of_worlds = match rescue.lost_in_worlds {
                     0 => String::new(),
                     objects => format!(", without {objects} objects of worlds"),
                 };
                 writeln!(
                     out,
-                    "  `persist repair` would save {objects}{all} objects{of_worlds}{head}{header}"
+                    "  `persist repair` would save {objects}{all} objects{of_worlds}{head}{header}{zeros}"
                 )?;
             }
             None => writeln!(out, "  nothing of it can be saved")?,

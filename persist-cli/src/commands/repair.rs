@@ -86,7 +86,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         salvage.lost != Some(0)
             || salvage.lost_header
             || salvage.lost_head
-            || !salvage.lost_pages.is_empty(),
+            || !salvage.lost_pages.is_empty()
+            || !salvage.damaged_parts.is_empty(),
     );
     if out.is_json() {
         let shown = Shown {
@@ -248,7 +249,8 @@ struct Shown {
     backup: Option<String>,
 }
 
-/// A damaged part of a lost object: the first of its damaged bytes, their number, and the fields, if they are known.
+/// A damaged part of a lost object: the first of its damaged bytes, their number, and the fields, if they are known. If
+/// it is zeroed, the object was rescued with zeros there.
 #[derive(Serialize)]
 struct Part {
     object: u64,
@@ -256,6 +258,7 @@ struct Part {
     first: u64,
     bytes: u64,
     fields: Option<String>,
+    zeroed: bool,
 }
 
 fn damaged_parts(salvage: &Salvage) -> Vec<Part> {
@@ -265,6 +268,7 @@ fn damaged_parts(salvage: &Salvage) -> Vec<Part> {
         first: part.bytes.start,
         bytes: part.bytes.end - part.bytes.start,
         fields: Some(part.fields.clone()).filter(|fields| !fields.is_empty()),
+        zeroed: part.is_zeroed,
     };
     salvage.damaged_parts.iter().map(part).collect()
 }

@@ -181,9 +181,13 @@ impl Document {
         if !is_damaged(save, limits) {
             return Ok((Self::from_slice(save)?, None));
         }
-        let (document, found) = salvaged(save, limits, adopt)?;
-        // All pointers to lost objects are removed, so the result must pass the checks of an intact save.
-        Ok((Self::from_slice(&document.to_vec()?)?, Some(found)))
+        let mut read = |zeros_numbers| {
+            let (document, found) = salvaged(save, zeros_numbers, limits, adopt)?;
+            // All pointers to lost objects are removed, so the result must pass the checks of an intact save. Zeros
+            // may not: a set may have one already.
+            Ok((Self::from_slice(&document.to_vec()?)?, Some(found)))
+        };
+        read(true).or_else(|_| read(false))
     }
 
     /// Reads the program's own value in the info of a save without its Rust type; `None` if there is none.

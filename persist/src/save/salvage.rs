@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::mem;
 use std::path::PathBuf;
 
 use super::pages::{LostPage, LostParts, mend_trees};
@@ -48,9 +49,10 @@ pub struct Salvage {
     pub lost_head: bool,
     /// The number of rescued objects of worlds whose parent is lost. A load leaves them without a parent.
     pub orphans: u64,
-    /// The damaged parts of lost records, as far as they are known.
+    /// The damaged parts of long records, as far as they are known.
     ///
-    /// A record of more than 128 KiB has a checksum for each 64 KiB, unless it is compressed.
+    /// A record of more than 128 KiB, such as a page of a world, has a checksum for each 64 KiB, unless it is compressed.
+    /// If all of its damaged bytes are numbers, the record is rescued with zeros in their place.
     pub damaged_parts: Vec<DamagedPart>,
 }
 
@@ -104,33 +106,39 @@ pub fn is_damaged(save: &[u8], limits: &Limits) -> bool {
     check(save, limits).is_err_and(|error| error.is_damage())
 }
 
-/// Writes the intact objects of a damaged save as a new save.
+/// Writes the intact objects of a damaged save as a new save. If `zeros_numbers`, long records whose damaged bytes are
+/// numbers are intact, with zeros in place of these.
 ///
 /// # Errors
 ///
 /// Returns an error if no object is intact: an empty save could be mistaken for a good one.
-pub(super) fn salvage(save: &[u8], limits: &Limits) -> Result<(Vec<u8>, Salvage)> {
-    let (document, found) = salvaged(save, limits, &mut |_| 0)?;
+pub(super) fn salvage(
+    save: &[u8],
+    zeros_numbers: bool,
+    limits: &Limits,
+) -> Result<(Vec<u8>, Salvage)> {
+    let (document, found) = salvaged(save, zeros_numbers, limits, &mut |_| 0)?;
     Ok((document.to_vec()?, found))
 }
 
-/// Reads the intact objects of a damaged save. `adopt` may give other parents to the objects of a world whose parent is
-/// lost. Those that it leaves get none.
+/// Reads the intact objects of a damaged save, as [`salvage`] does. `adopt` may give other parents to the objects of a
+/// world whose parent is lost. It leaves the others without one.
 ///
 /// # Errors
 ///
 /// Returns an error if no object is intact.
 pub fn salvaged(
     save: &[u8],
+    zeros_numbers: bool,
     limits: &Limits,
     adopt: &mut dyn FnMut(&mut Record) -> u64,
 ) -> Result<(UntypedSave, Salvage)> {
-    let damaged = DamagedSave::read(save, limits)?;
+    let mut damaged = DamagedSave::read(save, zeros_numbers, limits)?;
     let mut found = Salvage {
         lost_bytes: damaged.lost_bytes,
         places: damaged.places,
         lost_header: damaged.is_header_lost(),
-        damaged_parts: damaged.damaged_parts(limits),
+        damaged_parts: mem::take(&mut damaged.damaged_parts),
         ..Salvage::default()
     };
     let (scan, classes) = damaged.scan(limits)?;

@@ -1,7 +1,6 @@
 //! The sources of a load: a file with its backups, or memory. Damaged saves are salvaged here if the policy asks for
 //! it.
 
-use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use super::salvage::{is_damaged, salvage};
@@ -61,13 +60,16 @@ impl<'s> SaveSource<'s> {
         let salvages = policy == LoadPolicy::Salvage;
         match self {
             Self::Memory(save) => {
-                let (mut save, mut rescue) = (Cow::Borrowed(save), Rescue::default());
-                if salvages && is_damaged(&save, &output.limits) {
-                    let (whole, found) = salvage(&save, &output.limits)?;
-                    (save, rescue.salvage) = (Cow::Owned(whole), Some(found));
+                if !salvages || !is_damaged(save, &output.limits) {
+                    return read(save).map(|()| Rescue::default());
                 }
-                read(&save)?;
-                Ok(rescue)
+                let mut salvaged = |zeros_numbers| {
+                    let (whole, found) = salvage(save, zeros_numbers, &output.limits)?;
+                    read(&whole).map(|()| found)
+                };
+                // A program may refuse a zero: where it has a `NonZeroU32`, for example.
+                let salvage = Some(salvaged(true).or_else(|_| salvaged(false))?);
+                Ok(Rescue { recovery: None, salvage })
             }
             Self::File(path, others) => {
                 let Output { storage, options, limits, .. } = output;
@@ -98,9 +100,18 @@ fn salvage_file(
         if !is_damaged(&bytes, request.limits) {
             continue;
         }
-        match salvage(&bytes, request.limits) {
-            Ok((save, salvage)) => found.push((file, save, salvage)),
-            Err(error) => drop(failed.get_or_insert(error)),
+        // A program may refuse a zero, so there is a version without the records that have some.
+        for zeros_numbers in [true, false] {
+            match salvage(&bytes, zeros_numbers, request.limits) {
+                Ok((save, salvage)) => {
+                    let is_last = !salvage.damaged_parts.iter().any(|part| part.is_zeroed);
+                    found.push((file.clone(), save, salvage));
+                    if is_last {
+                        break;
+                    }
+                }
+                Err(error) => drop(failed.get_or_insert(error)),
+            }
         }
     }
     // `found` has the newest first. `max_by_key` returns the last maximum, so the reversed order prefers the newest.

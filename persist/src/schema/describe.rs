@@ -161,6 +161,13 @@ impl KindSchema {
         }
     }
 
+    /// Returns true for numbers of a fixed size and `bool`. Zeros are a value of each.
+    pub fn is_number(&self) -> bool {
+        use KindSchema::*;
+        let is_signed = matches!(self, I8 | I16 | I32 | I64 | I128);
+        is_signed || matches!(self, Bool | U8 | U16 | U32 | U64 | U128 | F32 | F64)
+    }
+
     /// Visits the kind and its parts, up to classes and pointers.
     pub fn visit<'k>(&'k self, visit: &mut dyn FnMut(&'k Self)) {
         visit(self);

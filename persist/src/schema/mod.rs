@@ -87,7 +87,9 @@ pub(crate) use stored::{StoredPointer, UnknownMember};
 #[cfg(feature = "world")]
 pub(crate) use walk::paths;
 pub use walk::{Checker, LocalValue, Long, Reader, Strict, UsageTree, length};
-pub(crate) use walk::{Cursor, WriteTarget, locate, parts_in, renumbered, write_value};
+pub(crate) use walk::{
+    Cursor, DamagedRange, WriteTarget, locate, parts_in, renumbered, write_value,
+};
 
 /// An open value of a walk, with its next part: by nodes, or by conversions where it is rewritten.
 ///

@@ -2,6 +2,7 @@
 
 mod damage;
 mod layout;
+mod long;
 mod saved_again;
 mod values;
 mod versions;

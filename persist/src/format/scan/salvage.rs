@@ -1,6 +1,7 @@
 //! Finds the blocks of a damaged save that are whole, and the damaged parts of long ones.
 
 use std::fmt::{self, Write as _};
+use std::mem;
 use std::ops::Range;
 
 use byteorder::{ByteOrder, LittleEndian};
@@ -15,7 +16,7 @@ use super::super::{
 use super::{definitions_in, read_definitions};
 use crate::codec::{Decoder, NoLinks};
 use crate::env::Env;
-use crate::schema::{ClassSchema, Stored, parts_in};
+use crate::schema::{ClassSchema, DamagedRange, Stored, parts_in};
 use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 
 /// Bytes that the search for whole blocks may read, for each byte of the save. Without a limit, a malicious save with
@@ -33,18 +34,21 @@ pub(crate) struct DamagedSave<'s> {
     definitions: Option<Range<usize>>,
     /// The checksums of the pieces of long blocks.
     long_blocks: Vec<LongBlock>,
+    /// The damaged parts of the records in long blocks, as far as they are known: the checksums of the pieces and the
+    /// copy of the definitions must be whole.
+    pub damaged_parts: Vec<DamagedPart>,
     trailer: Option<Trailer>,
     /// The number of damaged bytes, and the number of places with damage.
     pub lost_bytes: u64,
     pub places: usize,
     /// Bytes that the search may still read.
     effort: u64,
-    /// Where the first block begins, if the header says so.
-    first_block: Option<usize>,
 }
 
-/// The content of a whole block, as a range of the plain bytes.
+/// The content of a whole block, as a range of the plain bytes. A block with zeros in place of damaged numbers is one.
 struct WholeBlock {
+    /// Its offset in the save.
+    at: usize,
     start: usize,
     end: usize,
     is_after_damage: bool,
@@ -101,7 +105,7 @@ impl LongBlock {
     }
 }
 
-/// A damaged part of a record that is lost.
+/// A damaged part of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DamagedPart {
@@ -118,11 +122,14 @@ pub struct DamagedPart {
     /// If lengths or variants are damaged, it ends with `and all after it`. It is empty if nothing is known of them:
     /// after such a part.
     pub fields: String,
+    /// True if the record was rescued with zeros in place of the damaged numbers. If not, the record is lost.
+    pub is_zeroed: bool,
 }
 
 impl DamagedPart {
     /// Joins the paths of the first and the last damaged field.
-    fn fields(first: &str, last: Option<&str>) -> String {
+    fn fields(DamagedRange { first, last, .. }: &DamagedRange) -> String {
+        let last = last.as_deref();
         let index = |path: &'_ str| {
             let (list, index) = path.strip_suffix(']')?.rsplit_once('[')?;
             Some((list.to_owned(), index.parse::<u64>().ok()?))
@@ -140,20 +147,24 @@ impl DamagedPart {
 
 impl fmt::Display for DamagedPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { record, class, bytes: Range { start, end }, length, fields } = self;
+        let Self { record, class, bytes: Range { start, end }, length, fields, is_zeroed } = self;
         write!(f, "{} of the {length} bytes of {record}, a {class}", end - start)?;
-        if fields.is_empty() { Ok(()) } else { write!(f, ": `{fields}`") }
+        if !fields.is_empty() {
+            write!(f, ": `{fields}`")?;
+        }
+        f.write_str(if *is_zeroed { " (now 0)" } else { "" })
     }
 }
 
 impl<'s> DamagedSave<'s> {
-    /// Finds the whole blocks of a save.
+    /// Finds the whole blocks of a save. If `zeros_numbers`, they include long blocks whose damaged bytes are numbers,
+    /// which are zeros then.
     ///
     /// # Errors
     ///
     /// Returns [`ErrorKind::Damaged`] or the error of the header if nothing is whole, and [`ErrorKind::Unsupported`]
     /// for a compression that this program was built without.
-    pub(crate) fn read(save: &'s [u8], limits: &Limits) -> Result<Self> {
+    pub(crate) fn read(save: &'s [u8], zeros_numbers: bool, limits: &Limits) -> Result<Self> {
         let parsed = Header::parse(save);
         let mut this = Self {
             save,
@@ -162,11 +173,11 @@ impl<'s> DamagedSave<'s> {
             blocks: Vec::new(),
             definitions: None,
             long_blocks: Vec::new(),
+            damaged_parts: Vec::new(),
             trailer: None,
             lost_bytes: 0,
             places: 0,
             effort: (save.len() as u64).saturating_mul(EFFORT),
-            first_block: None,
         };
         let start = match &parsed {
             Ok((_, at)) => Some(*at),
@@ -176,10 +187,10 @@ impl<'s> DamagedSave<'s> {
         if parsed.is_err() {
             (this.places, this.lost_bytes) = (1, start.unwrap_or(0) as u64);
         }
-        this.first_block = start;
         this.search(start, limits)?;
+        this.inspect_long_blocks(start, zeros_numbers, limits);
         if this.blocks.is_empty() {
-            let nothing = || nothing_whole(this.records(), &this.damaged_parts(limits));
+            let nothing = || nothing_whole(this.records(), &this.damaged_parts);
             return Err(parsed.err().unwrap_or_else(nothing));
         }
         this.header = parsed.ok().map(|(header, _)| header);
@@ -196,16 +207,16 @@ impl<'s> DamagedSave<'s> {
         self.header.is_none()
     }
 
-    /// Returns the damaged parts of the records in long blocks, as far as they are known: the checksums of their pieces
-    /// and the copy of the definitions must be whole.
-    pub(crate) fn damaged_parts(&self, limits: &Limits) -> Vec<DamagedPart> {
-        let first = self.first_block.filter(|_| !self.long_blocks.is_empty());
+    /// Finds the damaged parts of the records in long blocks, and adds their whole items to the whole blocks. The first
+    /// block of the save is at `first`.
+    fn inspect_long_blocks(&mut self, first: Option<usize>, zeros_numbers: bool, limits: &Limits) {
+        let long_blocks = mem::take(&mut self.long_blocks);
+        let first = first.filter(|_| !long_blocks.is_empty());
         let copy = self.definitions.clone().map(|all| &self.save[all]);
         let classes = copy.and_then(|copy| read_definitions(copy, limits).ok());
-        let (Some(first), Some(classes)) = (first, classes) else { return Vec::new() };
+        let (Some(first), Some(classes)) = (first, classes) else { return };
         let stored = Stored::new(classes);
-        let mut found = Vec::new();
-        for block in &self.long_blocks {
+        for block in &long_blocks {
             let at = first.saturating_add(block.position);
             let bytes = self.save.get(at..at.saturating_add(BLOCK_HEAD + block.length));
             let Some(bytes) = bytes else { continue };
@@ -219,50 +230,28 @@ impl<'s> DamagedSave<'s> {
             if let Some(last) = bytes.last_mut() {
                 *last = SEPARATOR;
             }
-            self.parts_of_block(&bytes, &damaged, &stored, limits, &mut found);
-        }
-        found
-    }
-
-    /// Adds the damaged parts of the records in a block, whose damaged bytes are zeros.
-    fn parts_of_block(
-        &self,
-        block: &[u8],
-        damaged: &[Range<usize>],
-        stored: &Stored,
-        limits: &Limits,
-        found: &mut Vec<DamagedPart>,
-    ) {
-        let mut links = NoLinks::default();
-        let mut input = Decoder::new(&block[BLOCK_HEAD..], &Env::DEFAULT, &mut links);
-        loop {
-            let head = block.len() - input.rest().len();
-            let item = Item::read(&mut input, block.len(), Some(stored.len()));
-            // A head among damaged bytes says nothing, and neither does what follows.
-            let is_known =
-                |start: usize| damaged.iter().all(|it| it.end <= head || it.start >= start);
-            let record = match item {
-                Ok(Item::Definition(_, body)) if is_known(body.start) => continue,
-                Ok(Item::Record(record)) if is_known(record.start) => record,
-                _ => return,
-            };
-            let payload = record.payload(block);
-            let (start, end) = (record.start, record.start + payload.len());
-            let inside = damaged.iter().map(|it| it.start.max(start)..it.end.min(end));
-            let inside = inside.filter(|it| it.start < it.end);
-            let inside: Vec<_> = inside.map(|it| it.start - start..it.end - start).collect();
-            let class = record.class as usize;
-            let fields = parts_in(class, stored, payload, &inside, limits);
-            let mut fields =
-                fields.iter().map(|(first, last)| DamagedPart::fields(first, last.as_deref()));
-            let Some(id) = ObjectId::new(record.id) else { return };
-            found.extend(inside.iter().map(|range| DamagedPart {
-                record: id,
-                class: stored[class].name.chars().take(LONGEST_NAME).collect(),
-                bytes: range.start as u64..range.end as u64,
-                length: payload.len() as u64,
-                fields: fields.next().unwrap_or_default(),
-            }));
+            let found = &mut self.damaged_parts;
+            let items = whole_items(&mut bytes, &damaged, &stored, zeros_numbers, limits, found);
+            let mut lost = bytes.len() - BLOCK_HEAD;
+            for item in &items {
+                let zeros = overlaps(&damaged, item).map(|it| it.len()).sum::<usize>();
+                lost = lost + zeros - item.len();
+            }
+            let whole = (bytes.len() + CRC_SIZE) as u64;
+            self.lost_bytes = self.lost_bytes.saturating_sub(whole) + lost as u64;
+            let place = self.blocks.partition_point(|block| block.at < at);
+            // A page is looked up by its checksum, which an index has.
+            let crc = block.sums.last().copied().unwrap_or_default().to_le_bytes();
+            let plain = &mut self.unpacker.plain;
+            let blocks = items.into_iter().map(|item| {
+                let start = plain.len() + BLOCK_HEAD;
+                plain.extend_from_slice(&bytes[..BLOCK_HEAD]);
+                plain.extend_from_slice(&bytes[item]);
+                let end = plain.len();
+                plain.extend_from_slice(&crc);
+                WholeBlock { at, start, end, is_after_damage: true }
+            });
+            self.blocks.splice(place..place, blocks);
         }
     }
 
@@ -349,7 +338,7 @@ impl<'s> DamagedSave<'s> {
             result => result?,
         }
         let end = self.unpacker.plain.len() - CRC_SIZE;
-        self.blocks.push(WholeBlock { start, end, is_after_damage });
+        self.blocks.push(WholeBlock { at: block.at, start, end, is_after_damage });
         Ok(true)
     }
 
@@ -444,6 +433,73 @@ impl<'s> DamagedSave<'s> {
         }
         Some(self.any_trailer(end).map_or(end, |_| end + TRAILER_SIZE))
     }
+}
+
+/// Finds the ranges of whole items of a block, whose damaged bytes are zeros, and adds the damaged parts of its records.
+///
+/// If `zeros_numbers`, a record is whole if all of its damaged bytes are numbers. They are zeros then.
+fn whole_items(
+    block: &mut [u8],
+    damaged: &[Range<usize>],
+    stored: &Stored,
+    zeros_numbers: bool,
+    limits: &Limits,
+    found: &mut Vec<DamagedPart>,
+) -> Vec<Range<usize>> {
+    let (mut items, mut head) = (Vec::new(), BLOCK_HEAD);
+    while head < block.len() {
+        let mut links = NoLinks::default();
+        let mut input = Decoder::new(&block[head..], &Env::DEFAULT, &mut links);
+        let item = Item::read(&mut input, block.len(), Some(stored.len()));
+        let end = block.len() - input.rest().len();
+        let (body, record) = match item {
+            Ok(Item::Definition(_, body)) => (body, None),
+            Ok(Item::Record(record)) => (record.start..end - 1, Some(record)),
+            Err(_) => break,
+        };
+        // A head among damaged bytes says nothing, and neither does what follows.
+        if overlaps(damaged, &(head..body.start)).next().is_some() {
+            break;
+        }
+        let inside = overlaps(damaged, &body);
+        let inside: Vec<_> = inside.map(|it| it.start - body.start..it.end - body.start).collect();
+        let parts = record.as_ref().map(|record| {
+            parts_in(record.class as usize, stored, &block[body.clone()], &inside, limits)
+        });
+        let numbers = parts.iter().flatten().filter_map(|part| part.numbers.clone());
+        let numbers: Vec<_> = numbers.collect();
+        let is_whole = inside.is_empty() || zeros_numbers && numbers.len() == inside.len();
+        if is_whole {
+            // The first and the last number of a damaged range may have undamaged bytes.
+            numbers.into_iter().for_each(|range| block[body.clone()][range].fill(0));
+            match items.last_mut().filter(|last: &&mut Range<usize>| last.end == head) {
+                Some(last) => last.end = end,
+                None => items.push(head..end),
+            }
+        }
+        let known = record.and_then(|record| ObjectId::new(record.id).zip(Some(record.class)));
+        if let Some((record, class)) = known {
+            let mut parts = parts.into_iter().flatten();
+            found.extend(inside.into_iter().map(|range| DamagedPart {
+                record,
+                class: stored[class as usize].name.chars().take(LONGEST_NAME).collect(),
+                bytes: range.start as u64..range.end as u64,
+                length: body.len() as u64,
+                fields: parts.next().map(|part| DamagedPart::fields(&part)).unwrap_or_default(),
+                is_zeroed: is_whole,
+            }));
+        }
+        head = end;
+    }
+    items
+}
+
+/// Returns the parts of these ascending ranges that are in another range.
+fn overlaps(ranges: &[Range<usize>], other: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let Range { start, end } = *other;
+    let first = ranges.partition_point(|it| it.end <= start);
+    let inside = ranges[first..].iter().take_while(move |it| it.start < end);
+    inside.map(move |it| it.start.max(start)..it.end.min(end))
 }
 
 /// Characters of the name of a class in a [`DamagedPart`].

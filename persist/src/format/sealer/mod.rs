@@ -14,11 +14,10 @@ use byteorder::{ByteOrder, LittleEndian};
 use super::blocks::Checksums;
 use super::plain::weight;
 use super::{
-    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SUMS, Block, CRC_SIZE, Codec, Compression,
-    Header, LONG_BLOCK, PIECE, TRAILER_SIZE, Trailer, each_block,
+    BLOCK_DEFINITIONS, BLOCK_HEAD, BLOCK_RECORDS, BLOCK_SUMS, CRC_SIZE, Codec, Compression, Header,
+    LONG_BLOCK, PIECE, TRAILER_SIZE, Trailer, each_block,
 };
 use crate::codec::pages::PageBlock;
-use crate::reflect::Holder;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Bytes that are checksummed and then written in one step, so that they are in the cache for both.
@@ -149,7 +148,7 @@ impl<'w> Sealer<'w> {
             self.digest = digest.finalize();
         }
         let length: usize = pieces.iter().map(|piece| piece.len()).sum();
-        let is_long = length > BLOCK_HEAD + LONG_BLOCK && !is_page && is_of_objects(pieces[0]);
+        let is_long = length > BLOCK_HEAD + LONG_BLOCK && pieces[0][0] == BLOCK_RECORDS;
         self.has_long |= is_long;
         if is_long && self.has_checksums {
             let position = self.written - self.header_length;
@@ -198,8 +197,11 @@ impl<'w> Sealer<'w> {
             self.count(page.bytes.len() + CRC_SIZE)?;
             return Ok(Vec::new());
         }
-        if self.compression != Compression::None {
-            return self.block(&[&page.bytes], false);
+        // The checksums of the pieces of a long block are not retained.
+        if self.compression != Compression::None || page.bytes.len() > BLOCK_HEAD + LONG_BLOCK {
+            let crc = self.block(&[&page.bytes], false)?;
+            let bytes = if self.is_in_place() { &page.bytes[..] } else { &[] };
+            return Ok([bytes, &crc].concat());
         }
         let bytes = [&page.bytes[..], &page.digest.to_le_bytes()].concat();
         self.emit(bytes)
@@ -267,14 +269,6 @@ impl<'w> Sealer<'w> {
         self.limits.check_expansion(weight(length + self.saved_bytes, length), memory)?;
         Ok(end)
     }
-}
-
-/// Returns true for a block of items, without compression, that is no page.
-fn is_of_objects(block: &[u8]) -> bool {
-    let Some((BLOCK_RECORDS, _)) = Block::head(block, 0) else { return false };
-    let content = block.get(BLOCK_HEAD..).unwrap_or_default();
-    let class = content.first().map_or(0, |first| 1 + usize::from(first.saturating_sub(247)));
-    content.first() == Some(&0) || content.get(class) != Some(&Holder::PAGE.code())
 }
 
 /// Returns a whole save with another header.

@@ -229,38 +229,57 @@ pub(crate) fn paths(
     Ok(found)
 }
 
-/// Returns the paths of the first and the last part of a record in each of these ranges of its payload, which ascend.
+/// The parts of a record in one of its damaged ranges.
+pub(crate) struct DamagedRange {
+    /// The path of the first part.
+    pub first: String,
+    /// The path of the last part; `None` if the damaged bytes include a length or a variant. Nothing is known of what
+    /// follows one.
+    pub last: Option<String>,
+    /// The bytes of these parts, if each is a number or a `bool`, so that zeros are one too.
+    pub numbers: Option<Range<usize>>,
+}
+
+/// Returns the parts of a record in each of these ranges of its payload, which ascend.
 ///
-/// The bytes in the ranges are zeros in place of damaged ones. Where they would be a length or a variant, nothing is
-/// known of what follows: the last part is `None`, and further ranges are left out.
+/// The bytes in the ranges are zeros in place of damaged ones. Further ranges are left out after one without a last
+/// part.
 pub(crate) fn parts_in(
     class: usize,
     stored: &Stored,
     payload: &[u8],
     ranges: &[Range<usize>],
     limits: &Limits,
-) -> Vec<(String, Option<String>)> {
+) -> Vec<DamagedRange> {
     let mut links = NoLinks::default();
     let env = Env::bare(limits);
-    let mut input = Decoder::new(payload, &env, &mut links);
+    let Ok(numbers) = stored.page_numbers(class, payload) else { return Vec::new() };
+    let mut input = Decoder::new(payload, &env, &mut links).in_page(numbers.as_deref());
     let mut walk = Walk::new(stored, &input, Checks::Each);
     // A save may have names of any length.
     let short_path =
         |walk: &Walk<'_, '_>| walk.path().chars().take(LONGEST_PATH).collect::<String>();
-    let (mut found, mut first, mut ranges) = (Vec::new(), None, ranges.iter().peekable());
+    let (mut found, mut open, mut ranges) = (Vec::new(), None, ranges.iter().peekable());
     let mut next = Some(stored.root(class));
     while let (Some(node), Some(range)) = (next, ranges.peek()) {
+        let begin = payload.len() - input.rest().len();
         let result = walk.step(node, &mut input, &mut |_, _, _| true);
         let end = payload.len() - input.rest().len();
         if end > range.start || result.is_err() {
-            let first = first.get_or_insert_with(|| short_path(&walk)).clone();
-            if result.is_err() || stored.span(node..node + 1).is_none() {
-                found.push((first, None));
+            let (first, numbers) =
+                open.get_or_insert_with(|| (short_path(&walk), Some(begin..begin)));
+            let (Ok(node), Some(_)) = (result, stored.span(node..node + 1)) else {
+                found.push(DamagedRange { first: first.clone(), last: None, numbers: None });
                 break;
-            }
+            };
+            // A struct has no bytes beside its parts. An enum has its variant.
+            let is_number = begin == end || stored.node(node).kind.is_number();
+            *numbers = numbers.take().filter(|_| is_number).map(|numbers| numbers.start..end);
         }
         if end >= range.end {
-            found.extend(first.take().map(|first| (first, Some(short_path(&walk)))));
+            let last = Some(short_path(&walk));
+            let part = |(first, numbers)| DamagedRange { first, last, numbers };
+            found.extend(open.take().map(part));
             ranges.next();
         }
         next = walk.next(&input).unwrap_or_default();
