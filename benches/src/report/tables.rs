@@ -217,6 +217,13 @@ const TABLES: &[Table] = &[
                 ("world, p50", "stall: p50, ms", "world"),
                 ("world, p99", "stall: p99, ms", "world"),
                 ("world, until written", "stall: until written, ms", "world"),
+                ("world, one object changed, p50", "stall: p50, ms", "world, one changed"),
+                ("world, one object changed, p99", "stall: p99, ms", "world, one changed"),
+                (
+                    "world, one object changed, until written",
+                    "stall: until written, ms",
+                    "world, one changed",
+                ),
             ],
             columns: &["10000", "100000", "1000000"],
         },
