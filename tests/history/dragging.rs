@@ -70,6 +70,31 @@ fn a_drag_back_to_the_start_leaves_no_entry() -> Result<()> {
     Ok(())
 }
 
+/// A drag and key presses, each back to the start and past it, after an undo.
+#[test]
+fn a_drag_past_its_start_after_an_undo_is_one_entry() -> Result<()> {
+    for is_drag in [true, false] {
+        let mut editor = editor();
+        editor.set("x", 5)?;
+        editor.apply(Write("a"))?;
+        editor.undo()?;
+        let drag = is_drag.then(|| drag(&mut editor));
+        for x in [6, 5, 4, 3, 5, 2] {
+            editor.history.edit_merging(&mut editor.document, "x", "Drag", |edit| {
+                let step = x - edit.number("x");
+                edit.apply(Add("x", step))
+            })?;
+        }
+        drag.into_iter().for_each(|drag| editor.history.end_drag(drag));
+        assert_eq!(editor.labels(), ["Set x to 5", "Drag"]);
+        editor.undo()?;
+        assert_eq!(editor.document.number("x"), 5);
+        editor.redo()?;
+        assert_eq!((editor.document.number("x"), editor.place()), (2, (2, 2)));
+    }
+    Ok(())
+}
+
 #[test]
 fn the_rest_of_a_drag_is_an_entry_of_its_own_behind_a_save() -> Result<()> {
     let mut editor = editor();

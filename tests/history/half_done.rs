@@ -188,7 +188,7 @@ fn a_command_that_performs_others_is_undone_and_redone_with_them() -> Result<()>
     logged();
     editor.undo()?;
     assert_eq!(editor.document, Document::default());
-    assert_eq!(logged(), ["undo c", "undo b", "undo a", "undo sign"]);
+    assert_eq!(logged(), ["undo c", "undo b", "undo sign", "undo a"]);
     editor.redo()?;
     assert_eq!((editor.text().as_str(), editor.document.selected), ("a b c", 1));
     assert_eq!(logged(), ["redo a", "redo b", "redo c"], "they are not made again");

@@ -191,6 +191,12 @@ impl Model {
         let merged = before.map(|before| merge(before, &entry, joins, merge_fails, &mut self.ends));
         match merged.unwrap_or(Merged::No) {
             Merged::No => {
+                // One without effect makes room.
+                if self.position > 0 && self.entries[self.position - 1].steps.is_empty() {
+                    self.entries.pop();
+                    self.position -= 1;
+                    entry.has_cut = true;
+                }
                 entry.state = if is_significant { self.new_state() } else { self.state() };
                 self.entries.push(entry);
                 self.position += 1;

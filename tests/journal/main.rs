@@ -15,6 +15,8 @@ mod gone_classes;
 mod held;
 mod hostile;
 mod identity;
+mod limits;
+mod order;
 mod other_versions;
 mod panics;
 mod prefixes;

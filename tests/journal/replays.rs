@@ -95,7 +95,7 @@ fn what_is_external_is_not_done_again() -> Result<()> {
 }
 
 #[test]
-fn nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
+fn listeners_learn_of_the_entries_of_a_session_when_it_is_opened() -> Result<()> {
     let script = [Action::Insert(1), Action::Save, Action::Insert(2), Action::Undo, Action::Look];
     let image = Driver::run(&Disk::default(), &script)?.log.pop().unwrap().image;
     let disk = Disk::new(image);
@@ -107,7 +107,14 @@ fn nothing_is_told_but_once_how_many_entries_there_are() -> Result<()> {
         listener.lock().expect("nobody panicked").push(*event);
     });
     let (mut session, _) = session_of(saves_on(&disk), commands)?.open(SAVE, JOURNAL)?;
-    assert_eq!(*told.lock().expect("nobody panicked"), [HistoryEvent::Recovered(2)]);
+    let all = [
+        HistoryEvent::Position(2),
+        HistoryEvent::State(session.history().state()),
+        HistoryEvent::CanUndo(true),
+        HistoryEvent::UndoText,
+        HistoryEvent::Recovered(2),
+    ];
+    assert_eq!(*told.lock().expect("nobody panicked"), all);
     told.lock().expect("nobody panicked").clear();
     let drag = session.begin_drag("");
     session.end_drag(drag);

@@ -86,6 +86,7 @@ fn message(save: &[u8]) -> String {
 }
 
 #[test]
+#[allow(clippy::single_range_in_vec_init, reason = "one place with damage")]
 fn the_part_of_a_lost_value_that_is_damaged_is_named() {
     let save = persist::to_vec(&terrain()).unwrap();
     let start = payload(&save);

@@ -326,7 +326,7 @@ impl ListedClasses {
         Ok(ListedStep::Command {
             class: classes.stored[number].name.clone(),
             value: classes.value(classes.stored.root(number), &command.bytes),
-            is_direct: command.is_direct,
+            is_direct: command.direct.is_some(),
             steps: self.steps(&command.further)?,
         })
     }

@@ -24,14 +24,14 @@ pub(crate) fn hash_of(content: &(impl Hash + ?Sized)) -> u64 {
     hasher.finish()
 }
 
-/// Appends the hash of a value, or those of its fields if it is a struct.
+/// Appends the hash of a value, or those of its fields if it is a struct. Returns the bytes of the value.
 pub(crate) fn print_value(
     registry: &Registry,
     value: &dyn Portable,
     class: &str,
     object: Option<ObjectId>,
     prints: &mut Vec<Print>,
-) -> Result<()> {
+) -> Result<usize> {
     let bytes = content_of(registry, value)?;
     let any: &dyn Any = value;
     let mut add = |what, bytes: &[u8]| prints.push(Print { object, what, hash: hash_of(bytes) });
@@ -45,5 +45,5 @@ pub(crate) fn print_value(
         }
         _ => add(class.to_owned(), &bytes),
     }
-    Ok(())
+    Ok(bytes.len())
 }

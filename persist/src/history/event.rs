@@ -29,7 +29,7 @@ pub enum HistoryEvent {
     RedoText,
     /// The value of [`History::is_modified`](super::History::is_modified).
     Modified(bool),
-    /// This many entries were recovered from a journal. No other events are reported for them.
+    /// A session was opened with this many entries. The events above are reported before, once for all of them.
     Recovered(usize),
 }
 

@@ -15,8 +15,7 @@ use super::{
     MergeWindow, Proof, ReportedState, Ring, StateNumbers, Step, Steps, Summary, Support,
     UndoEntry, world,
 };
-use crate::fields::{Direction, EditedWorld as _, Print, print_value};
-use crate::graph::Registry;
+use crate::fields::{Direction, EditedWorld as _};
 use crate::platform::{IS_WHOLE, Timer};
 use crate::{ErrorKind, Persist, Result};
 
@@ -226,9 +225,6 @@ impl<T: 'static> History<T> {
     /// redone last.
     pub fn set_capacity(&mut self, target: &mut T, capacity: impl Into<Capacity>) {
         let Capacity { entries, bytes } = capacity.into();
-        // Evictions are recorded first, since a later session may have more room. If that fails, it is tried again at
-        // the next edit.
-        let _ = self.journal.as_mut().map(|journal| journal.flush_evicted());
         let is_counted = bytes.is_some() || self.usage.max.is_some();
         self.ring.capacity = entries;
         self.usage.has_grown |= self.usage.max != bytes;
@@ -241,6 +237,8 @@ impl<T: 'static> History<T> {
             self.trim();
             self.end(target);
         }
+        // A later session may have more room. If this fails, it is tried again at the next edit.
+        let _ = self.journal.as_mut().map(|journal| journal.flush_evicted());
     }
 }
 
@@ -642,21 +640,10 @@ impl<T: 'static> History<T> {
 impl<T: Persist> History<T> {
     /// Sets which parts of the target are compared after the undo or redo of a command.
     ///
-    /// In debug builds, a history of a [`World`](crate::World) begins with [`Proof::Touched`]. In release builds, and for any other
-    /// type, nothing is compared until this is called. For a type that is not a world, only [`Proof::Whole`] compares
-    /// anything.
+    /// In debug builds, a history begins with [`Proof::Touched`], in release builds with [`Proof::Off`].
     pub fn set_proof(&mut self, proof: Proof) {
         self.support.prover.proof = proof;
-        self.support.prover.print = Some(print::<T>);
-    }
-}
-
-/// Hashes a value that is not a world, field by field.
-fn print<T: Persist>(value: &T, prints: &mut Vec<Print>) {
-    let mut registry = Registry::new();
-    if registry.register::<T>().is_ok() {
-        // A value that cannot be hashed is not compared.
-        let _ = print_value(&registry, value, &T::persist_name(), None, prints);
+        self.support.prover.allow_print();
     }
 }
 

@@ -150,6 +150,7 @@ mod world;
 mod world;
 
 use std::any::{Any, TypeId};
+use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
@@ -538,8 +539,8 @@ pub struct Edit<'e, T: 'static = World> {
 /// A command that was executed, with the steps that it did through its edit.
 struct Performed<T: 'static, C: ?Sized = dyn AnyCommand<T>> {
     further: Vec<Step<T>>,
-    /// Whether it changed its target directly.
-    is_direct: bool,
+    /// The number of further steps before its first direct change of the target, if there is one.
+    direct: Option<usize>,
     /// Its own state and the last id before it was applied, until the journal has recorded them.
     previous: Option<Box<PreviousState>>,
     /// Hashes of what it changed directly, if its undo is to be [proved](Proof).
@@ -740,8 +741,10 @@ impl Poison {
 /// Settings for the check of commands.
 struct Prover<T> {
     proof: Proof,
-    /// How the whole target is hashed.
-    print: Option<fn(&T, &mut Vec<Print>)>,
+    /// How the whole target is hashed. Returns its bytes.
+    print: Option<fn(&T, &mut Vec<Print>) -> usize>,
+    /// The bytes of the target when it was hashed last.
+    printed: Cell<usize>,
 }
 
 /// Properties of steps that their entry keeps.

@@ -1,5 +1,6 @@
 //! The resources that a history lends to its edits and steps: classes, field access, buffers and settings.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use super::change::Change;
@@ -27,7 +28,7 @@ impl<T: 'static> Support<T> {
             registered: 0,
             is_replayed: false,
             last_id: 0,
-            prover: Prover { proof, print: None },
+            prover: Prover { proof, print: None, printed: Cell::new(0) },
             pending: Vec::new(),
         }
     }
@@ -40,6 +41,7 @@ impl<T: Persist> Support<T> {
             return Ok(());
         }
         self.registry.register_value::<T>()?;
+        self.prover.allow_print();
         self.fields = Some(TargetFields {
             of: |target| target,
             of_mut: |target| target,

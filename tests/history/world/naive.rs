@@ -143,6 +143,13 @@ impl Naive {
             self.drop_last();
             return Became::Annulled;
         }
+        // An entry that does nothing leads to the state before it, and makes room.
+        let is_empty =
+            self.position > 0 && { self.states[self.position] == self.states[self.position - 1] };
+        if is_empty {
+            self.drop_last();
+        }
+        let has_cut = has_cut || is_empty;
         self.texts.push(text);
         let state = self.new_state();
         self.states.push(state);

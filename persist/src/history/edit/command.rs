@@ -7,20 +7,28 @@ use std::panic::resume_unwind;
 
 use hashbrown::HashSet;
 
-use crate::fields::{ChangeState, Direction, EditedWorld as _, Merge, Print, Sendable};
+use super::Again;
+use crate::fields::{
+    ChangeState, Direction, EditedWorld as _, Merge, Print, Sendable, print_value,
+};
+use crate::graph::Registry;
 use crate::history::change::step::{FinalState, Perform, finalize_all, run_all};
 use crate::history::journal::{StoredCommand, StoredStep};
 use crate::history::world::World;
 use crate::history::{
     Edit, Failure, Label, Performed, Prover, Step, Steps, Support, guarded, world,
 };
-use crate::{Error, ErrorKind, ObjectId, Result};
+use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 
 /// A change of a `T` by code of the program, which can also undo it.
 ///
 /// Changes through the edit are recorded, and are undone and redone without the command. So a command for a
 /// [`World`] that only uses its edit has nothing to undo. A command that changes the target
 /// [directly](CommandEdit::target) must revert that in [`undo`](Self::undo).
+///
+/// An undo is the exact reverse of [`apply`](Self::apply). What `apply` did through its edit after its first direct
+/// change is undone first. Then `undo` reverts all direct changes, and the rest is undone. A redo repeats `apply` in
+/// its order. A debug build [checks](crate::history::Proof) that both restore the target.
 ///
 /// # Example
 ///
@@ -66,8 +74,8 @@ pub trait Command<T: 'static = World>: Any + Sendable {
 
     /// Reverts what [`apply`](Self::apply) changed directly.
     ///
-    /// It is called after the changes through the edit are undone, and only if the target was handed out for direct
-    /// changes.
+    /// It is called only if the target was handed out for direct changes. Further commands that `apply` executed after
+    /// it first asked for the target are undone before, and the earlier ones afterwards.
     ///
     /// # Errors
     ///
@@ -77,8 +85,9 @@ pub trait Command<T: 'static = World>: Any + Sendable {
 
     /// Redoes the direct changes. It is not called if there were none.
     ///
-    /// By default it calls [`apply`](Self::apply). Each further command that `apply` passes to its edit is ignored,
-    /// and the recorded one is redone in its place.
+    /// By default it calls [`apply`](Self::apply). Each further command that is passed to the edit is ignored, and the
+    /// recorded one is redone in its place. A `redo` that passes none gets the target as `apply` had it: after the
+    /// further commands before the first direct change. The later ones are redone afterwards.
     ///
     /// # Errors
     ///
@@ -145,7 +154,8 @@ pub trait Command<T: 'static = World>: Any + Sendable {
 /// The edit of a [`Command`]: an [`Edit`], and the target itself.
 pub struct CommandEdit<'e, T: 'static = World> {
     edit: Edit<'e, T>,
-    is_direct: bool,
+    /// The number of steps through the edit before the first direct change.
+    direct: Option<usize>,
     /// The first error while pending changes were compared. `target` cannot return it.
     refused: Option<Error>,
 }
@@ -153,11 +163,12 @@ pub struct CommandEdit<'e, T: 'static = World> {
 impl<T: 'static> CommandEdit<'_, T> {
     /// Returns the target, to be changed directly. The command itself must revert such changes.
     pub fn target(&mut self) -> &mut T {
-        self.is_direct = true;
         // Pending changes are compared first, since a direct change would be taken for one of them.
-        if let Err(error) = self.edit.close() {
+        let ready = self.edit.close().and_then(|()| self.edit.redo_until_direct());
+        if let Err(error) = ready {
             self.refused.get_or_insert(error);
         }
+        self.direct.get_or_insert(self.edit.steps.len());
         self.edit.target
     }
 }
@@ -196,8 +207,13 @@ impl<T: 'static, C: Command<T>> AnyCommand<T> for C {
 
 impl<T: 'static> Performed<T> {
     pub(in crate::history) fn new(command: impl Command<T>) -> Box<Self> {
-        let (further, is_direct) = (Vec::new(), false);
-        Box::new(Performed { further, is_direct, previous: None, proved: None, command })
+        Box::new(Performed {
+            further: Vec::new(),
+            direct: None,
+            previous: None,
+            proved: None,
+            command,
+        })
     }
 
     /// Applies the command for the first time. Returns false if it did nothing.
@@ -213,7 +229,7 @@ impl<T: 'static> Performed<T> {
         let proved = support.prover.begin(|| command.objects(), target);
         let previous = previous_state(command, target, support)?;
         let edit = Edit::new(&mut *target, support);
-        let mut edit = CommandEdit { edit, is_direct: false, refused: None };
+        let mut edit = CommandEdit { edit, direct: None, refused: None };
         let mut is_applied = false;
         let result = guarded(|| {
             command.apply(&mut edit)?;
@@ -223,28 +239,28 @@ impl<T: 'static> Performed<T> {
                 None => Ok(edit.edit.close()?),
             }
         });
-        let is_direct = edit.is_direct;
+        let direct = edit.direct;
         let Err(mut failure) = result else {
             self.further = std::mem::take(&mut edit.edit.steps).into_vec();
-            self.is_direct = is_direct;
-            self.previous = previous.filter(|_| is_direct);
-            self.proved = proved.filter(|_| is_direct).map(|mut proved| {
+            self.direct = direct;
+            self.previous = previous.filter(|_| direct.is_some());
+            self.proved = proved.filter(|_| direct.is_some()).map(|mut proved| {
                 support.prover.end(&mut proved, target);
                 proved
             });
-            return Ok(is_direct || !self.further.is_empty());
+            return Ok(direct.is_some() || !self.further.is_empty());
         };
         // If `apply` panicked after a direct change, nobody knows what it changed. In all other cases nothing is in
         // doubt.
-        if !is_direct || is_applied {
+        if direct.is_none() || is_applied {
             failure.broken = None;
         }
-        let failure = edit.edit.roll_back(failure);
         // An `apply` that returned an error has reverted its direct changes. One that succeeded has to be undone.
-        Err(match is_applied && is_direct {
-            true => failure.after(|| guarded(|| Ok(command.undo(target)?))),
-            false => failure,
-        })
+        if let Some(direct) = direct.filter(|_| is_applied) {
+            edit.edit.roll_back_to(direct, &mut failure);
+            failure = failure.after(|| guarded(|| Ok(command.undo(edit.edit.target)?)));
+        }
+        Err(edit.edit.roll_back(failure))
     }
 
     /// Its label, for a failure. Empty if `label` panics.
@@ -265,41 +281,73 @@ impl<T: 'static> Performed<T> {
     }
 
     fn undo(&mut self, target: &mut T, support: &mut Support<T>) -> Result<(), Failure> {
-        run_all(&mut self.further, target, support, Direction::Undo)?;
-        if !self.is_direct {
-            return Ok(());
-        }
-        let command = &mut self.command;
+        let count = self.further.len();
+        self.undo_from((0, count), target, support)
+    }
+
+    /// Undoes the further steps in a range, and the direct changes at their place.
+    fn undo_from(
+        &mut self,
+        (start, end): (usize, usize),
+        target: &mut T,
+        support: &mut Support<T>,
+    ) -> Result<(), Failure> {
+        let Self { command, further, .. } = self;
+        let Some(direct) = self.direct else {
+            return run_all(&mut further[start..end], target, support, Direction::Undo);
+        };
+        let later = direct.clamp(start, end);
+        run_all(&mut further[later..end], target, support, Direction::Undo)?;
         guarded(|| Ok(command.undo(target)?)).map_err(|failure| {
-            failure.after(|| run_all(&mut self.further, target, support, Direction::Redo))
-        })
+            let later = &mut further[later..end];
+            failure.after(|| run_all(later, target, support, Direction::Redo))
+        })?;
+        run_all(&mut further[start..later], target, support, Direction::Undo)
+            .map_err(|failure| failure.after(|| self.redo_from((later, end), target, support)))
     }
 
     fn redo(&mut self, target: &mut T, support: &mut Support<T>) -> Result<(), Failure> {
-        if !self.is_direct {
-            return run_all(&mut self.further, target, support, Direction::Redo);
+        let count = self.further.len();
+        self.redo_from((0, count), target, support)
+    }
+
+    /// Redoes the further steps in a range, and the direct changes at their place. The steps before it are applied.
+    fn redo_from(
+        &mut self,
+        (start, end): (usize, usize),
+        target: &mut T,
+        support: &mut Support<T>,
+    ) -> Result<(), Failure> {
+        let Self { command, further, direct, .. } = self;
+        if direct.is_none() {
+            return run_all(&mut further[start..end], target, support, Direction::Redo);
         }
-        let Self { command, further, .. } = self;
-        let edit = Edit::again(&mut *target, support, further);
-        let mut edit = CommandEdit { edit, is_direct: true, refused: None };
+        // The number may come from a malicious journal.
+        let first = direct.map(|direct| direct.min(end));
+        let again = Again { steps: &mut further[..end], done: 0, applied: start, direct: first };
+        let edit = Edit::again(&mut *target, support, again);
+        let mut edit = CommandEdit { edit, direct: *direct, refused: None };
+        let mut is_redone = false;
         let redone = guarded(|| {
             command.redo(&mut edit)?;
-            Ok(edit.edit.close()?)
+            is_redone = true;
+            match edit.refused.take() {
+                Some(error) => Err(error.into()),
+                None => Ok(edit.edit.close()?),
+            }
         });
-        let done = edit.edit.again.as_ref().map_or(0, |again| again.done);
+        let done = edit.edit.again.as_ref().map_or(start, |again| again.done.max(start));
         let broken = edit.edit.take_broken();
-        let (redone_steps, rest) = further.split_at_mut(done);
         if let Err(mut failure) = redone {
+            failure.broken = failure.broken.filter(|_| !is_redone).or(broken);
             // A `redo` that returned an error has reverted its direct changes.
-            failure.broken = failure.broken.or(broken);
-            return Err(failure.after(|| run_all(redone_steps, target, support, Direction::Undo)));
+            return Err(failure.after(|| match is_redone {
+                true => self.undo_from((start, done), target, support),
+                false => run_all(&mut self.further[start..done], target, support, Direction::Undo),
+            }));
         }
-        run_all(rest, target, support, Direction::Redo).map_err(|failure| {
-            failure.after(|| {
-                run_all(redone_steps, target, support, Direction::Undo)?;
-                guarded(|| Ok(command.undo(target)?))
-            })
-        })
+        run_all(&mut self.further[done..end], target, support, Direction::Redo)
+            .map_err(|failure| failure.after(|| self.undo_from((start, done), target, support)))
     }
 }
 
@@ -357,7 +405,7 @@ impl<T: 'static> Perform for Performed<T> {
 
     fn label(&self) -> Label {
         match self.command.label() {
-            Label::None if !self.is_direct => {
+            Label::None if self.direct.is_none() => {
                 Steps::label(&self.further).unwrap_or_else(|| of_type(self.command.type_name()))
             }
             Label::None => of_type(self.command.type_name()),
@@ -399,8 +447,9 @@ impl<T: 'static> Perform for Performed<T> {
         let last_id = previous.as_ref().and_then(|state| state.last_id);
         let before = previous.map(|state| state.command).filter(|old| *old != bytes);
         let further = self.further.iter_mut().map(|step| step.store(target, support, change_state));
-        let (further, is_direct) = (further.collect::<Result<_>>()?, self.is_direct);
-        Ok(StoredCommand { class, is_direct, before, last_id, bytes, further }.into())
+        let further = further.collect::<Result<_>>()?;
+        let direct = self.direct.map(|direct| direct as u64);
+        Ok(StoredCommand { class, direct, before, last_id, bytes, further }.into())
     }
 
     fn is_obsolete(&self) -> bool {
@@ -493,7 +542,9 @@ pub enum Proof {
     /// Nothing is hashed or compared.
     #[default]
     Off,
-    /// The objects that the command [says](crate::history::Command::objects) it changes. The default of debug builds.
+    /// The objects of a world that the command [says](crate::history::Command::objects) it changes. A target of
+    /// another type is hashed whole, if it takes at most 1 MiB, and the history has edited its fields or belongs to a
+    /// [`Session`](crate::Session). The default of debug builds.
     Touched,
     /// The whole target, for each command.
     Whole,
@@ -520,6 +571,23 @@ impl CommandPrints {
     }
 }
 
+/// The largest target that [`Proof::Touched`] hashes whole. A debug build hashes 1 MiB in some tens of milliseconds, and
+/// does so four times for a command that is undone.
+const MAX_PRINTED: usize = 1 << 20;
+
+impl<T: Persist> Prover<T> {
+    /// Lets a target that is not a world be hashed, field by field.
+    pub(in crate::history) fn allow_print(&mut self) {
+        self.print = Some(|value, prints| {
+            let mut registry = Registry::new();
+            let known = registry.register::<T>();
+            let print = |_| print_value(&registry, value, &T::persist_name(), None, prints);
+            // A value that cannot be hashed is not compared.
+            known.and_then(print).unwrap_or(0)
+        });
+    }
+}
+
 impl<T: 'static> Prover<T> {
     /// Hashes the objects that a command is about to change. `None` if they are not to be compared.
     fn begin(
@@ -529,8 +597,11 @@ impl<T: 'static> Prover<T> {
     ) -> Option<Box<CommandPrints>> {
         let objects = match self.proof {
             Proof::Off => return None,
-            Proof::Touched => Some(objects()).filter(|objects| !objects.is_empty())?.into(),
-            Proof::Whole => None,
+            Proof::Touched if world(target).is_some() => {
+                Some(objects()).filter(|objects| !objects.is_empty())?.into()
+            }
+            Proof::Touched if self.printed.get() > MAX_PRINTED => return None,
+            Proof::Touched | Proof::Whole => None,
         };
         let previous = self.prints(objects.as_deref(), target);
         Some(Box::new(CommandPrints { objects, previous, after: Vec::new() }))
@@ -545,7 +616,7 @@ impl<T: 'static> Prover<T> {
         let mut prints = Vec::new();
         match (objects, self.print, world(target)) {
             (_, _, Some(world)) => world.prints(objects, &mut prints),
-            (None, Some(print), None) => print(target, &mut prints),
+            (None, Some(print), None) => self.printed.set(print(target, &mut prints)),
             _ => {}
         }
         prints

@@ -23,7 +23,12 @@ const FEW: usize = 8;
 /// The recorded steps of a command that is redone. Each further command that it applies redoes the next of them.
 pub(super) struct Again<'e, T: 'static> {
     steps: &'e mut [Step<T>],
+    /// The number of steps that the command has passed.
     done: usize,
+    /// The number of steps that were applied before. They are passed without being redone.
+    applied: usize,
+    /// The number of steps before the first direct change, while it is not repeated yet.
+    direct: Option<usize>,
 }
 
 impl<'e, T: 'static> Edit<'e, T> {
@@ -40,8 +45,37 @@ impl<'e, T: 'static> Edit<'e, T> {
     }
 
     /// The edit of a command that is redone.
-    fn again(target: &'e mut T, support: &'e mut Support<T>, steps: &'e mut [Step<T>]) -> Self {
-        Self { again: Some(Again { steps, done: 0 }), ..Self::new(target, support) }
+    fn again(target: &'e mut T, support: &'e mut Support<T>, again: Again<'e, T>) -> Self {
+        Self { again: Some(again), ..Self::new(target, support) }
+    }
+
+    /// Redoes the steps of a command before its first direct change, which follows.
+    fn redo_until_direct(&mut self) -> Result<()> {
+        while let Some(again) = &self.again
+            && again.direct.is_some_and(|direct| again.done < direct)
+        {
+            self.redo_next()?;
+        }
+        self.again.iter_mut().for_each(|again| again.direct = None);
+        Ok(())
+    }
+
+    /// Redoes the next step of a command. Does nothing if the direct changes come before it.
+    ///
+    /// A command that did nothing in `apply` left no step, so there may be more commands than steps.
+    fn redo_next(&mut self) -> Result<()> {
+        let Some(again) = &mut self.again else { return Ok(()) };
+        let Some(step) = again.steps.get_mut(again.done) else { return Ok(()) };
+        if again.direct == Some(again.done) {
+            return Ok(());
+        }
+        if again.done >= again.applied
+            && let Err(failure) = step.run(self.target, self.support, Direction::Redo)
+        {
+            return Err(self.fail(failure));
+        }
+        again.done += 1;
+        Ok(())
     }
 
     /// Runs an edit. If it fails or panics, it is rolled back.
@@ -179,14 +213,8 @@ impl<'e, T: 'static> Edit<'e, T> {
     /// back, and the edit may continue.
     pub fn apply(&mut self, command: impl Command<T>) -> Result<()> {
         self.close()?;
-        if let Some(again) = &mut self.again {
-            if let Some(step) = again.steps.get_mut(again.done) {
-                match step.run(self.target, self.support, Direction::Redo) {
-                    Ok(()) => again.done += 1,
-                    Err(failure) => return Err(self.fail(failure)),
-                }
-            }
-            return Ok(());
+        if self.again.is_some() {
+            return self.redo_next();
         }
         let mut performed = Performed::new(command);
         match performed.perform(self.target, self.support) {

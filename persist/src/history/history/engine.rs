@@ -428,6 +428,9 @@ impl<T: 'static> History<T> {
             match self.merge(index, &mut entry, (merging, last.time)) {
                 Ok(false) => {}
                 Ok(true) => {
+                    if self.usage.max.is_some() {
+                        self.count_held(index, target);
+                    }
                     self.usage.has_grown = true;
                     self.trim();
                     return;
@@ -438,10 +441,23 @@ impl<T: 'static> History<T> {
                 }
             }
         }
+        let has_cut = self.take_annulled() || has_cut;
         let UndoEntry { label, steps, is_significant, size, .. } = entry;
         let summary = Summary { is_significant, size: size - size_of::<UndoEntry<T>>() };
         self.append(label, steps, summary);
         self.has_appended(target, MergeTarget { has_cut, ..last });
+    }
+
+    /// True if a merge annulled the current entry, which has no steps since.
+    fn is_annulled(&self) -> bool {
+        let current = self.ring.current().and_then(|index| self.ring.get(index));
+        current.is_some_and(|entry| entry.steps.is_empty() && entry.away().is_none())
+    }
+
+    /// Removes the current entry if it is annulled, before another one takes its place. Returns true if it did.
+    fn take_annulled(&mut self) -> bool {
+        let current = self.ring.current().filter(|_| self.is_annulled());
+        current.is_some_and(|index| self.take_out(index).is_some())
     }
 
     /// True if an edit without a key takes the fast path: nothing but the list has to know of it.
@@ -454,6 +470,7 @@ impl<T: 'static> History<T> {
             && !self.is_dragged()
             && self.merges.window.is_none()
             && self.ring.next().is_none()
+            && (self.merges.last.is_some() || !self.is_annulled())
     }
 
     /// Enters a change of a number of a world as an entry of its own.
@@ -514,7 +531,7 @@ impl<T: 'static> History<T> {
         let merge = entry.merge(next, merging, &mut self.released);
         if let (Ok(Merge::Annul), Some(name)) = (&merge, name) {
             // The edit cut the entries that could be redone. If the annulled entry were removed too, the next undo
-            // would undo the edit before it.
+            // would undo the edit before it. The next entry takes its place.
             entry.annul(name, previous_state);
         }
         self.usage.bytes = self.usage.bytes - old_size + entry.size;

@@ -88,6 +88,8 @@ use crate::{Error, ErrorKind, Limits, Loaded, Persist, Result, Saves};
 
 pub(super) use frame::FrameKind;
 pub use recovered::{JournalInfo, Recovered, ReplayStop, TornWrite};
+use stored::place;
+
 pub(super) use stored::{StoredStep, payload};
 pub(super) use writer::recorder::Journal;
 pub use writer::recorder::open::SessionOptions;
@@ -173,8 +175,8 @@ pub struct StoredIds {
 pub struct StoredCommand {
     /// The index of its class among the classes of commands.
     pub class: u32,
-    /// True if it changed its target directly.
-    pub is_direct: bool,
+    /// The number of further steps before its first direct change of the target, if there is one.
+    pub direct: Option<u64>,
     /// The encoded command before `apply`, if it changed its target directly just now, and is different afterwards.
     pub(in crate::history) before: Option<Vec<u8>>,
     /// The last id that the world had used before `apply`. Attempts that failed earlier in the edit may have used some.
@@ -276,7 +278,7 @@ impl<T: 'static> CommandClass<T> {
     /// Decodes a command, without the steps that it did through its edit.
     fn read(&self, stored: &StoredCommand, links: FieldLinks<'_>) -> Result<Box<Performed<T>>> {
         let mut command = (self.read)(&stored.bytes, links)?;
-        command.is_direct = stored.is_direct;
+        command.direct = stored.direct.map(place).transpose()?;
         Ok(command)
     }
 
@@ -305,7 +307,7 @@ impl<T: 'static> CommandClass<T> {
         Ok(Step::Command(match after {
             Some(mut after) => {
                 after.further = std::mem::take(&mut command.further);
-                after.is_direct = command.is_direct;
+                after.direct = command.direct;
                 after
             }
             None => command,

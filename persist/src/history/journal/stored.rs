@@ -69,7 +69,8 @@ impl StoredStep {
             Self::Command(command) => {
                 let further = command.further.iter();
                 // The call comes first, or `||` would skip the changes after a direct command.
-                further.fold(command.is_direct, |is_direct, step| step.each(show) || is_direct)
+                let is_direct = command.direct.is_some();
+                further.fold(is_direct, |is_direct, step| step.each(show) || is_direct)
             }
         }
     }

@@ -297,11 +297,12 @@ impl<C: Perform + ?Sized> StepsOf<C> {
         self.iter().map(StepOf::size).sum::<usize>() + self.places()
     }
 
-    /// Bytes of memory of the list, if there is one.
+    /// Bytes of memory of the list. A list of one step counts like a step without a list: what an entry weighs depends
+    /// on its steps alone, so that the next session keeps the same entries.
     fn places(&self) -> usize {
-        match self {
-            Self::One(_) => 0,
-            Self::Many(steps) => steps.len() * size_of::<StepOf<C>>(),
+        match self.len() {
+            1 => 0,
+            count => count * size_of::<StepOf<C>>(),
         }
     }
 }

@@ -166,7 +166,7 @@ impl<T: 'static> Evolution<'_, '_, T> {
             match &mut steps[at] {
                 // Its own code applies it again, and creates its further steps in the program's form.
                 StoredStep::Command(command)
-                    if command.is_direct && self.change_state == ChangeState::Done => {}
+                    if command.direct.is_some() && self.change_state == ChangeState::Done => {}
                 StoredStep::Command(command) => self.all(&mut command.further)?,
                 StoredStep::Change(step) => self.one(step)?,
             }

@@ -241,7 +241,7 @@ impl<T: 'static> Replay<'_, '_, T> {
 
     fn redo_step(&mut self, stored: StoredStep) -> Result<Step<T>, Failure> {
         match stored {
-            StoredStep::Command(command) if command.is_direct => {
+            StoredStep::Command(command) if command.direct.is_some() => {
                 let (class, command) =
                     self.programs.migrated_command(*command, &self.history.commands)?;
                 reserve_ids(self.target, command.last_id)?;

@@ -89,7 +89,7 @@ impl Journal {
         self.append(vec![(kind, payload)], kind == FrameKind::RolledBack)
     }
 
-    /// Records evicted entries, before the limits are raised.
+    /// Records evicted entries, before a session with other limits replays the edits that evicted them.
     pub(crate) fn flush_evicted(&mut self) -> Result<()> {
         self.decide()?;
         self.append(Frames::new(), false)
@@ -228,6 +228,13 @@ impl Journal {
         let why =
             format!("since the target was left half done, {why}; save, which begins a new one");
         self.writer.lose(ErrorKind::Poisoned, &why);
+    }
+}
+
+impl Drop for Journal {
+    fn drop(&mut self) {
+        // The limits of the next session may be others. With the same ones, it evicts the same entries.
+        let _ = self.flush_evicted();
     }
 }
 

@@ -213,15 +213,13 @@ impl<T: Persist + Default> SessionOptions<T> {
         history.journal = Some(Box::new(Journal::new(writer, support, &target, recorded)));
         history.count_all_held(&target);
         history.trim();
-        if history.listeners.are_present {
-            history.listeners.reported = history.values();
-        }
+        // Listeners learn of entries that the save or the journal had, as of those of a call.
         history.end(&mut target);
         recovered.entries = history.len();
         if recovered.events > 0 || recovered.stopped.is_some() {
             trace::replayed(&traced, recovered.replayed, &recovered);
         }
-        if recovered.events > 0 {
+        if recovered.events > 0 || recovered.entries > 0 {
             history.send(&[HistoryEvent::Recovered(recovered.entries)]);
         }
         let session = Session { target, history, saves, save };
