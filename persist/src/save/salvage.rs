@@ -121,8 +121,9 @@ pub(super) fn salvage(
     Ok((document.to_vec()?, found))
 }
 
-/// Reads the intact objects of a damaged save, as [`salvage`] does. `adopt` may give other parents to the objects of a
-/// world whose parent is lost. It leaves the others without one.
+/// Reads the intact objects of a damaged save. If `zeros_numbers`, long records whose damaged bytes are numbers are
+/// intact, with zeros in place of these. `adopt` may give other parents to the objects of a world whose parent is lost.
+/// It leaves the others without one.
 ///
 /// # Errors
 ///
