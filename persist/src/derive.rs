@@ -49,7 +49,7 @@
 /// | `empty`, `empty = value` | For a struct. A load fills `Default::default()`, or the given value. Without it, a load fills the value of `default`, or creates each field empty. It gives no field a default. |
 /// | `before_save = path` | A function `fn(&mut Self)` that runs before the value is saved, and before the hooks of the values inside. |
 /// | `validate = path` | A function `fn(&Self) -> Result<(), E>` that runs when everything is loaded, after the functions of the values inside; `E` can be shown as text. |
-/// | `after_load = path` | A function `fn(&mut Self)` that runs when everything is validated, after the hooks of the values inside. Like `before_save` it may return a `Result<(), E>`. |
+/// | `after_load = path` | A function `fn(&mut Self)` that runs when everything is validated, after the hooks of the values inside; also after a change through a history. Like `before_save` it may return a `Result<(), E>`. |
 /// | `migrate(1 = path, 2 = path)` | A function `fn(&mut Record, u32)` for each step from a version to the next, by which records of older versions are migrated; see below. |
 /// | `context = Items` | `before_save`, `validate`, `after_load` and `migrate` get a `&Items` as their last argument: the context of the save, load or edit; see [`Saves::context`](crate::Saves::context). |
 /// | `transparent` | A struct with one field is saved as that field, without a class of its own. |

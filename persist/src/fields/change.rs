@@ -232,9 +232,9 @@ impl Root<'_> {
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, &*self.value, steps)?;
         let layout = self.registry.program().layout();
         let mut target = Strict::new(layout, &Limits::DEFAULT, &no_pointer).of_editor(check_handle);
-        let validates = self.registry.validates(part.class);
+        let has_hooks = self.registry.has_hooks(part.class);
         // With a `validate` function the whole list is encoded instead, so that it can be restored after a refusal.
-        if let Some(list) = part.whole_list().filter(|_| !validates)
+        if let Some(list) = part.whole_list().filter(|_| !has_hooks)
             && let Some(how) =
                 part.how_in_list(request, list, value, &mut target).map_err(located(steps))?
         {
@@ -272,29 +272,29 @@ impl Root<'_> {
             })
         };
         let how = how().map_err(located(steps))?;
-        part.change(self.value, &how.splice(Direction::Redo), validates)?;
+        part.change(self.value, &how.splice(Direction::Redo), has_hooks)?;
         self.buffers.trim();
         Ok((FieldChange { path, how }, old_value))
     }
 
-    /// Redoes or undoes a change. Returns true if the value has a `validate` function. The caller runs it later, since
-    /// the value may be valid only after the other changes of the step.
+    /// Redoes or undoes a change. Returns true if the value has `validate` or `after_load` functions. The caller runs
+    /// them later, since the value may be valid only after the other changes of the step.
     #[cfg(feature = "history")]
     pub(crate) fn make(&mut self, change: &FieldChange, direction: Direction) -> Result<bool> {
         let steps = change.path.steps();
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, &*self.value, steps)?;
-        let validates = self.registry.validates(part.class);
+        let has_hooks = self.registry.has_hooks(part.class);
         let splice = change.how.splice(direction);
         if let Some(list) = part.whole_list()
             && splice.is_in(list, value)
         {
             part.change_list(self.value, list, &splice)?;
-            return Ok(validates);
+            return Ok(has_hooks);
         }
         part.encode(&*self.value, value)?;
         part.change(self.value, &splice, false)?;
         self.buffers.trim();
-        Ok(validates)
+        Ok(has_hooks)
     }
 
     /// Returns the encoded bytes of the part at a path, which must be one that can be borrowed.
@@ -330,16 +330,34 @@ impl Root<'_> {
         if part.encode(root, value).is_ok() && part.bytes() == content {
             return Ok(());
         }
-        part.put(content, self.value)
+        part.put(content, self.value)?;
+        // The value was whole with this content, so an error is not news: the one that led here may be the same.
+        let _ = self.refresh(false);
+        Ok(())
     }
 
-    /// Runs the `validate` functions of the value, if its class has any or is not registered.
+    /// Returns true if the class of the value has `validate` or `after_load` functions, or is not registered.
+    #[cfg(feature = "history")]
+    fn has_hooks(&self) -> bool {
+        let any: &dyn Any = &*self.value;
+        self.registry.entry(any).is_none_or(|(index, _)| self.registry.has_hooks(index))
+    }
+
+    /// Runs the `validate` functions of the value.
     #[cfg(feature = "history")]
     pub(crate) fn check_valid(&mut self) -> Result<()> {
-        let any: &dyn Any = &*self.value;
-        let validates =
-            self.registry.entry(any).is_none_or(|(index, _)| self.registry.validates(index));
-        if validates { validate(self.value, self.registry) } else { Ok(()) }
+        if self.has_hooks() { validate(self.value, self.registry) } else { Ok(()) }
+    }
+
+    /// Runs the `after_load` functions of the value, which has changed, so that what they compute is right. Runs its
+    /// `validate` functions before, if it is to be `checked`.
+    #[cfg(feature = "history")]
+    pub(crate) fn refresh(&mut self, checked: bool) -> Result<()> {
+        match (self.has_hooks(), checked) {
+            (false, _) => Ok(()),
+            (true, true) => awaken(self.value, self.registry),
+            (true, false) => after_load(self.value, self.registry),
+        }
     }
 }
 
@@ -384,14 +402,14 @@ impl FieldPart<'_> {
         self,
         root: &mut dyn Portable,
         splice: &Splice<&[u8]>,
-        validates: bool,
+        has_hooks: bool,
     ) -> Result<()> {
         let mut new = mem::take(&mut self.buffers.new);
         new.clear();
         spliced(self.cursor()?, self.bytes(), splice, &mut new).map_err(located(self.steps))?;
         let result = catch_unwind(AssertUnwindSafe(|| {
             self.put(&new, root)?;
-            if validates { validate(root, self.registry) } else { Ok(()) }
+            if has_hooks { awaken(root, self.registry) } else { Ok(()) }
         }));
         if !matches!(result, Ok(Ok(()))) {
             self.put(self.bytes(), root)?;
@@ -472,9 +490,12 @@ pub(crate) fn validate(root: &mut dyn Portable, registry: &Registry) -> Result<(
     root.visit(&mut Visitor::new(Phase::Validate, &registry.env(), &mut Prototypes::bare()))
 }
 
-/// Runs the `validate` and `after_load` functions of a decoded value, like a load.
-#[cfg(feature = "history")]
+/// Runs the `validate` and `after_load` functions of a decoded or changed value, like a load.
 pub(crate) fn awaken(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
     validate(root, registry)?;
+    after_load(root, registry)
+}
+
+fn after_load(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
     root.visit(&mut Visitor::new(Phase::AfterLoad, &registry.env(), &mut Prototypes::bare()))
 }

@@ -61,11 +61,12 @@ pub(crate) trait EditedWorld {
         run: impl FnOnce(&mut Root<'_>) -> Result<R>,
     ) -> Result<R>;
 
-    /// Redoes or undoes a change of a field. Returns true if the value has a `validate` function.
+    /// Redoes or undoes a change of a field. Returns true if the value has `validate` or `after_load` functions.
     fn make(&mut self, owner: Owner, change: &FieldChange, direction: Direction) -> Result<bool>;
 
-    /// Runs the `validate` functions of a component or resource, if it exists.
-    fn check_valid(&mut self, owner: Owner, class: &str) -> Result<()>;
+    /// Runs the `after_load` functions of a component or resource that has changed, if it exists. Runs its `validate`
+    /// functions before, if it is to be `checked`.
+    fn refresh(&mut self, value: (Owner, &str), checked: bool) -> Result<()>;
 
     /// Redoes or undoes a change of a number in place, without running code of the program. Returns false for other
     /// changes.

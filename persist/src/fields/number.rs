@@ -27,7 +27,7 @@ impl NumberField {
     /// `validate` function, in a `with` field or in an enum cannot be set in place either.
     pub(crate) fn find(registry: &Registry, root: &dyn Any, steps: &[PathStep]) -> Option<Self> {
         let (root_class, _) = registry.entry(root)?;
-        if registry.validates(root_class) {
+        if registry.has_hooks(root_class) {
             return None;
         }
         let (mut value, mut hops, mut last) = (root, Vec::new(), None);

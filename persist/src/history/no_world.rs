@@ -88,7 +88,7 @@ impl EditedWorld for NoWorld {
         match *self {}
     }
 
-    fn check_valid(&mut self, _: Owner, _: &str) -> Result<()> {
+    fn refresh(&mut self, _: (Owner, &str), _: bool) -> Result<()> {
         match *self {}
     }
 

@@ -73,6 +73,19 @@ impl<T: 'static> Support<T> {
         done.map_err(|error| error.in_class(class))
     }
 
+    /// Runs the `after_load` functions of a value that has changed, after its `validate` functions if it is `checked`.
+    pub(super) fn refresh(
+        &mut self,
+        target: &mut T,
+        value: (Owner, &str),
+        checked: bool,
+    ) -> Result<()> {
+        match world_mut(target) {
+            Some(world) => world.refresh(value, checked),
+            None => self.with_root(target, value, |root| root.refresh(checked)),
+        }
+    }
+
     /// The value of a field of a target that is not a world.
     pub(super) fn value(&self, target: &T, path: &FieldPath) -> Result<Value> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
@@ -225,7 +238,7 @@ impl PendingChange {
                 support.with_root(target, part, |root| {
                     let changes = root.changes_at(path, content)?;
                     if !changes.is_empty() {
-                        root.check_valid()?;
+                        root.refresh(true)?;
                     }
                     Ok(changes)
                 })

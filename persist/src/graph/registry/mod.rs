@@ -350,9 +350,9 @@ impl Registry {
         self.by_type.get(&class.type_id()).map(|(index, _)| *index)
     }
 
-    /// Returns true if values of the class may contain `validate` functions.
+    /// Returns true if values of the class may contain `validate` or `after_load` functions.
     #[cfg(any(feature = "history", feature = "world"))]
-    pub(crate) fn validates(&self, class: usize) -> bool {
+    pub(crate) fn has_hooks(&self, class: usize) -> bool {
         let traits = self.traits(class);
         traits.after_load || traits.dynamic
     }

@@ -32,9 +32,10 @@ pub struct Change {
     pub name: Option<ObjectName>,
     /// The kind of the change.
     pub what: ChangeKind,
-    /// True if the `validate` functions of the component must run at the end of the entry, for the last undo or redo.
+    /// True if the component has `validate` or `after_load` functions, which run at the end of the entry, for the last
+    /// undo or redo.
     #[persist(skip)]
-    is_asked: bool,
+    has_hooks: bool,
 }
 
 /// The kind of a change, with what an undo and a redo need.
@@ -105,7 +106,7 @@ impl Change {
     )]
     #[inline(always)]
     pub(super) fn new(world: &World, owner: Owner, what: ChangeKind) -> Self {
-        Self { owner, name: name_of(world, owner), what, is_asked: false }
+        Self { owner, name: name_of(world, owner), what, has_hooks: false }
     }
 
     /// Creates a change of a field of a target that is not a world.
@@ -114,7 +115,7 @@ impl Change {
             owner: Owner::Resource,
             name: None,
             what: ChangeKind::Field(change),
-            is_asked: false,
+            has_hooks: false,
         }
     }
 
@@ -144,11 +145,11 @@ impl Change {
         if !self.is_of_fields() {
             return Err(no_world().into());
         }
-        let mut is_asked = false;
+        let mut has_hooks = false;
         let fields: Vec<_> = ordered(self.fields(), direction).collect();
         for (at, field) in fields.iter().enumerate() {
             match make(field, direction) {
-                Ok(asks) => is_asked |= asks,
+                Ok(of_value) => has_hooks |= of_value,
                 Err(error) => {
                     let back = |field: &&FieldChange| make(field, direction.reversed()).map(drop);
                     return Err(Failure::from(error)
@@ -156,7 +157,7 @@ impl Change {
                 }
             }
         }
-        self.is_asked = is_asked;
+        self.has_hooks = has_hooks;
         Ok(())
     }
 
@@ -169,14 +170,6 @@ impl Change {
         }
     }
 
-    /// Runs the `validate` functions that the change requires, after an undo or a redo of the whole entry.
-    fn check(&self, world: &mut World) -> Result<()> {
-        match self.class().filter(|_| self.is_asked) {
-            Some(class) => world.check_valid(self.owner, class),
-            None => Ok(()),
-        }
-    }
-
     /// Undoes or redoes a change of a number in place, without running code of the program. Returns false for other
     /// changes.
     pub(super) fn put_number(&mut self, world: &mut World, direction: Direction) -> bool {
@@ -184,8 +177,8 @@ impl Change {
             ChangeKind::Field(change) => world.put_number(self.owner, change, direction),
             _ => false,
         };
-        // A component whose numbers are set in place has no `validate` function.
-        self.is_asked &= !is_put;
+        // A component whose numbers are set in place has no such functions.
+        self.has_hooks &= !is_put;
         is_put
     }
 
@@ -199,9 +192,9 @@ impl Change {
         }
     }
 
-    /// Returns true if [`check`](Self::check) may return an error.
-    fn is_asked(&self) -> bool {
-        self.is_asked
+    /// Returns the component or resource that was undone or redone, if it has `validate` or `after_load` functions.
+    fn unrefreshed(&self) -> Option<(Owner, &str)> {
+        self.class().filter(|_| self.has_hooks).map(|class| (self.owner, class))
     }
 
     /// Merges the change that immediately followed this one.
@@ -303,7 +296,7 @@ impl Change {
                 ChangeKind::World(change.stored(world, self.owner, state)?)
             }
         };
-        Ok(Self { owner: self.owner, name: self.name.clone(), what, is_asked: false })
+        Ok(Self { owner: self.owner, name: self.name.clone(), what, has_hooks: false })
     }
 
     /// Restores the state that the change had when it was [stored](Self::stored). The target may be one that is not a

@@ -18,10 +18,10 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, Weak};
 
 use crate::codec::Reflect;
-use crate::fields::{Direction, IntoFieldPath, Merge, Request};
+use crate::fields::{IntoFieldPath, Merge, Request};
 #[cfg(feature = "world")]
 use crate::history::change::Change;
-use crate::history::change::step::{ends, run_all};
+use crate::history::change::step::{ends, take_back};
 use crate::history::edit::command::Command;
 use crate::history::journal::{FrameKind, payload};
 use crate::history::merging::Merging;
@@ -299,7 +299,7 @@ impl<T: 'static> History<T> {
             self.end(target);
             return Err(error);
         }
-        match run_all(&mut steps, target, &mut self.support, Direction::Undo) {
+        match take_back(&mut steps, target, &mut self.support) {
             Ok(()) => {
                 if !steps.is_empty() {
                     self.changed(target);
@@ -402,7 +402,7 @@ impl<T: 'static> History<T> {
         mut steps: Steps<T>,
         failure: Failure,
     ) -> Error {
-        let undo = || run_all(&mut steps, target, &mut self.support, Direction::Undo);
+        let undo = || take_back(&mut steps, target, &mut self.support);
         let failure = Failure { broken: None, ..failure }.after(undo);
         self.released.extend(ends(steps.into_each(), failure.done));
         self.fail(target, None, label, failure)

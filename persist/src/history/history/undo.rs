@@ -4,7 +4,7 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::fields::Direction;
-use crate::history::change::step::{FinalState, finalize_all, run_all};
+use crate::history::change::step::{FinalState, finalize_all, refresh_again, refresh_all, run_all};
 use crate::history::event::{EntryName, Events, HistoryEvent, NameChange, notify};
 use crate::history::journal::{FrameKind, spill};
 use crate::history::{
@@ -180,11 +180,8 @@ impl<T: 'static> History<T> {
     /// Checks whether the target may stay in the state after an undo or redo.
     fn check(&mut self, target: &mut T, index: usize) -> Result<(), Failure> {
         let Some(entry) = self.ring.get(index) else { return Ok(()) };
-        if !entry.steps.iter().any(Step::is_asked) {
-            return Ok(());
-        }
         let support = &mut self.support;
-        guarded(|| entry.steps.iter().try_for_each(|step| Ok(step.check(target, support)?)))
+        guarded(|| Ok(refresh_all(&entry.steps, target, support)?))
     }
 
     /// Runs an entry back after a check refused the new state or the journal could not be written.
@@ -197,7 +194,12 @@ impl<T: 'static> History<T> {
     ) -> Error {
         failure.broken = None;
         self.failed = Some(direction);
-        let failure = failure.after(|| self.run_steps(target, index, direction.reversed()));
+        let failure = failure.after(|| {
+            self.run_steps(target, index, direction.reversed())?;
+            let steps = self.ring.get(index).map(|entry| &*entry.steps);
+            refresh_again(steps.unwrap_or_default(), target, &mut self.support);
+            Ok(())
+        });
         self.fail_at(target, index, failure)
     }
 

@@ -209,8 +209,11 @@ impl EditedWorld for World {
         self.with_root(owner, change.path.class(), |root| root.make(change, direction))
     }
 
-    fn check_valid(&mut self, owner: Owner, class: &str) -> Result<()> {
-        if self.root(owner, class).is_err() { Ok(()) } else { self.validate(owner, class) }
+    fn refresh(&mut self, (owner, class): (Owner, &str), checked: bool) -> Result<()> {
+        match self.root(owner, class) {
+            Ok(_) => self.with_root(owner, class, |root| root.refresh(checked)),
+            Err(_) => Ok(()),
+        }
     }
 
     fn put_number(&mut self, owner: Owner, change: &FieldChange, direction: Direction) -> bool {

@@ -9,6 +9,8 @@ pub(in crate::history) mod entry;
 use std::ops::{Deref, DerefMut};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use hashbrown::HashSet;
+
 use super::Change;
 use crate::fields::{ChangeState, Direction, Merge, Owner};
 use crate::history::journal::StoredStep;
@@ -93,34 +95,16 @@ impl<C: Perform + ?Sized> StepOf<C> {
         }
     }
 
-    /// Checks by `validate` whether the target may stay as it is after an undo or a redo of the whole entry.
-    ///
-    /// It is not called after a rollback: the state that is restored was valid before.
-    pub(crate) fn check(
-        &self,
-        target: &mut C::Target,
-        support: &mut Support<C::Target>,
-    ) -> Result<()> {
+    /// Passes the components and resources that it has undone or redone, if they have `validate` or `after_load`
+    /// functions.
+    fn unrefreshed<'s>(&'s self, pass: &mut dyn FnMut(Owner, &'s str)) {
         match self {
-            Self::Change(change) if !change.is_asked() => Ok(()),
-            Self::Change(change) => match world_mut(target) {
-                Some(world) => change.check(world),
-                None => {
-                    let part = (Owner::Resource, change.class().unwrap_or_default());
-                    support.with_root(target, part, |root| root.check_valid())
-                }
-            },
-            Self::Command(command) => {
-                command.further().iter().try_for_each(|step| step.check(target, support))
+            Self::Change(change) => {
+                change.unrefreshed().into_iter().for_each(|(owner, class)| pass(owner, class));
             }
-        }
-    }
-
-    /// True if [`check`](Self::check) may refuse.
-    pub(crate) fn is_asked(&self) -> bool {
-        match self {
-            Self::Change(change) => change.is_asked(),
-            Self::Command(command) => command.further().iter().any(Self::is_asked),
+            Self::Command(command) => {
+                command.further().iter().for_each(|step| step.unrefreshed(pass));
+            }
         }
     }
 
@@ -410,6 +394,58 @@ pub(in crate::history) fn run_all<C: Perform + ?Sized>(
         return Err(failure.after(|| (0..at).rev().try_for_each(back)));
     }
     Ok(())
+}
+
+/// Returns the values that these steps have undone or redone, each once, if they have `validate` or `after_load`
+/// functions.
+pub(in crate::history) fn unrefreshed<C: Perform + ?Sized>(
+    steps: &[StepOf<C>],
+) -> Vec<(Owner, &str)> {
+    let (mut known, mut values) = (HashSet::new(), Vec::new());
+    for step in steps {
+        step.unrefreshed(&mut |owner, class| {
+            if known.insert((owner, class)) {
+                values.push((owner, class));
+            }
+        });
+    }
+    values
+}
+
+/// Runs the `validate` and `after_load` functions of what these steps have undone or redone. They run at the end, since
+/// a value may be valid only after all of its changes.
+///
+/// # Errors
+///
+/// Returns the first error of a `validate` function.
+pub(in crate::history) fn refresh_all<C: Perform + ?Sized>(
+    steps: &[StepOf<C>],
+    target: &mut C::Target,
+    support: &mut Support<C::Target>,
+) -> Result<()> {
+    unrefreshed(steps).into_iter().try_for_each(|value| support.refresh(target, value, true))
+}
+
+/// Undoes steps, and lets the functions of the values run that they had changed. See [`run_all`].
+pub(in crate::history) fn take_back<C: Perform + ?Sized>(
+    steps: &mut [StepOf<C>],
+    target: &mut C::Target,
+    support: &mut Support<C::Target>,
+) -> Result<(), Failure> {
+    run_all(steps, target, support, Direction::Undo)?;
+    refresh_again(steps, target, support);
+    Ok(())
+}
+
+/// Lets the functions of values run whose changes were rolled back. The state that is restored was valid before, so
+/// errors and panics are not news.
+pub(in crate::history) fn refresh_again<C: Perform + ?Sized>(
+    steps: &[StepOf<C>],
+    target: &mut C::Target,
+    support: &mut Support<C::Target>,
+) {
+    let mut values = unrefreshed(steps).into_iter();
+    drop(guarded(|| Ok(values.try_for_each(|value| support.refresh(target, value, false))?)));
 }
 
 /// Pairs each step with its end, if the first `done` of them are applied and the others undone.

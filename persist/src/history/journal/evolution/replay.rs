@@ -5,19 +5,22 @@
 //! the steps of an entry. So merges, limits and states come out the same. The numbers in a journal are checked against
 //! what a history can be, since a corrupt or malicious journal must not break the program.
 
+use std::collections::HashSet;
 use std::io;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Programs, RecordedComponents};
-use crate::fields::{ChangeState, Direction, EditedWorld as _};
-use crate::history::change::step::{FinalState, restored_change, run_all};
+use crate::fields::{ChangeState, Direction, EditedWorld as _, Owner};
+use crate::history::change::Change;
+use crate::history::change::step::{FinalState, restored_change, run_all, unrefreshed};
 use crate::history::journal::frame::{Frame, FrameKind, FrameReader};
 use crate::history::journal::stored::{StoredDone, StoredEvicted, StoredStep, place, read, wrong};
 use crate::history::journal::{
     ReplayOutcome, StoredContent, StoredEntry, StoredStacks, restored, spill,
 };
 use crate::history::{
-    Failure, History, Label, MergeTarget, StateNumbers, Step, UndoEntry, world, world_mut,
+    Failure, History, Label, MergeTarget, StateNumbers, Step, UndoEntry, guarded, world, world_mut,
 };
 use crate::{ErrorKind, Result};
 
@@ -38,6 +41,8 @@ struct Replay<'r, 'p, T: 'static> {
     programs: &'r mut Programs<'p>,
     contents: RecordedComponents,
     begun: ReplayStart,
+    /// The components and resources that changed since their `after_load` functions ran. They run once for many edits.
+    stale: HashSet<(Owner, String)>,
 }
 
 /// Replays the frames before an offset. Listeners are not notified.
@@ -49,7 +54,8 @@ pub(in crate::history::journal) fn replay<T: 'static>(
     until: u64,
 ) -> io::Result<ReplayOutcome> {
     let contents = RecordedComponents::default();
-    let mut replay = Replay { history, target, programs, contents, begun: ReplayStart::No };
+    let (begun, stale) = (ReplayStart::No, HashSet::new());
+    let mut replay = Replay { history, target, programs, contents, begun, stale };
     let mut outcome = ReplayOutcome { length: until, ..ReplayOutcome::default() };
     let mut position = None;
     while reader.scan.end < until {
@@ -85,6 +91,9 @@ pub(in crate::history::journal) fn replay<T: 'static>(
             (outcome.length, outcome.sequence) = (open.offset, open.previous);
         }
         break;
+    }
+    if let Err(failure) = guarded(|| Ok(replay.refresh()?)) {
+        outcome.failed.get_or_insert(failure.error.moved_to(outcome.length));
     }
     outcome.skipped = replay.programs.skipped();
     if !matches!(replay.begun, ReplayStart::Yes) {
@@ -135,7 +144,16 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let StoredDone { label, merging, ids, mut steps } = read(payload)?;
                 let is_direct = self.migrate(&mut steps)?;
                 reserve_ids(self.target, ids.map(|ids| ids.before))?;
+                // Code of the program is about to run, or a component to leave the world.
+                let mut is_of_fields = !is_direct;
+                let mut note = |change: &Change| is_of_fields &= change.is_of_fields();
+                steps.iter().for_each(|step| drop(step.each(&mut note)));
+                if !is_of_fields {
+                    self.refresh()?;
+                }
                 let steps = self.redo_steps(steps)?;
+                let changed = unrefreshed(&steps).into_iter();
+                self.stale.extend(changed.map(|(owner, class)| (owner, class.to_owned())));
                 reserve_ids(self.target, ids.map(|ids| ids.after))?;
                 self.history.changed(self.target);
                 let mut entry = UndoEntry::new(label, steps.into());
@@ -199,6 +217,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         let Some(index) = index else {
             return Err(wrong("an undo or a redo where there is nothing to be done").into());
         };
+        self.refresh()?;
         spill::load_entry(self.history, index, self.target)?;
         match self.history.ring.get(index).filter(|_| world(&*self.target).is_none()) {
             Some(entry) => self.contents.follow(&entry.steps, direction, self.programs.of_fields()),
@@ -206,6 +225,14 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
         self.history.run_next(self.target, direction)?;
         Ok(())
+    }
+
+    /// Runs the `after_load` functions of what has changed, before code of the program may read what they compute.
+    fn refresh(&mut self) -> Result<()> {
+        let mut stale = mem::take(&mut self.stale).into_iter();
+        stale.try_for_each(|(owner, class)| {
+            self.history.support.refresh(self.target, (owner, &class), false)
+        })
     }
 
     /// Migrates the steps of an edit. Returns true if a command in it changed its target directly.
