@@ -393,6 +393,20 @@ impl Error {
     }
 }
 
+/// An error of the program, of kind [`Refused`](ErrorKind::Refused): `return Err("no wood".into())` rolls an edit back.
+impl From<&str> for Error {
+    fn from(message: &str) -> Self {
+        Self::new(ErrorKind::Refused, message)
+    }
+}
+
+/// Like that of a `&str`.
+impl From<String> for Error {
+    fn from(message: String) -> Self {
+        Self::new(ErrorKind::Refused, message)
+    }
+}
+
 /// Converts an error of the program's own reading or writing, so that `?` works for both.
 ///
 /// A full disk becomes [`NoSpace`](ErrorKind::NoSpace), a missing file [`NotFound`](ErrorKind::NotFound), and

@@ -7,6 +7,7 @@ mod act;
 mod calls;
 mod document;
 mod dragging;
+mod drawing;
 mod events;
 mod failure;
 mod fields;

@@ -1,5 +1,6 @@
 //! The methods of [`History`]: its entries, the numbers of its states, its saved point, its limits and its merge settings.
 
+mod document;
 mod engine;
 mod undo;
 
@@ -217,6 +218,12 @@ impl<T: 'static> History<T> {
             self.listeners.reported = self.values();
         }
         self.listeners.push(listener)
+    }
+
+    /// Returns the limits of the history.
+    #[must_use]
+    pub fn capacity(&self) -> Capacity {
+        Capacity { entries: self.ring.capacity, bytes: self.usage.max }
     }
 
     /// Sets another limit of entries or bytes, and evicts what is over it.

@@ -152,6 +152,7 @@ mod world;
 use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -473,6 +474,14 @@ struct Transaction<T: 'static> {
 enum MergeKey {
     Given(u64),
     Drag(u64),
+}
+
+impl MergeKey {
+    fn of(key: &impl Hash) -> Self {
+        let mut hasher = DefaultHasher::new();
+        key.hash(&mut hasher);
+        Self::Given(hasher.finish())
+    }
 }
 
 /// Properties of the previous edit that the next one must match to be merged into it.

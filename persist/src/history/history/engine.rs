@@ -13,12 +13,11 @@
 //! If step 1 or 2 fails, the steps are rolled back, and target and history are as before. After step 2 nothing may
 //! fail: the journal has the edit, so that memory has to have it as well.
 
-use std::any::{Any, type_name};
-use std::hash::{DefaultHasher, Hash, Hasher};
+use std::hash::Hash;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 
-use crate::codec::Reflect;
-use crate::fields::{IntoFieldPath, Merge, Request};
+use crate::fields::Merge;
 #[cfg(feature = "world")]
 use crate::history::change::Change;
 use crate::history::change::step::{ends, take_back};
@@ -26,10 +25,10 @@ use crate::history::edit::command::Command;
 use crate::history::journal::{FrameKind, payload};
 use crate::history::merging::Merging;
 use crate::history::{
-    Drag, Edit, Editable, Failure, History, Label, MergeKey, MergeTarget, OpenDrag, Performed,
-    Step, Steps, Summary, Transaction, UndoEntry, guarded,
+    Drag, Edit, Editable, Failure, History, Label, MergeKey, MergeTarget, OpenDrag, Panic,
+    Performed, Step, Steps, Summary, Transaction, UndoEntry, guarded,
 };
-use crate::{Error, ErrorKind, Persist, Result, Value};
+use crate::{Error, ErrorKind, Persist, Result};
 
 impl<T: 'static> History<T> {
     /// Edits a target, and records the changes as one entry with this label.
@@ -70,7 +69,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Runs an edit and enters its steps.
-    fn edit_as<R>(
+    pub(super) fn edit_as<R>(
         &mut self,
         target: &mut T,
         key: Option<MergeKey>,
@@ -145,9 +144,7 @@ impl<T: 'static> History<T> {
     where
         T: Editable,
     {
-        let mut hasher = DefaultHasher::new();
-        key.hash(&mut hasher);
-        let key = MergeKey::Given(hasher.finish());
+        let key = MergeKey::of(&key);
         self.edit_as(target, Some(key), label.into(), |scope| T::persist_edit(scope, edit))
     }
 
@@ -315,6 +312,72 @@ impl<T: 'static> History<T> {
                 Err(self.fail(target, None, label, failure))
             }
         }
+    }
+
+    /// Runs a closure in a transaction, or one nested in the open one: all of its edits become one entry with this label.
+    ///
+    /// If the closure fails or panics, all of them are rolled back.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{History, Persist, field};
+    ///
+    /// #[derive(Persist, Default)]
+    /// struct Document { title: String, lines: Vec<String> }
+    ///
+    /// let (mut document, mut history) = (Document::default(), History::new(100));
+    /// history.transaction(&mut document, "Paste", |history, document| {
+    ///     history.set_field(document, field!(Document.title), "Plan")?;
+    ///     history.insert_element(document, field!(Document.lines), 0, "Once upon a time")
+    /// })?;
+    /// assert_eq!(history.undo_text(), "Undo Paste");
+    /// history.undo(&mut document)?;
+    /// assert!(document.title.is_empty() && document.lines.is_empty());
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the closure, and the same errors as [`begin`](Self::begin), [`commit`](Self::commit) and
+    /// [`rollback`](Self::rollback).
+    pub fn transaction<R>(
+        &mut self,
+        target: &mut T,
+        label: impl Into<Label>,
+        run: impl FnOnce(&mut Self, &mut T) -> Result<R>,
+    ) -> Result<R> {
+        let depth = self.open.len();
+        self.begin(label)?;
+        let result = catch_unwind(AssertUnwindSafe(|| run(self, target)));
+        self.end_transaction(target, depth, result)
+    }
+
+    /// Ends the transactions that were begun at this depth: commits if the closure succeeded, and rolls back otherwise.
+    pub(in crate::history) fn end_transaction<R>(
+        &mut self,
+        target: &mut T,
+        depth: usize,
+        result: Result<Result<R>, Panic>,
+    ) -> Result<R> {
+        // The closure may have left others open, or ended its own.
+        let committed = match &result {
+            Ok(Ok(_)) if self.open.len() == depth + 1 => self.commit(target),
+            Ok(Ok(_)) => Err(error!(
+                ErrorKind::OpenTransaction,
+                "the closure of a transaction begins and ends others in pairs; {} are open, and there were {}",
+                self.open.len(),
+                depth + 1
+            )),
+            _ => Ok(()),
+        };
+        let is_done = matches!(result, Ok(Ok(_))) && committed.is_ok();
+        let mut rolled_back = Ok(());
+        while !is_done && self.open.len() > depth {
+            rolled_back = rolled_back.and(self.rollback(target));
+        }
+        let value = result.unwrap_or_else(|panic| resume_unwind(panic))?;
+        committed.and(rolled_back).map(|()| value)
     }
 
     pub(in crate::history) fn is_open(&self) -> bool {
@@ -577,127 +640,5 @@ impl<T: 'static> History<T> {
             failure.error = failure.error.reworded(message);
         }
         self.fail(target, None, label, failure)
-    }
-}
-
-impl<T: Reflect> History<T> {
-    /// Returns the value of a field, like [`World::get_field`](crate::World::get_field).
-    ///
-    /// A path with the class alone returns the whole value.
-    ///
-    /// ```
-    /// use persist::{History, Persist, Value, field};
-    ///
-    /// #[derive(Persist)]
-    /// struct Document { title: String }
-    ///
-    /// let document = Document { title: "Plan".into() };
-    /// let mut history = History::new(100);
-    /// assert_eq!(history.get_field(&document, field!(Document.title))?, Value::from("Plan"));
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`World::get_field`](crate::World::get_field), and [`ErrorKind::Unsupported`] if the
-    /// type holds shared pointers.
-    pub fn get_field(&mut self, target: &T, path: impl IntoFieldPath) -> Result<Value> {
-        let path = path.into_field_path()?;
-        self.support.check_class(&path)?;
-        self.support.value(target, &path).map_err(|error| error.in_class(path.class()))
-    }
-
-    /// Sets a field of a value, as an entry that is named after the field, and returns the old value.
-    ///
-    /// It takes the time of the field, not of the whole value. The new value is checked as by
-    /// [`World::set_field`](crate::World::set_field).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use persist::{History, Persist, field};
-    ///
-    /// #[derive(Persist)]
-    /// struct Document { margins: Margins }
-    ///
-    /// #[derive(Persist)]
-    /// struct Margins { left: f32, right: f32 }
-    ///
-    /// let mut document = Document { margins: Margins { left: 1.0, right: 1.0 } };
-    /// let mut history = History::new(100);
-    /// history.set_field(&mut document, field!(Document.margins.left), 5.0)?;
-    /// assert_eq!(history.undo_text(), "Undo Set Document.margins.left");
-    /// history.undo(&mut document)?;
-    /// assert_eq!(document.margins.left, 1.0);
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`World::set_field`](crate::World::set_field) and [`edit`](Self::edit).
-    pub fn set_field(
-        &mut self,
-        target: &mut T,
-        path: impl IntoFieldPath,
-        value: impl Into<Value>,
-    ) -> Result<Value> {
-        self.edit_as(target, None, Label::None, |edit| {
-            edit.change_field(path, &Request::Set(&value.into()))
-        })
-    }
-
-    /// Edits one part of a value, like [`edit`](Self::edit), in the time that the part takes.
-    ///
-    /// The path leads through structs, variants, lists and maps to a value of type `P`.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use persist::{History, Persist, field};
-    ///
-    /// #[derive(Persist)]
-    /// struct Document { pages: Vec<Page> }
-    ///
-    /// #[derive(Persist)]
-    /// struct Page { lines: Vec<String> }
-    ///
-    /// let mut document = Document { pages: vec![Page { lines: vec![] }] };
-    /// let mut history = History::new(100);
-    /// history.edit_at(&mut document, field!(Document.pages[0]), "Fill page", |page: &mut Page| {
-    ///     page.lines.push("Once upon a time".into());
-    ///     Ok(())
-    /// })?;
-    /// history.undo(&mut document)?;
-    /// assert!(document.pages[0].lines.is_empty());
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`edit`](Self::edit), and
-    ///
-    /// - [`ErrorKind::NotFound`] if the path leads nowhere;
-    /// - [`ErrorKind::KindMismatch`] if the part is not a `P`;
-    /// - [`ErrorKind::Unsupported`] if the path leads through an option, a tuple or an array.
-    pub fn edit_at<P: Any, R>(
-        &mut self,
-        target: &mut T,
-        path: impl IntoFieldPath,
-        label: impl Into<Label>,
-        edit: impl FnOnce(&mut P) -> Result<R>,
-    ) -> Result<R> {
-        self.edit_as(target, None, label.into(), |scope| {
-            let path = path.into_field_path()?;
-            scope.take_part(path.clone())?;
-            let mut root = scope.support.root(scope.target)?;
-            let part = root.part_mut(&path).map_err(|error| error.in_class(path.class()))?;
-            let Some(part) = part.downcast_mut::<P>() else {
-                let message =
-                    format!("the part is no {}; take the type of the field", type_name::<P>());
-                let error = Error::new(ErrorKind::KindMismatch, message);
-                return Err(path.locate(error).in_class(path.class()));
-            };
-            edit(part)
-        })
     }
 }

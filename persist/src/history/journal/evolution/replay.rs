@@ -147,7 +147,9 @@ impl<T: 'static> Replay<'_, '_, T> {
                 // Code of the program is about to run, or a component to leave the world.
                 let mut is_of_fields = !is_direct;
                 let mut note = |change: &Change| is_of_fields &= change.is_of_fields();
-                steps.iter().for_each(|step| drop(step.each(&mut note)));
+                for step in &steps {
+                    step.each(&mut note);
+                }
                 if !is_of_fields {
                     self.refresh()?;
                 }

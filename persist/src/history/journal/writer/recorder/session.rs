@@ -3,6 +3,7 @@
 use std::any::Any;
 use std::fmt;
 use std::hash::Hash;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -339,6 +340,43 @@ impl<T: 'static> Session<T> {
     }
 }
 
+impl<T: 'static> Session<T> {
+    /// Runs a closure in a transaction, like [`History::transaction`]: all edits of the session in it become one entry.
+    ///
+    /// ```
+    /// use persist::{History, Persist, Saves, Session, field};
+    ///
+    /// #[derive(Persist, Default)]
+    /// struct Document { title: String, lines: Vec<String> }
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let (save, journal) = (folder.path().join("plan.sav"), folder.path().join("plan.journal"));
+    /// let session = Session::<Document>::with(Saves::new(), History::new(256));
+    /// let (mut session, _) = session.open(&save, &journal)?;
+    /// session.transaction("Paste", |session| {
+    ///     session.set_field(field!(Document.title), "Plan")?;
+    ///     session.insert_element(field!(Document.lines), 0, "Once upon a time")
+    /// })?;
+    /// session.undo()?;
+    /// assert!(session.target().title.is_empty());
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the closure, and an error if the journal cannot be written. All edits are rolled back then.
+    pub fn transaction<R>(
+        &mut self,
+        label: impl Into<Label>,
+        run: impl FnOnce(&mut Self) -> Result<R>,
+    ) -> Result<R> {
+        let depth = self.history.open.len();
+        self.begin(label)?;
+        let result = catch_unwind(AssertUnwindSafe(|| run(self)));
+        self.history.end_transaction(&mut self.target, depth, result)
+    }
+}
+
 impl<T: Reflect> Session<T> {
     of_history! {
         "\n# Errors\n\nReturns the same errors as the method of the history."
@@ -349,6 +387,11 @@ impl<T: Reflect> Session<T> {
         "\n# Errors\n\nReturns the same errors as the method of the history. If the journal cannot be written, the edit is rolled back."
         set_field[target](path: impl IntoFieldPath, value: impl Into<Value>) -> Result<Value>;
         edit_at<P, R>[target](path: impl IntoFieldPath, label: impl Into<Label>, edit: impl FnOnce(&mut P) -> Result<R>) -> Result<R> where P: Any;
+        edit_at_merging<P, R>[target](key: impl Hash, path: impl IntoFieldPath, label: impl Into<Label>, edit: impl FnOnce(&mut P) -> Result<R>) -> Result<R> where P: Any;
+        set_field_merging[target](key: impl Hash, path: impl IntoFieldPath, value: impl Into<Value>) -> Result<Value>;
+        insert_element[target](list: impl IntoFieldPath, index: usize, value: impl Into<Value>) -> Result<()>;
+        remove_element[target](list: impl IntoFieldPath, index: usize) -> Result<()>;
+        move_element[target](list: impl IntoFieldPath, from: usize, to: usize) -> Result<()>;
     }
 }
 
