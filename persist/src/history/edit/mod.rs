@@ -9,7 +9,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::panic::resume_unwind;
 
-use super::change::step::{ends, finalize_all, take_back};
+use super::change::step::{ends, finalize_all, run_back};
 use super::{
     Broken, ChangeTarget, Edit, Failure, Performed, Step, Steps, Support, guarded, is_broken,
 };
@@ -132,7 +132,7 @@ impl<'e, T: 'static> Edit<'e, T> {
             }
         }
         let mut steps = std::mem::take(&mut self.steps).into_vec();
-        let back = take_back(&mut steps[start..], self.target, self.support);
+        let back = run_back(&mut steps[start..], self.target, self.support, Direction::Undo);
         let is_broken = is_broken(failure, start, back);
         let undone = if is_broken { Vec::new() } else { steps.split_off(start) };
         self.steps = steps.into();

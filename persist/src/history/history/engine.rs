@@ -17,10 +17,10 @@ use std::hash::Hash;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 
-use crate::fields::Merge;
+use crate::fields::{Direction, Merge};
 #[cfg(feature = "world")]
 use crate::history::change::Change;
-use crate::history::change::step::{ends, take_back};
+use crate::history::change::step::{ends, run_back};
 use crate::history::edit::command::Command;
 use crate::history::journal::{FrameKind, payload};
 use crate::history::merging::Merging;
@@ -296,7 +296,7 @@ impl<T: 'static> History<T> {
             self.end(target);
             return Err(error);
         }
-        match take_back(&mut steps, target, &mut self.support) {
+        match run_back(&mut steps, target, &mut self.support, Direction::Undo) {
             Ok(()) => {
                 if !steps.is_empty() {
                     self.changed(target);
@@ -465,7 +465,7 @@ impl<T: 'static> History<T> {
         mut steps: Steps<T>,
         failure: Failure,
     ) -> Error {
-        let undo = || take_back(&mut steps, target, &mut self.support);
+        let undo = || run_back(&mut steps, target, &mut self.support, Direction::Undo);
         let failure = Failure { broken: None, ..failure }.after(undo);
         self.released.extend(ends(steps.into_each(), failure.done));
         self.fail(target, None, label, failure)

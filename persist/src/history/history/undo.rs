@@ -4,7 +4,7 @@ use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use crate::fields::Direction;
-use crate::history::change::step::{FinalState, finalize_all, refresh_again, refresh_all, run_all};
+use crate::history::change::step::{FinalState, finalize_all, refresh_all, run_all, run_back};
 use crate::history::event::{EntryName, Events, HistoryEvent, NameChange, notify};
 use crate::history::journal::{FrameKind, spill};
 use crate::history::{
@@ -195,10 +195,8 @@ impl<T: 'static> History<T> {
         failure.broken = None;
         self.failed = Some(direction);
         let failure = failure.after(|| {
-            self.run_steps(target, index, direction.reversed())?;
-            let steps = self.ring.get(index).map(|entry| &*entry.steps);
-            refresh_again(steps.unwrap_or_default(), target, &mut self.support);
-            Ok(())
+            let Some(entry) = self.ring.get_mut(index) else { return Ok(()) };
+            run_back(&mut entry.steps, target, &mut self.support, direction.reversed())
         });
         self.fail_at(target, index, failure)
     }

@@ -426,26 +426,18 @@ pub(in crate::history) fn refresh_all<C: Perform + ?Sized>(
     unrefreshed(steps).into_iter().try_for_each(|value| support.refresh(target, value, true))
 }
 
-/// Undoes steps, and lets the functions of the values run that they had changed. See [`run_all`].
-pub(in crate::history) fn take_back<C: Perform + ?Sized>(
+/// Rolls steps back, and runs the `after_load` functions of the values that they had changed. See [`run_all`].
+pub(in crate::history) fn run_back<C: Perform + ?Sized>(
     steps: &mut [StepOf<C>],
     target: &mut C::Target,
     support: &mut Support<C::Target>,
+    direction: Direction,
 ) -> Result<(), Failure> {
-    run_all(steps, target, support, Direction::Undo)?;
-    refresh_again(steps, target, support);
-    Ok(())
-}
-
-/// Lets the functions of values run whose changes were rolled back. The state that is restored was valid before, so
-/// errors and panics are not news.
-pub(in crate::history) fn refresh_again<C: Perform + ?Sized>(
-    steps: &[StepOf<C>],
-    target: &mut C::Target,
-    support: &mut Support<C::Target>,
-) {
+    run_all(steps, target, support, direction)?;
     let mut values = unrefreshed(steps).into_iter();
+    // The state that is restored was whole before, so errors and panics are not news.
     drop(guarded(|| Ok(values.try_for_each(|value| support.refresh(target, value, false))?)));
+    Ok(())
 }
 
 /// Pairs each step with its end, if the first `done` of them are applied and the others undone.
