@@ -344,7 +344,7 @@ impl Root<'_> {
     }
 
     /// Runs the `validate` functions of the value.
-    #[cfg(feature = "history")]
+    #[cfg(all(feature = "history", feature = "world"))]
     pub(crate) fn check_valid(&mut self) -> Result<()> {
         if self.has_hooks() { validate(self.value, self.registry) } else { Ok(()) }
     }
