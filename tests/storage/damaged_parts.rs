@@ -337,6 +337,30 @@ fn sums_that_are_made_to_harm_name_nothing() {
     }
 }
 
+/// Sums that call a whole block damaged change nothing of it.
+#[test]
+fn wrong_sums_of_a_whole_block_cost_nothing() {
+    let save = objects();
+    // The header is lost, so that there is something to salvage.
+    let mut damaged = save.clone();
+    damaged[17] ^= 1;
+    let (expected, found) = Document::salvage(&damaged).unwrap();
+    assert_eq!((found.unwrap().objects, expected.to_vec().unwrap().len()), (5001, save.len()));
+    let first = 20 + 9 + word(&save, 21);
+    let start = first + 9 + word(&save, first + 1);
+    assert_eq!(save[start], 5);
+    let end = start + 5 + word(&save, start + 1);
+    for sum in (start + 17..end).step_by(4) {
+        let mut forged = damaged.clone();
+        forged[sum] ^= 1;
+        let crc = crc32fast::hash(&forged[start..end]).to_le_bytes();
+        forged[end..end + 4].copy_from_slice(&crc);
+        let (document, found) = Document::salvage(&forged).unwrap();
+        assert_eq!(found.unwrap().damaged_parts, []);
+        assert_eq!(document.to_vec().unwrap(), expected.to_vec().unwrap());
+    }
+}
+
 #[test]
 fn a_long_value_is_one_save_for_all_writers_and_readers() {
     let (saves, terrain) = (Saves::new(), terrain());

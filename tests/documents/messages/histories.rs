@@ -105,6 +105,8 @@ fn commands_that_refuse() {
     table.add("a position beyond the last", history.go_to(&mut text, 9));
     history.undo(&mut text).unwrap();
     table.add("a commit of nothing", history.commit(&mut text));
+    let odd = history.transaction(&mut text, "Odd", |history, _| history.begin("Inner"));
+    table.add("a transaction that leaves one open", odd);
     table.add("a skip where nothing has failed", history.skip_entry(&mut text));
     table.add("a drop where nothing has failed", history.drop_entry(&mut text));
     history.begin("").unwrap();

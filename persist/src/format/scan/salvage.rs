@@ -220,6 +220,11 @@ impl<'s> DamagedSave<'s> {
             let at = first.saturating_add(block.position);
             let bytes = self.save.get(at..at.saturating_add(BLOCK_HEAD + block.length));
             let Some(bytes) = bytes else { continue };
+            // Wrong sums of a whole block must not add its records twice.
+            let place = self.blocks.partition_point(|block| block.at < at);
+            if self.blocks.get(place).is_some_and(|block| block.at == at) {
+                continue;
+            }
             let damaged = block.damaged(bytes);
             if damaged.is_empty() {
                 continue;
@@ -239,7 +244,6 @@ impl<'s> DamagedSave<'s> {
             }
             let whole = (bytes.len() + CRC_SIZE) as u64;
             self.lost_bytes = self.lost_bytes.saturating_sub(whole) + lost as u64;
-            let place = self.blocks.partition_point(|block| block.at < at);
             // A page is looked up by its checksum, which an index has.
             let crc = block.sums.last().copied().unwrap_or_default().to_le_bytes();
             let plain = &mut self.unpacker.plain;
