@@ -233,7 +233,7 @@ impl Root<'_> {
         let layout = self.registry.program().layout();
         let mut target = Strict::new(layout, &Limits::DEFAULT, &no_pointer).of_editor(check_handle);
         let has_hooks = self.registry.has_hooks(part.class);
-        // With a `validate` function the whole list is encoded instead, so that it can be restored after a refusal.
+        // With a `validate` or `after_load` function the whole list is encoded, so that it can be restored after a refusal.
         if let Some(list) = part.whole_list().filter(|_| !has_hooks)
             && let Some(how) =
                 part.how_in_list(request, list, value, &mut target).map_err(located(steps))?

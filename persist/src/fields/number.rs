@@ -24,7 +24,7 @@ pub(crate) struct NumberField {
 
 impl NumberField {
     /// Follows the steps of a path. Returns `None` if they do not lead through structs to a number. A number under a
-    /// `validate` function, in a `with` field or in an enum cannot be set in place either.
+    /// `validate` or `after_load` function, in a `with` field or in an enum cannot be set in place either.
     pub(crate) fn find(registry: &Registry, root: &dyn Any, steps: &[PathStep]) -> Option<Self> {
         let (root_class, _) = registry.entry(root)?;
         if registry.has_hooks(root_class) {

@@ -26,8 +26,8 @@ use crate::{Error, ErrorKind, ObjectId, Persist, Result};
 /// [`World`] that only uses its edit has nothing to undo. A command that changes the target
 /// [directly](CommandEdit::target) must revert that in [`undo`](Self::undo).
 ///
-/// An undo is the exact reverse of [`apply`](Self::apply). What `apply` did through its edit after its first direct
-/// change is undone first. Then `undo` reverts all direct changes, and the rest is undone. A redo repeats `apply` in
+/// An undo is the exact reverse of [`apply`](Self::apply). It first reverts the changes through the edit after the first
+/// direct change. Then `undo` reverts all direct changes, and the earlier ones are reverted. A redo repeats `apply` in
 /// its order. A debug build [checks](crate::history::Proof) that both restore the target.
 ///
 /// # Example

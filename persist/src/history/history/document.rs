@@ -158,7 +158,7 @@ impl<T: Reflect> History<T> {
 
     /// Inserts an element into a list of a value before the element at `index`, or at the end.
     ///
-    /// It takes the time of the element, not of the whole list.
+    /// It takes the time of the element, not of the whole list, unless the type has a `validate` or `after_load` function.
     ///
     /// # Example
     ///
