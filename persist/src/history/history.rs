@@ -1,8 +1,7 @@
 //! The methods of [`History`]: its entries, the numbers of its states, its saved point, its limits and its merge settings.
 
-mod document;
+mod edits;
 mod engine;
-mod undo;
 
 use std::fmt;
 

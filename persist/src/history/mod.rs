@@ -73,7 +73,7 @@
 //                           | edit, apply, undo, redo, begin, commit
 //                           v
 //     +--------------------------------------------------------------------+
-//     | History        engine, undo: order of each call                    |
+//     | History        edits, engine: order of each call                   |
 //     |   Ring         the list of entries and the position                |
 //     |     UndoEntry  entry: label, state number, steps; merges           |
 //     |       StepOf   step: a Change (data) or a command (code)           |

@@ -1,4 +1,4 @@
-//! How edits, commands and transactions become entries of the list.
+//! How changes become entries, how entries are undone, redone, skipped and dropped, and how a call of a history ends.
 //!
 //! An edit goes through these steps, in this order:
 //!
@@ -13,389 +13,28 @@
 //! If step 1 or 2 fails, the steps are rolled back, and target and history are as before. After step 2 nothing may
 //! fail: the journal has the edit, so that memory has to have it as well.
 
-use std::hash::Hash;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Weak};
 
 use crate::fields::{Direction, Merge};
 #[cfg(feature = "world")]
 use crate::history::change::Change;
-use crate::history::change::step::{ends, run_back};
-use crate::history::edit::command::Command;
-use crate::history::journal::{FrameKind, payload};
+use crate::history::change::step::{
+    FinalState, ends, finalize_all, refresh_all, run_all, run_back,
+};
+use crate::history::event::{EntryName, Events, HistoryEvent, NameChange, notify};
+use crate::history::journal::{FrameKind, payload, spill};
 use crate::history::merging::Merging;
 use crate::history::{
-    Drag, Edit, Editable, Failure, History, Label, MergeKey, MergeTarget, OpenDrag, Panic,
-    Performed, Step, Steps, Summary, Transaction, UndoEntry, guarded,
+    Broken, Failure, History, Label, MergeKey, MergeTarget, Panic, Poison, Step, Steps, Summary,
+    UndoEntry, guarded, world, world_mut,
 };
 use crate::{Error, ErrorKind, Persist, Result};
-
-impl<T: 'static> History<T> {
-    /// Edits a target, and records the changes as one entry with this label.
-    ///
-    /// An edit that changes nothing leaves no entry, and keeps the entries that can be redone. With an empty label, the
-    /// entry is named after its changes. In an open transaction, the changes become a part of the transaction.
-    ///
-    /// For a [`World`](crate::World), the closure receives an [`Edit`], whose methods record what they do. For any
-    /// other type, it receives the value itself: the target is encoded before and after the closure, and the fields and
-    /// list elements that differ are recorded. So such an edit takes time and memory in proportion to the whole target;
-    /// [`edit_at`](Self::edit_at) does the same for one part. Fields with `skip`, and changes inside a cell without
-    /// `&mut`, are not recorded.
-    ///
-    /// The closure cannot use the history:
-    ///
-    /// ```compile_fail,E0499
-    /// # let (mut world, mut history) = (persist::World::new(), persist::History::new(9));
-    /// history.edit(&mut world, "Edit", |_| history.set_modified(false))?;
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the closure, or of a component that refuses its new value. Target and history are then as
-    /// before, as they are after a panic. Returns [`ErrorKind::Unsupported`], with the
-    /// name of the field, if the type of the target holds shared pointers, and
-    /// [`ErrorKind::Poisoned`] if the history [is poisoned](Self::poison).
-    pub fn edit<R>(
-        &mut self,
-        target: &mut T,
-        label: impl Into<Label>,
-        edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>,
-    ) -> Result<R>
-    where
-        T: Editable,
-    {
-        self.edit_as(target, None, label.into(), |scope| T::persist_edit(scope, edit))
-    }
-
-    /// Runs an edit and enters its steps.
-    pub(super) fn edit_as<R>(
-        &mut self,
-        target: &mut T,
-        key: Option<MergeKey>,
-        label: Label,
-        edit: impl FnOnce(&mut Edit<'_, T>) -> Result<R>,
-    ) -> Result<R> {
-        self.check_usable(target)?;
-        match Edit::run(target, &mut self.support, edit) {
-            Ok((value, steps)) => {
-                self.finish(target, (label, key), steps)?;
-                Ok(value)
-            }
-            Err(failure) => Err(self.fail_new(target, label, failure)),
-        }
-    }
-
-    /// Executes a command and records it, as an entry of its own or as a part of the open transaction.
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the command, and otherwise the same errors as [`edit`](Self::edit). If the command panics
-    /// after it changed the target [directly](crate::history::CommandEdit::target), the history is [poisoned](Self::poison).
-    pub fn apply(&mut self, target: &mut T, command: impl Command<T>) -> Result<()> {
-        self.check_usable(target)?;
-        let mut performed = Performed::new(command);
-        match performed.perform(target, &mut self.support) {
-            Ok(false) => Ok(()),
-            Ok(true) => {
-                self.finish(target, (Label::None, None), Steps::One(Step::Command(performed)))
-            }
-            Err(failure) => {
-                let label = performed.any_label();
-                Err(self.fail_new(target, label, failure))
-            }
-        }
-    }
-
-    /// Edits like [`edit`](Self::edit), but joins the previous entry if that has the same key.
-    ///
-    /// Use it for each key press in a text field, or each move of a slider. Edits are not joined across an undo, a
-    /// redo, a save or the border of a transaction.
-    ///
-    /// # Errors
-    ///
-    /// Returns the same errors as [`edit`](Self::edit).
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # #[cfg(feature = "world")] {
-    /// use persist::{History, World};
-    ///
-    /// let (mut world, mut history) = (World::new(), History::new(100));
-    /// let door = history.edit(&mut world, "Add door", |edit| edit.spawn("Door"))?;
-    /// for text in ["G", "Ga", "Gat", "Gate"] {
-    ///     history.edit_merging(&mut world, ("name", door), "Rename", |edit| {
-    ///         edit.rename(door, text).map(drop)
-    ///     })?;
-    /// }
-    /// history.undo(&mut world)?;
-    /// assert_eq!(world.name(door), Some("Door"));
-    /// # }
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    pub fn edit_merging<R>(
-        &mut self,
-        target: &mut T,
-        key: impl Hash,
-        label: impl Into<Label>,
-        edit: impl FnOnce(&mut T::Edit<'_>) -> Result<R>,
-    ) -> Result<R>
-    where
-        T: Editable,
-    {
-        let key = MergeKey::of(&key);
-        self.edit_as(target, Some(key), label.into(), |scope| T::persist_edit(scope, edit))
-    }
-
-    /// Begins a drag: all edits until [`end_drag`](Self::end_drag) become one entry with this label.
-    ///
-    /// With an empty label, the entry has the label of its first edit. A drag lives across frames, from the press to
-    /// the release of a mouse button. In contrast to a [transaction](Self::begin), each edit is in the list at once: it
-    /// survives a crash, and it can be undone. After an undo, a redo, a save or a transaction, the rest of the drag
-    /// becomes an entry of its own. A second drag ends the first.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # #[cfg(feature = "world")] {
-    /// use persist::{Component, History, Persist, World, field};
-    ///
-    /// #[derive(Persist, Default)]
-    /// struct Place { x: f32, y: f32 }
-    /// impl Component for Place {}
-    ///
-    /// let (mut world, mut history) = (World::new(), History::new(100));
-    /// let door = world.spawn("Door");
-    /// world.attach(door, Place::default())?;
-    /// let drag = history.begin_drag("Move door");
-    /// for at in [1.0, 2.0, 3.0] {
-    ///     history.set(&mut world, door, field!(Place.x), at)?;
-    ///     history.set(&mut world, door, field!(Place.y), at)?;
-    /// }
-    /// history.end_drag(drag);
-    /// assert_eq!(history.undo_text(), "Undo Move door");
-    /// history.undo(&mut world)?;
-    /// assert_eq!(world.get::<Place>(door).map(|place| (place.x, place.y)), Some((0.0, 0.0)));
-    /// # }
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    pub fn begin_drag(&mut self, label: impl Into<Label>) -> Drag {
-        let open = Arc::new(());
-        let number = self.merges.drag.as_ref().map_or(0, |drag| drag.number + 1);
-        let label = label.into();
-        self.merges.drag = Some(OpenDrag { number, label, open: Arc::downgrade(&open) });
-        self.end_merging();
-        Drag { open }
-    }
-
-    /// Ends a drag. Does nothing if the drag has already ended.
-    #[expect(clippy::needless_pass_by_value, reason = "it has ended")]
-    pub fn end_drag(&mut self, drag: Drag) {
-        if let Some(open) = &mut self.merges.drag
-            && Weak::ptr_eq(&open.open, &Arc::downgrade(&drag.open))
-        {
-            open.open = Weak::new();
-            self.end_merging();
-        }
-    }
-
-    /// Begins a transaction, or one nested in the open one.
-    ///
-    /// All edits until its [`commit`](Self::commit) become one entry with this label. Meanwhile nothing can be undone
-    /// or redone. A transaction may stay open across frames, as while a dialog is open. Within one function,
-    /// [`edit`](Self::edit) is shorter, and rolls back when the function returns an error.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// # #[cfg(feature = "world")] {
-    /// use persist::{History, World};
-    ///
-    /// let (mut world, mut history) = (World::new(), History::new(100));
-    /// history.begin("Build house")?;
-    /// let house = history.edit(&mut world, "", |edit| edit.spawn("House"))?;
-    /// history.edit(&mut world, "", |edit| edit.spawn_in(house, "Door"))?;
-    /// history.commit(&mut world)?;
-    /// assert_eq!(history.undo_text(), "Undo Build house");
-    /// history.undo(&mut world)?;
-    /// assert!(world.objects().len() == 0);
-    /// # }
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns [`ErrorKind::Poisoned`] if the history [is poisoned](Self::poison), or an error if the journal cannot be
-    /// written.
-    pub fn begin(&mut self, label: impl Into<Label>) -> Result<()> {
-        self.check_sound()?;
-        let label = label.into();
-        self.record(FrameKind::Begun, &label)?;
-        self.open.push(Transaction::new(label));
-        self.notify();
-        Ok(())
-    }
-
-    /// Ends the innermost transaction. The outermost one becomes an entry, unless it is empty.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`ErrorKind::OpenTransaction`] if none is open, or an error if the journal cannot be written. In the
-    /// latter case the transaction stays open.
-    pub fn commit(&mut self, target: &mut T) -> Result<()> {
-        self.check_open()?;
-        self.check_usable(target)?;
-        self.record(FrameKind::Committed, &())?;
-        let Some(open) = self.open.pop() else { return Ok(()) };
-        if !open.edits.is_empty() {
-            let label = open.name();
-            let entry = UndoEntry::joined(label.clone(), open.edits);
-            let entered = guarded(|| {
-                self.enter(target, entry, (Merging::No, MergeTarget::default()));
-                Ok(())
-            });
-            if let Err(failure) = entered {
-                self.note(None, label, failure);
-            }
-        }
-        // Edits after the transaction are not merged into it.
-        match self.open.last_mut() {
-            Some(outer) => outer.last = None,
-            None => self.merges.last = None,
-        }
-        self.trim();
-        self.end(target);
-        Ok(())
-    }
-
-    /// Rolls back and ends the innermost transaction. History and target are then as they were before it began.
-    ///
-    /// # Errors
-    ///
-    /// Returns [`ErrorKind::OpenTransaction`] if none is open, [`ErrorKind::WrongTarget`] if the target is another
-    /// world, or an error if a change cannot be undone. In the last case the history is [poisoned](Self::poison). If it
-    /// was poisoned before, nothing is rolled back, since the current state is unknown.
-    pub fn rollback(&mut self, target: &mut T) -> Result<()> {
-        self.check_open()?;
-        self.check_world(target)?;
-        let Some(open) = self.open.pop() else { return Ok(()) };
-        let label = open.label.clone();
-        let mut steps: Vec<_> =
-            open.edits.into_iter().flat_map(|edit| edit.steps.into_each()).collect();
-        // If this fails, the journal has a transaction without an end, which a recovery rolls back as well.
-        let recorded = guarded(|| Ok(self.record(FrameKind::RolledBack, &())?));
-        self.forget_contents();
-        let recorded = recorded.map_err(|failure| {
-            self.panic = self.panic.take().or(failure.panic);
-            failure.error
-        });
-        if let Err(error) = self.check_sound() {
-            let done = steps.len();
-            self.released.extend(ends(steps, done));
-            self.end(target);
-            return Err(error);
-        }
-        match run_back(&mut steps, target, &mut self.support, Direction::Undo) {
-            Ok(()) => {
-                if !steps.is_empty() {
-                    self.changed(target);
-                }
-                self.released.extend(ends(steps, 0));
-                self.trim();
-                self.end(target);
-                recorded
-            }
-            Err(mut failure) => {
-                failure.broken = Some(failure.broken());
-                self.released.extend(ends(steps, failure.done));
-                Err(self.fail(target, None, label, failure))
-            }
-        }
-    }
-
-    /// Runs a closure in a transaction, or one nested in the open one: all of its edits become one entry with this label.
-    ///
-    /// If the closure fails or panics, all of them are rolled back.
-    ///
-    /// # Example
-    ///
-    /// ```
-    /// use persist::{History, Persist, field};
-    ///
-    /// #[derive(Persist, Default)]
-    /// struct Document { title: String, lines: Vec<String> }
-    ///
-    /// let (mut document, mut history) = (Document::default(), History::new(100));
-    /// history.transaction(&mut document, "Paste", |history, document| {
-    ///     history.set_field(document, field!(Document.title), "Plan")?;
-    ///     history.insert_element(document, field!(Document.lines), 0, "Once upon a time")
-    /// })?;
-    /// assert_eq!(history.undo_text(), "Undo Paste");
-    /// history.undo(&mut document)?;
-    /// assert!(document.title.is_empty() && document.lines.is_empty());
-    /// # Ok::<(), persist::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// Returns the error of the closure, and the same errors as [`begin`](Self::begin), [`commit`](Self::commit) and
-    /// [`rollback`](Self::rollback).
-    pub fn transaction<R>(
-        &mut self,
-        target: &mut T,
-        label: impl Into<Label>,
-        run: impl FnOnce(&mut Self, &mut T) -> Result<R>,
-    ) -> Result<R> {
-        let depth = self.open.len();
-        self.begin(label)?;
-        let result = catch_unwind(AssertUnwindSafe(|| run(self, target)));
-        self.end_transaction(target, depth, result)
-    }
-
-    /// Ends the transactions that were begun at this depth: commits if the closure succeeded, and rolls back otherwise.
-    pub(in crate::history) fn end_transaction<R>(
-        &mut self,
-        target: &mut T,
-        depth: usize,
-        result: Result<Result<R>, Panic>,
-    ) -> Result<R> {
-        // The closure may have left others open, or ended its own.
-        let committed = match &result {
-            Ok(Ok(_)) if self.open.len() == depth + 1 => self.commit(target),
-            Ok(Ok(_)) => Err(error!(
-                ErrorKind::OpenTransaction,
-                "the closure of a transaction begins and ends others in pairs; {} are open, and there were {}",
-                self.open.len(),
-                depth + 1
-            )),
-            _ => Ok(()),
-        };
-        let is_done = matches!(result, Ok(Ok(_))) && committed.is_ok();
-        let mut rolled_back = Ok(());
-        while !is_done && self.open.len() > depth {
-            rolled_back = rolled_back.and(self.rollback(target));
-        }
-        let value = result.unwrap_or_else(|panic| resume_unwind(panic))?;
-        committed.and(rolled_back).map(|()| value)
-    }
-
-    pub(in crate::history) fn is_open(&self) -> bool {
-        !self.open.is_empty()
-    }
-
-    fn check_open(&self) -> Result<()> {
-        if self.is_open() {
-            return Ok(());
-        }
-        Err(error!(ErrorKind::OpenTransaction, "no transaction is open; begin one first"))
-    }
-}
 
 /// Steps of edits, on their way into the list.
 impl<T: 'static> History<T> {
     /// Enters the steps of an edit or a command: records them in the journal, then merges or appends them.
-    fn finish(
+    pub(super) fn finish(
         &mut self,
         target: &mut T,
         (label, key): (Label, Option<MergeKey>),
@@ -632,7 +271,7 @@ impl<T: 'static> History<T> {
     }
 
     /// Ends an edit that failed, with the step of the open transaction in its message.
-    fn fail_new(&mut self, target: &mut T, label: Label, mut failure: Failure) -> Error {
+    pub(super) fn fail_new(&mut self, target: &mut T, label: Label, mut failure: Failure) -> Error {
         if let Some(open) = self.open.last() {
             let whole = open.label.quoted("the transaction");
             let (step, message) = (open.edits.len(), failure.error.message());
@@ -641,4 +280,439 @@ impl<T: 'static> History<T> {
         }
         self.fail(target, None, label, failure)
     }
+}
+
+impl<T: 'static> History<T> {
+    /// Undoes the current entry. Returns `Ok(false)` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::OpenTransaction`] while a transaction is open, and an error if a step of the entry cannot
+    /// be undone. Target and history are then as before, and the undo can be tried again, unless the history is now
+    /// [poisoned](Self::poison).
+    ///
+    /// The error is [`ErrorKind::NotFound`] if an object, a component or a field was removed by something other than
+    /// the history. To continue, call [`skip_entry`](Self::skip_entry) or [`drop_entry`](Self::drop_entry).
+    pub fn undo(&mut self, target: &mut T) -> Result<bool> {
+        self.undo_or_redo(target, Direction::Undo)
+    }
+
+    /// Redoes the entry after the current one. Returns `Ok(false)` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`undo`](Self::undo).
+    pub fn redo(&mut self, target: &mut T) -> Result<bool> {
+        self.undo_or_redo(target, Direction::Redo)
+    }
+
+    fn undo_or_redo(&mut self, target: &mut T, direction: Direction) -> Result<bool> {
+        self.check_closed(target)?;
+        let is_done = self.run_next(target, direction);
+        self.end(target);
+        is_done
+    }
+
+    /// Undoes or redoes until `position` entries are applied.
+    ///
+    /// ```
+    /// # #[cfg(feature = "world")] {
+    /// use persist::{History, World};
+    ///
+    /// let (mut world, mut history) = (World::new(), History::new(100));
+    /// for name in ["House", "Barn", "Mill"] {
+    ///     history.edit(&mut world, "Build", |edit| edit.spawn(name))?;
+    /// }
+    /// history.go_to(&mut world, 1)?;
+    /// assert!(world.find("House").is_some() && world.find("Barn").is_none());
+    /// history.go_to(&mut world, 3)?;
+    /// assert!(world.find("Mill").is_some());
+    /// # }
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::NotFound`] if there are fewer entries; nothing is undone or redone then. If an entry fails,
+    /// returns the same errors as [`undo`](Self::undo). The entries before it stay undone or redone, and
+    /// [`position`](Self::position) returns how far it came.
+    pub fn go_to(&mut self, target: &mut T, position: usize) -> Result<()> {
+        self.check_closed(target)?;
+        let len = self.ring.len();
+        if position > len {
+            bail!(
+                ErrorKind::NotFound,
+                "there is no position {position}; there are those from 0 to {len}"
+            );
+        }
+        let result = self.walk(target, position).map_err(|error| {
+            let (at, message) = (self.position(), error.message());
+            let message = format!("stopped at position {at} on the way to {position}: {message}");
+            error.reworded(message)
+        });
+        self.end(target);
+        result
+    }
+
+    fn walk(&mut self, target: &mut T, mut position: usize) -> Result<()> {
+        while self.position() > position {
+            self.run_next(target, Direction::Undo)?;
+        }
+        while self.position() < position {
+            let len = self.ring.len();
+            self.run_next(target, Direction::Redo)?;
+            // An entry that became obsolete was dropped, so the target position moves by one.
+            position -= len - self.ring.len();
+        }
+        Ok(())
+    }
+
+    /// Undoes the current entry, or redoes the next one. Returns false if there is none.
+    pub(in crate::history) fn run_next(
+        &mut self,
+        target: &mut T,
+        direction: Direction,
+    ) -> Result<bool> {
+        let Some(index) = self.ring.toward(direction) else { return Ok(false) };
+        if let Err(error) = spill::load_entry(self, index, target) {
+            self.failed = Some(direction);
+            return Err(error);
+        }
+        self.merges.last = None;
+        if self.run_plain(target, index, direction) {
+            return Ok(true);
+        }
+        if let Err(mut failure) = self.run_steps(target, index, direction) {
+            let count = self.ring.get(index).map_or(0, |entry| entry.steps.len());
+            if count > 1 {
+                let (step, message) = (failure.step, failure.error.message());
+                let message = format!("step {step} of {count}: {message}");
+                failure.error = failure.error.reworded(message);
+            }
+            self.failed = Some(direction);
+            return Err(self.fail_at(target, index, failure));
+        }
+        if let Err(failure) = self.check(target, index) {
+            return Err(self.roll_back_run(target, index, direction, failure));
+        }
+        self.changed(target);
+        let kind = match direction {
+            Direction::Undo => FrameKind::Undone,
+            Direction::Redo => FrameKind::Redone,
+        };
+        if let Err(failure) = guarded(|| Ok(self.record(kind, &())?)) {
+            return Err(self.roll_back_run(target, index, direction, failure));
+        }
+        // A replay follows the contents of other targets through undos of plain fields; of worlds it does not. So their
+        // contents are recorded again with the next edit.
+        if self.journal.is_some() && (world(target).is_some() || !self.is_of_fields(index)) {
+            self.forget_contents();
+        }
+        self.ring.step(direction);
+        self.count_held(index, target);
+        self.drop_obsolete(index);
+        Ok(true)
+    }
+
+    /// Fast path: undoes or redoes an entry that only changes a number, if no journal, callback or limit of bytes is
+    /// involved. Returns false for any other entry.
+    fn run_plain(&mut self, target: &mut T, index: usize, direction: Direction) -> bool {
+        if self.journal.is_some() || self.after_change.is_some() || self.usage.max.is_some() {
+            return false;
+        }
+        let entry = self.ring.get_mut(index).map(|entry| &mut entry.steps);
+        let Some(Steps::One(Step::Change(change))) = entry else { return false };
+        let is_run = world_mut(target).is_some_and(|world| change.put_number(world, direction));
+        if is_run {
+            self.ring.step(direction);
+        }
+        is_run
+    }
+
+    /// True if an entry only changes fields, and none of its changes was migrated from another version.
+    fn is_of_fields(&self, index: usize) -> bool {
+        let is_field =
+            |step: &Step<T>| matches!(step, Step::Change(change) if change.is_as_recorded());
+        self.ring.get(index).is_some_and(|entry| entry.steps.iter().all(is_field))
+    }
+
+    fn run_steps(
+        &mut self,
+        target: &mut T,
+        index: usize,
+        direction: Direction,
+    ) -> Result<(), Failure> {
+        let Some(entry) = self.ring.get_mut(index) else { return Ok(()) };
+        run_all(&mut entry.steps, target, &mut self.support, direction)
+    }
+
+    /// Checks whether the target may stay in the state after an undo or redo.
+    fn check(&mut self, target: &mut T, index: usize) -> Result<(), Failure> {
+        let Some(entry) = self.ring.get(index) else { return Ok(()) };
+        let support = &mut self.support;
+        guarded(|| Ok(refresh_all(&entry.steps, target, support)?))
+    }
+
+    /// Runs an entry back after a check refused the new state or the journal could not be written.
+    fn roll_back_run(
+        &mut self,
+        target: &mut T,
+        index: usize,
+        direction: Direction,
+        mut failure: Failure,
+    ) -> Error {
+        failure.broken = None;
+        self.failed = Some(direction);
+        let failure = failure.after(|| {
+            let Some(entry) = self.ring.get_mut(index) else { return Ok(()) };
+            run_back(&mut entry.steps, target, &mut self.support, direction.reversed())
+        });
+        self.fail_at(target, index, failure)
+    }
+
+    /// Drops the obsolete steps of an entry, and the entry if it has no others.
+    fn drop_obsolete(&mut self, index: usize) {
+        let end = if index < self.position() { FinalState::Applied } else { FinalState::Undone };
+        let Some(entry) = self.ring.get_mut(index) else { return };
+        if !entry.steps.iter().any(Step::is_obsolete) {
+            return;
+        }
+        let steps = std::mem::take(&mut entry.steps).into_each();
+        let (dropped, kept): (Vec<_>, Vec<_>) = steps.partition(Step::is_obsolete);
+        let is_significant = dropped.iter().any(Step::is_significant);
+        let is_empty = kept.is_empty();
+        entry.steps = kept.into();
+        entry.forget_order();
+        self.released.extend(dropped.into_iter().map(|step| (step, end)));
+        self.measure(index);
+        if is_empty {
+            self.take_out(index);
+        }
+        if is_significant {
+            self.renew_states(index);
+        }
+    }
+
+    /// Drops all entries. The target stays as it is, modified or not, and a poisoned history can be used again.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::OpenTransaction`] while a transaction is open, [`ErrorKind::WrongTarget`] if the target is
+    /// another world, or an error if the journal cannot be written.
+    pub fn clear(&mut self, target: &mut T) -> Result<()> {
+        self.check_world(target)?;
+        self.check_no_transaction()?;
+        if self.ring.len() == 0 && self.poison.is_none() {
+            return Ok(());
+        }
+        self.record(FrameKind::Cleared, &())?;
+        self.drop_all();
+        self.end(target);
+        Ok(())
+    }
+
+    /// Steps over the entry whose undo or redo has just failed.
+    ///
+    /// The entry counts as undone, or redone. The target stays as it is, and counts as modified.
+    ///
+    /// # Errors
+    ///
+    /// Returns
+    ///
+    /// - [`ErrorKind::NotFound`] if the last call was not an undo or redo that failed;
+    /// - [`ErrorKind::Poisoned`] if the entry was left half done; drop the entry instead;
+    /// - [`ErrorKind::WrongTarget`] if the target is another world;
+    /// - an error if the journal cannot be written.
+    pub fn skip_entry(&mut self, target: &mut T) -> Result<()> {
+        self.check_world(target)?;
+        self.check_sound()?;
+        let direction = self.failed.ok_or_else(|| none_failed("skipped"))?;
+        self.record(FrameKind::Skipped, &(direction == Direction::Redo))?;
+        self.skip(direction);
+        self.end(target);
+        Ok(())
+    }
+
+    /// Drops the entry whose undo or redo has just failed, or at which the history was poisoned, so that it can be used
+    /// again.
+    ///
+    /// The target stays as it is, and counts as modified.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::NotFound`] if nothing failed, [`ErrorKind::WrongTarget`] if the target is another world, or
+    /// an error if the journal cannot be written.
+    pub fn drop_entry(&mut self, target: &mut T) -> Result<()> {
+        let index = match (&self.poison, self.failed) {
+            (Some(poison), _) => poison.entry,
+            (None, Some(direction)) => self.ring.toward(direction),
+            (None, None) => return Err(none_failed("dropped")),
+        };
+        self.check_world(target)?;
+        self.record(FrameKind::Dropped, &index.map(|index| index as u64))?;
+        self.leave_out(index);
+        self.end(target);
+        Ok(())
+    }
+}
+
+/// The end of a call.
+impl<T: 'static> History<T> {
+    #[inline]
+    pub(in crate::history) fn changed(&mut self, target: &mut T) {
+        if self.after_change.is_some() {
+            self.call_after_change(target);
+        }
+    }
+
+    #[cold]
+    fn call_after_change(&mut self, target: &mut T) {
+        let Some(after_change) = &mut self.after_change else { return };
+        let changed = catch_unwind(AssertUnwindSafe(|| after_change(target)));
+        self.panic = self.panic.take().or(changed.err());
+    }
+
+    /// Ends a call: finalizes dropped steps, notifies listeners, and resumes a panic that was caught.
+    #[inline]
+    pub(in crate::history) fn end(&mut self, target: &mut T) {
+        let is_quiet = !self.listeners.are_present && self.panic.is_none();
+        if self.spill.is_some() || !self.released.is_empty() || !is_quiet {
+            self.end_call(target);
+        }
+    }
+
+    #[inline(never)]
+    fn end_call(&mut self, target: &mut T) {
+        if self.spill.is_some() {
+            spill::end_dropped(self, target);
+        }
+        if !self.released.is_empty() {
+            let mut released = std::mem::take(&mut self.released);
+            let panic = finalize_all(released.drain(..), target);
+            // The memory of the list is reused: a full history fills it with each edit.
+            if self.released.is_empty() {
+                self.released = released;
+            }
+            self.panic = self.panic.take().or(panic);
+        }
+        if self.spill.is_some() {
+            spill::spill(self, target);
+        }
+        self.notify();
+    }
+
+    /// Ends a call that failed: poisons the history if the target is not as before, and resumes a panic.
+    pub(super) fn fail(
+        &mut self,
+        target: &mut T,
+        entry: Option<usize>,
+        label: Label,
+        failure: Failure,
+    ) -> Error {
+        let error = self.note(entry, label, failure);
+        self.changed(target);
+        self.end(target);
+        error
+    }
+
+    /// The label of an entry, for a failure. Empty if its command panics when it is asked.
+    fn label_of(&self, index: usize) -> Label {
+        guarded(|| Ok(self.ring.get(index).map_or(Label::None, UndoEntry::label)))
+            .unwrap_or_default()
+    }
+
+    fn fail_at(&mut self, target: &mut T, index: usize, failure: Failure) -> Error {
+        let label = self.label_of(index);
+        self.fail(target, Some(index), label, failure)
+    }
+
+    /// Poisons the history if the failure left something broken, and keeps a panic that must resume.
+    pub(super) fn note(&mut self, entry: Option<usize>, label: Label, failure: Failure) -> Error {
+        if let Some(Broken { step, done, object, why }) = failure.broken {
+            if let Some(journal) = &mut self.journal {
+                journal.lose(&why);
+            }
+            self.poison = Some(Poison { entry, label, step, object, why, done });
+        }
+        self.panic = failure.panic.or(self.panic.take());
+        failure.error
+    }
+
+    /// Notifies listeners of what has changed since the last call, and resumes a panic that was caught.
+    pub(super) fn notify(&mut self) {
+        if self.listeners.are_present {
+            let events = self.news();
+            self.send(&events);
+        }
+        if let Some(panic) = self.panic.take() {
+            resume_unwind(panic);
+        }
+    }
+
+    /// Notes the current values, and returns the events for those that changed.
+    fn news(&mut self) -> Events {
+        let current = self.ring.current().and_then(|index| self.ring.get(index));
+        let state = current.map_or(self.states.base, |entry| entry.state);
+        let values = (self.position(), state, self.is_modified_in(state));
+        let (undo, redo) = match self.is_ready() {
+            true => (current, self.ring.get(self.position())),
+            false => (None, None),
+        };
+        let reported = &mut self.listeners.reported;
+        let undo = renamed(&mut reported.undo, undo, &mut self.panic);
+        let redo = renamed(&mut reported.redo, redo, &mut self.panic);
+        reported.report(values, (undo, redo))
+    }
+
+    /// Passes events to all listeners. A panic of one resumes at the end of the call.
+    pub(in crate::history) fn send(&mut self, events: &[HistoryEvent]) {
+        let mut listeners = mem::take(&mut self.listeners.all);
+        let panic = notify(&mut listeners, events, self);
+        self.listeners.are_present = !listeners.is_empty();
+        // Listeners cannot subscribe while they run.
+        self.listeners.all = listeners;
+        if panic.is_some() {
+            self.panic = self.panic.take().or(panic);
+        }
+    }
+}
+
+/// Replaces a reported name by that of an entry.
+#[inline]
+fn renamed<T: 'static>(
+    name: &mut EntryName,
+    entry: Option<&UndoEntry<T>>,
+    panic: &mut Option<Panic>,
+) -> NameChange {
+    // Fast path for most edits: the same field of another object was set, and there is nothing to redo.
+    match entry {
+        None if !name.is_present() => return (None, false),
+        None => {}
+        Some(entry) => {
+            if let Some(is_other) = entry.set_field().and_then(|set| name.is_renamed(set)) {
+                return (None, is_other);
+            }
+        }
+    }
+    replaced(name, entry, panic)
+}
+
+/// Like [`renamed`], for all other names. A label that panics counts as empty, and the panic is kept.
+#[inline(never)]
+fn replaced<T: 'static>(
+    name: &mut EntryName,
+    entry: Option<&UndoEntry<T>>,
+    panic: &mut Option<Panic>,
+) -> NameChange {
+    let new =
+        catch_unwind(AssertUnwindSafe(|| EntryName::from_entry(entry))).unwrap_or_else(|why| {
+            panic.get_or_insert(why);
+            EntryName::Other(Label::None)
+        });
+    name.replace(new)
+}
+
+#[cold]
+fn none_failed(what: &str) -> Error {
+    error!(ErrorKind::NotFound, "no undo or redo has just failed, there is no entry to be {what}")
 }
