@@ -10,6 +10,7 @@ mod components;
 mod escape;
 mod exit;
 mod found;
+mod indented;
 mod input;
 mod json_schema;
 mod mapped;

@@ -564,15 +564,30 @@ impl<'de> Visitor<'de> for Seed<'_, '_> {
             (Some(class), None) => Record::new(class),
             (Some(class), Some(variant)) => Record::with_variant(class, variant),
         };
-        let mut names = HashSet::new();
-        if let Some((name, _)) = entries.iter().find(|(name, _)| !names.insert(&**name)) {
+        if let Some(name) = duplicate(&entries) {
             return Err(<A::Error as de::Error>::custom(format!(
                 "the field {name:.60?} stands twice"
             )));
         }
-        record.extend(entries);
+        for (name, value) in entries {
+            record.push(name, value);
+        }
         Ok(record.into())
     }
+}
+
+/// Returns a name that two of the entries have.
+fn duplicate(entries: &[(String, Value)]) -> Option<&str> {
+    // Nearly all records have fewer. Two tables of names for each record took a fifth of the time that a `convert` takes
+    // from JSON.
+    const FEW: usize = 16;
+    if entries.len() <= FEW {
+        let names = |range: &[(String, Value)], of: &str| range.iter().any(|(name, _)| name == of);
+        let mut known = entries.iter().enumerate();
+        return known.find_map(|(at, (name, _))| names(&entries[..at], name).then_some(&**name));
+    }
+    let mut names = HashSet::new();
+    entries.iter().find_map(|(name, _)| (!names.insert(&**name)).then_some(&**name))
 }
 
 /// The id and the class of the object of a save that these entries begin, if there may be pages before it.

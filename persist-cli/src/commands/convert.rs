@@ -15,6 +15,7 @@ use serde::de::DeserializeSeed;
 
 use super::info::write_over_with;
 use crate::exit::{Failure, Outcome, Result};
+use crate::indented;
 use crate::input::{Damage, SAVE, Save, Source};
 use crate::mapped::{Mapped, MappedSave, SaveRead, SaveSeed, read};
 use crate::output::Out;
@@ -146,10 +147,9 @@ fn write_form(
         Form::Lz4 => Compression::Lz4,
         Form::Zstd => Compression::Zstd(level.unwrap_or(3)),
         Form::Json => {
-            // Indentation comes two bytes at a time, which is the most of what is written.
             let mut to = BufWriter::with_capacity(64 << 10, to);
             return with_objects(save, |save| {
-                serde_json::to_writer_pretty(&mut to, save)?;
+                indented::to_writer(&mut to, save)?;
                 writeln!(to)?;
                 Ok(to.flush()?)
             });
