@@ -291,7 +291,7 @@ pub mod __private {
     pub use crate::env::Env;
     pub use crate::error::Error;
     #[cfg(any(feature = "history", feature = "world"))]
-    pub use crate::fields::typed_path::{Identifier, TypedPath};
+    pub use crate::fields::typed_path::{ConstantPath, Identifier, TypedPath};
     #[cfg(not(feature = "world"))]
     pub use crate::needs_feature_world::{NeedsFeatureWorld as Component, assert_sendable};
     pub use crate::reflect::class::{

@@ -1,6 +1,8 @@
 //! [`field!`](crate::field!): paths that the compiler checks.
 
+use std::any::TypeId;
 use std::marker::PhantomData;
+use std::sync::OnceLock;
 
 use super::FieldPath;
 use crate::Value;
@@ -12,9 +14,12 @@ use crate::codec::{FieldNames, FieldStep, Reflect, is_same_name};
 /// does not compile.
 ///
 /// - Put a colon after a generic class, or after any type that is not a plain path: `field!(Slot<Sword>: item.sharp)`.
-/// - Write an element as a literal: `[3]` or `["key"]`.
-/// - For an index or a key in a variable, and for a field of an enum variant, append a step with [`FieldPath::at`] or
-///   [`FieldPath::field`]. Such a step uses the name in saves, and is checked when the path is used.
+/// - Write an element as in Rust, with a literal or a variable: `[3]`, `[index]`, `["key"]` or `[&*key]`. The
+///   expression is evaluated once.
+/// - For a field of an enum variant, and for a key that the type cannot be indexed by, append a step with
+///   [`FieldPath::field`] or [`FieldPath::at`]. Such a step uses the name in saves, and is checked when the path is used.
+///
+/// A path without a variable is created once, and later calls return a clone of it.
 ///
 /// # Example
 ///
@@ -49,10 +54,8 @@ use crate::codec::{FieldNames, FieldStep, Reflect, is_same_name};
 /// struct Item { count: u32 }
 ///
 /// let (index, key) = (3_usize, String::from("long sword"));
-/// let count = field!(Bag.items).at(index as u64).field("count");
-/// assert_eq!(count.to_string(), "Bag:items[3].count");
-/// let price = field!(Bag.prices).at(&*key);
-/// assert_eq!(price, r#"Bag:prices["long sword"]"#.parse()?);
+/// assert_eq!(field!(Bag.items[index].count).to_string(), "Bag:items[3].count");
+/// assert_eq!(field!(Bag.prices[&*key]), r#"Bag:prices["long sword"]"#.parse()?);
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///
@@ -72,11 +75,16 @@ use crate::codec::{FieldNames, FieldStep, Reflect, is_same_name};
 /// ```
 #[macro_export]
 macro_rules! field {
-    (@step $path:expr;) => {
+    // The steps, one by one. A path is constant as long as its keys are literals.
+    (@step constant $class:ty; $path:expr;) => {{
+        static PATH: $crate::__private::ConstantPath = $crate::__private::ConstantPath::new();
+        PATH.get::<$class, _>(|| $path)
+    }};
+    (@step variable $class:ty; $path:expr;) => {
         $path.finish()
     };
-    (@step $path:expr; . $name:tt $($rest:tt)*) => {
-        $crate::field!(@step $path.field(
+    (@step $is:ident $class:ty; $path:expr; . $name:tt $($rest:tt)*) => {
+        $crate::field!(@step $is $class; $path.field(
             {
                 struct FieldIdent;
 
@@ -90,18 +98,48 @@ macro_rules! field {
             |owner| &owner.$name,
         ); $($rest)*)
     };
-    (@step $path:expr; [$key:literal] $($rest:tt)*) => {
-        $crate::field!(@step $path.at($key, |owner| &owner[$key]); $($rest)*)
+    (@step $is:ident $class:ty; $path:expr; [$key:literal] $($rest:tt)*) => {
+        $crate::field!(@step $is $class; $path.at($key, |owner| &owner[$key]); $($rest)*)
+    };
+    (@step $is:ident $class:ty; $path:expr; [$key:expr] $($rest:tt)*) => {
+        $crate::field!(@step variable $class; $path.at($key, |owner| &owner[$key]); $($rest)*)
     };
     ($class:ty) => {
-        $crate::field!(@step $crate::__private::TypedPath::<$class>::new();)
+        $crate::field!(@step constant $class; $crate::__private::TypedPath::<$class>::new();)
     };
     ($class:ty: $($rest:tt)+) => {
-        $crate::field!(@step $crate::__private::TypedPath::<$class>::new(); . $($rest)+)
+        $crate::field!(
+            @step constant $class; $crate::__private::TypedPath::<$class>::new(); . $($rest)+
+        )
     };
     ($($class:ident)::+ . $($rest:tt)+) => {
-        $crate::field!(@step $crate::__private::TypedPath::<$($class)::+>::new(); . $($rest)+)
+        $crate::field!(
+            @step constant $($class)::+;
+            $crate::__private::TypedPath::<$($class)::+>::new(); . $($rest)+
+        )
     };
+}
+
+/// The path of a [`field!`](crate::field!) whose keys are literals, which is created once.
+pub struct ConstantPath(OnceLock<(TypeId, FieldPath)>);
+
+impl ConstantPath {
+    /// Creates a place for a path.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "a macro calls it")]
+    pub const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+
+    /// Returns the path, which begins at the class `C`.
+    pub fn get<C: 'static, F>(&self, new: impl Fn() -> TypedPath<F>) -> FieldPath {
+        let class = TypeId::of::<C>();
+        match self.0.get_or_init(|| (class, new().path)) {
+            (known, path) if *known == class => path.clone(),
+            // In a generic function all types share the place.
+            _ => new().path,
+        }
+    }
 }
 
 /// A path to a field of type `T`, while [`field!`](crate::field!) builds it.

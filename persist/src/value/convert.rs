@@ -20,6 +20,13 @@ from! {
     f32 => F32, f64 => F64, String => Text,
 }
 
+/// Converts to [`Value::U64`], as an index in a [`FieldPath`](crate::FieldPath) is.
+impl From<usize> for Value {
+    fn from(value: usize) -> Self {
+        Self::U64(value as u64)
+    }
+}
+
 impl From<()> for Value {
     fn from((): ()) -> Self {
         Self::Unit

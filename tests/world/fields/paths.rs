@@ -39,7 +39,11 @@ struct Name {
 
 #[test]
 fn the_macro_gives_the_names_in_saves() {
+    let (index, key) = (2_usize, String::from("long bow"));
     for (path, text) in [
+        (field!(Thing.items[index + 1].spots[index]), "game.Thing:items[3].spots[2]"),
+        (field!(Thing.grid[1][index]), "game.Thing:grid[1][2]"),
+        (field!(Thing.prices[&*key]), "game.Thing:prices[\"long bow\"]"),
         (field!(Thing), "game.Thing"),
         (field!(Thing.position.x), "game.Thing:place.x"),
         (field!(super::thing::Thing.position), "game.Thing:place"),
