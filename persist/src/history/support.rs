@@ -93,6 +93,17 @@ impl<T: 'static> Support<T> {
         FieldPart::find(&mut buffers, &self.registry, root, path.steps())?.value()
     }
 
+    /// The changes of a target that is not a world since it had this content.
+    pub(super) fn changes_since(
+        &self,
+        target: &T,
+        class: &str,
+        (old, new): (&[u8], &[u8]),
+    ) -> Result<Vec<FieldChange>> {
+        let fields = self.fields.as_ref().ok_or_else(no_fields)?;
+        compared(&self.registry, class, (fields.of)(target), (old, new))
+    }
+
     /// The encoded bytes of a target that is not a world.
     pub(super) fn content(&self, target: &T) -> Result<Vec<u8>> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;

@@ -67,18 +67,18 @@ mod writer;
 use std::any::Any;
 use std::collections::HashMap;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::change::step::{FinalState, restored_change};
 use super::edit::command::Command;
 use super::world::World;
-use super::{Failure, History, Label, Performed, Poison, SpillPosition, Step, Support};
+use super::{Failure, History, Label, Performed, Poison, SpillPosition, Step, Support, world};
 use crate::codec::Buffer;
 use crate::env::Env;
-use crate::fields::{ChangeState, FieldLinks, Owner, awaken};
-use crate::format::{Compression, Digest, Header, Sealer, Writer};
+use crate::fields::{ChangeState, FieldChange, FieldLinks, Owner, awaken};
+use crate::format::{Compression, Digest, Header, Sealer, Writer, scan, unpacked};
 use crate::graph::Registry;
 use crate::platform::Timer;
 use crate::save::{LoadReport, ReportRow};
@@ -150,13 +150,49 @@ pub struct StoredEntry {
 /// Identifies a component of an object, a resource, or another target, by its class in the recorded form.
 type ComponentKey = (Owner, String);
 
-/// The content of a component or a resource.
+/// The content of a component, a resource, or another target.
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
 struct StoredContent {
     owner: Owner,
     class: String,
-    bytes: Vec<u8>,
+    content: RecordedContent,
+}
+
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+enum RecordedContent {
+    /// All bytes.
+    Whole(Vec<u8>),
+    /// The changes since the save that the journal follows, of a target that is not a world. Whole, a document of 5 MB
+    /// was written again with the first edit after each save, and after each selection.
+    SinceSave(Vec<FieldChange>),
+}
+
+/// What the save that the journal follows has of the target, if that is not a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SavedContent {
+    /// Another content than the target had, such as that of an older version of its class.
+    Unknown,
+    /// The content that the target had when it was saved or loaded.
+    Earlier,
+    /// The content of the target.
+    Current,
+}
+
+impl SavedContent {
+    /// Compares the target with its save. `saved` reads the bytes of the value in it.
+    fn of<T: 'static>(
+        target: &T,
+        support: &Support<T>,
+        saved: impl FnOnce() -> Option<Vec<u8>>,
+    ) -> Self {
+        let content = world(target).is_none().then(|| support.content(target).ok()).flatten();
+        match content.is_some() && saved() == content {
+            true => Self::Current,
+            false => Self::Unknown,
+        }
+    }
 }
 
 /// The last id of a world before and after an edit.
@@ -499,6 +535,12 @@ impl FollowedSave {
         identity
     }
 
+    /// Reads the bytes of the value in the save that the journal follows.
+    fn content(&self) -> Option<Vec<u8>> {
+        let Expected::Save(digest) = &self.expected else { return None };
+        saved_content(&*self.storage, &self.path, digest, &self.limits)
+    }
+
     /// The result for a file without a stamp.
     fn missing(&self, error: io::Error) -> SaveIdentity {
         let is_missing = error.kind() == io::ErrorKind::NotFound;
@@ -521,6 +563,26 @@ impl FollowedSave {
             ),
         )
     }
+}
+
+/// Reads the bytes of the value in a save. `None` if another save is there, or it cannot be read.
+fn saved_content(
+    storage: &dyn Storage,
+    path: &Path,
+    digest: &Digest,
+    limits: &Limits,
+) -> Option<Vec<u8>> {
+    let save = read_save(storage, path, limits).ok()?;
+    let found = Digest::from_save(&save).ok()?;
+    if found == *digest { value_bytes(&save, limits).ok()? } else { None }
+}
+
+/// Returns the bytes of the value in a save, or `None` if it has objects instead.
+fn value_bytes(save: &[u8], limits: &Limits) -> Result<Option<Vec<u8>>> {
+    unpacked(save, limits, |save| {
+        let (scan, _) = scan(save.bytes, limits)?;
+        Ok(scan.records.value().map(|record| record.payload(save.bytes).to_vec()))
+    })
 }
 
 /// An edited value with its undo history, recoverable after a crash.

@@ -12,12 +12,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::{Programs, RecordedComponents};
 use crate::fields::{ChangeState, Direction, EditedWorld as _, Owner};
-use crate::history::change::Change;
 use crate::history::change::step::{FinalState, restored_change, run_all, unrefreshed};
+use crate::history::change::{Change, all_in_bytes};
 use crate::history::journal::frame::{Frame, FrameKind, FrameReader};
 use crate::history::journal::stored::{StoredDone, StoredEvicted, StoredStep, place, read, wrong};
 use crate::history::journal::{
-    ReplayOutcome, StoredContent, StoredEntry, StoredStacks, restored, spill,
+    RecordedContent, ReplayOutcome, StoredContent, StoredEntry, StoredStacks, restored, spill,
 };
 use crate::history::{
     Failure, History, Label, MergeTarget, StateNumbers, Step, UndoEntry, guarded, world, world_mut,
@@ -40,6 +40,8 @@ struct Replay<'r, 'p, T: 'static> {
     target: &'r mut T,
     programs: &'r mut Programs<'p>,
     contents: RecordedComponents,
+    /// Reads the content that the save has of a target that is not a world.
+    saved: &'r dyn Fn() -> Option<Vec<u8>>,
     begun: ReplayStart,
     /// The components and resources that changed since their `after_load` functions ran. They run once for many edits.
     stale: HashSet<(Owner, String)>,
@@ -49,13 +51,13 @@ struct Replay<'r, 'p, T: 'static> {
 pub(in crate::history::journal) fn replay<T: 'static>(
     history: &mut History<T>,
     target: &mut T,
-    reader: &mut FrameReader,
+    (reader, saved): (&mut FrameReader, &dyn Fn() -> Option<Vec<u8>>),
     programs: &mut Programs<'_>,
     until: u64,
 ) -> io::Result<ReplayOutcome> {
     let contents = RecordedComponents::default();
     let (begun, stale) = (ReplayStart::No, HashSet::new());
-    let mut replay = Replay { history, target, programs, contents, begun, stale };
+    let mut replay = Replay { history, target, programs, contents, saved, begun, stale };
     let mut outcome = ReplayOutcome { length: until, ..ReplayOutcome::default() };
     let mut position = None;
     while reader.scan.end < until {
@@ -134,8 +136,10 @@ impl<T: 'static> Replay<'_, '_, T> {
                 self.contents.clear();
             }
             FrameKind::Content => {
-                let StoredContent { owner, class, bytes } = read(payload)?;
-                if !self.programs.of_fields().is_same(&class) {
+                let StoredContent { owner, class, content } = read(payload)?;
+                if !self.programs.of_fields().is_same(&class)
+                    && let Some(bytes) = self.content(&class, content)?
+                {
                     self.contents.enter((owner, class), bytes);
                 }
             }
@@ -211,6 +215,19 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
         self.history.end(self.target);
         Ok(())
+    }
+
+    /// Returns all bytes of a content, or `None` if the program has no such class, or the save cannot be read.
+    fn content(&mut self, class: &str, content: RecordedContent) -> Result<Option<Vec<u8>>> {
+        let changes = match content {
+            RecordedContent::Whole(bytes) => return Ok(Some(bytes)),
+            RecordedContent::SinceSave(changes) => changes,
+        };
+        let classes = self.programs.of_fields();
+        let Ok((number, _)) = classes.known(class) else { return Ok(None) };
+        let stored = classes.stored()?;
+        let Some(saved) = (self.saved)() else { return Ok(None) };
+        all_in_bytes(&changes, (&stored, number), &saved, Direction::Redo).map(Some)
     }
 
     /// Undoes or redoes an entry.

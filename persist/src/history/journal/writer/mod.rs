@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex};
 use hashbrown::HashSet;
 
 use super::frame::{self, CRC, FrameKind};
-use super::{ComponentKey, Flush, FollowedSave, Locks, SaveIdentity};
+use super::{ComponentKey, Flush, FollowedSave, Locks, SaveIdentity, SavedContent};
 use crate::format::Digest;
 use crate::platform::{Timer, held};
 use crate::storage::{
@@ -531,6 +531,7 @@ struct NextSave {
     journal: Result<NextJournal>,
     known: RecorderState,
     recorded: HashSet<ComponentKey>,
+    saved: SavedContent,
 }
 
 /// The classes and ids that follow from the journal so far.

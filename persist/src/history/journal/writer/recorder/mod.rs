@@ -10,17 +10,22 @@
 pub(in crate::history::journal) mod open;
 mod session;
 
+use std::mem;
+
 use hashbrown::HashSet;
 
 use super::{Frames, JournalWriter, NextJournal, NextSave, RecorderState};
-use crate::fields::{ChangeState, EditedWorld as _, Owner};
+use crate::fields::{ChangeState, EditedWorld as _, FieldChange, Owner};
 use crate::format::Digest;
 use crate::history::change::step::FinalState;
 use crate::history::journal::frame::FrameKind;
 use crate::history::journal::stored::{
     StoredDone, StoredEvicted, StoredProgram, StoredStep, payload,
 };
-use crate::history::journal::{ComponentKey, SaveIdentity, StoredContent, StoredIds, definitions};
+use crate::history::journal::{
+    ComponentKey, RecordedContent, SaveIdentity, SavedContent, StoredContent, StoredIds,
+    definitions,
+};
 use crate::history::merging::Merging;
 use crate::history::{Label, Step, Support, world};
 use crate::platform::held;
@@ -33,6 +38,8 @@ pub(in crate::history) struct Journal {
     known: RecorderState,
     /// The components and resources whose contents follow from the journal so far.
     recorded: HashSet<ComponentKey>,
+    /// What the save has of the target.
+    saved: SavedContent,
     evicted: StoredEvicted,
     /// The last save, while it is unknown whether it is in place.
     undecided: Option<NextSave>,
@@ -44,10 +51,10 @@ impl NextSave {
         digest: Digest,
         journal: Result<NextJournal>,
         (target, support): (&T, &Support<T>),
-        recorded: HashSet<ComponentKey>,
+        (recorded, saved): (HashSet<ComponentKey>, SavedContent),
     ) -> Self {
         let known = RecorderState::at_begin(support, target);
-        Self { digest, stamp: None, journal, known, recorded }
+        Self { digest, stamp: None, journal, known, recorded, saved }
     }
 }
 
@@ -71,10 +78,11 @@ impl Journal {
         writer: JournalWriter,
         support: &Support<T>,
         target: &T,
-        recorded: HashSet<ComponentKey>,
+        (recorded, saved): (HashSet<ComponentKey>, SavedContent),
     ) -> Self {
         let known = RecorderState::at_begin(support, target);
-        Self { writer, known, recorded, evicted: StoredEvicted::default(), undecided: None }
+        let evicted = StoredEvicted::default();
+        Self { writer, known, recorded, saved, evicted, undecided: None }
     }
 
     /// Records an event before the history changes.
@@ -130,7 +138,16 @@ impl Journal {
             });
         }
         changed.extend(known.into_iter().filter(|key| replaced.contains(key)));
-        let new = push_contents(target, support, changed, &mut frames)?;
+        let since = match changed.iter().next() {
+            // What an `after_load` has changed, too, is in no step.
+            Some((_, class)) => {
+                let class = support.registry.named(class);
+                let has_hooks = class.is_none_or(|class| support.registry.has_hooks(class));
+                self.since(&steps, has_hooks)
+            }
+            None => Since::Nothing,
+        };
+        let new = push_contents((target, support), changed, since, &mut frames)?;
         let ids = now.last_id.map(|after| StoredIds { before: support.last_id, after });
         let known = self.known.last_id.map(|id| StoredIds { before: id, after: id });
         let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
@@ -149,6 +166,22 @@ impl Journal {
         Ok(())
     }
 
+    /// Returns how the content of a target that is not a world may be recorded after these steps.
+    fn since(&self, steps: &[StoredStep], has_hooks: bool) -> Since {
+        let fields = |step: &StoredStep| match step {
+            StoredStep::Change(change) if change.is_as_recorded() => Some(change.fields().to_vec()),
+            _ => None,
+        };
+        let of_steps = || steps.iter().map(fields).collect::<Option<Vec<_>>>();
+        match self.saved {
+            SavedContent::Unknown => Since::Nothing,
+            SavedContent::Current if !has_hooks && let Some(changes) = of_steps() => {
+                Since::Changes(changes.concat())
+            }
+            _ => held(&self.writer.followed()).content().map_or(Since::Nothing, Since::Content),
+        }
+    }
+
     /// Appends frames, after a frame for the entries that were evicted before.
     fn append(&mut self, mut frames: Frames, must: bool) -> Result<()> {
         if self.evicted.oldest + self.evicted.undone > 0 {
@@ -156,6 +189,9 @@ impl Journal {
         }
         if frames.is_empty() {
             return Ok(());
+        }
+        if self.saved == SavedContent::Current {
+            self.saved = SavedContent::Earlier;
         }
         let result = self.writer.append(&frames, must);
         if result.is_ok() || must {
@@ -187,7 +223,7 @@ impl Journal {
             self.undecided = Some(save);
             return;
         };
-        let NextSave { digest, stamp, journal, known, recorded } = save;
+        let NextSave { digest, stamp, journal, known, recorded, saved } = save;
         if !is_in_place {
             held(&followed).set_undecided(None);
             self.writer.discard_next(journal.ok());
@@ -203,6 +239,7 @@ impl Journal {
             }
         }
         (self.known, self.recorded, self.evicted) = (known, recorded, StoredEvicted::default());
+        self.saved = saved;
     }
 
     /// Finds out whether the last save is in place, if that is unknown.
@@ -247,19 +284,52 @@ pub(in crate::history::journal) fn stored<T: 'static>(
     steps.iter_mut().map(|step| step.store(target, support, change_state)).collect()
 }
 
+/// What a content can be recorded by, instead of all of its bytes.
+#[derive(Default)]
+enum Since {
+    #[default]
+    Nothing,
+    /// The changes since the save.
+    Changes(Vec<FieldChange>),
+    /// The content that the save has.
+    Content(Vec<u8>),
+}
+
+impl Since {
+    fn content<T: 'static>(
+        self,
+        (target, support): (&T, &Support<T>),
+        class: &str,
+    ) -> Result<RecordedContent> {
+        if let Self::Changes(changes) = self {
+            return Ok(RecordedContent::SinceSave(changes));
+        }
+        let bytes = support.content(target)?;
+        if let Self::Content(saved) = self
+            && let Ok(changes) = support.changes_since(target, class, (&saved, &bytes))
+        {
+            let size = |change: &FieldChange| size_of::<FieldChange>() + change.how.held();
+            if changes.iter().map(size).sum::<usize>() < bytes.len() {
+                return Ok(RecordedContent::SinceSave(changes));
+            }
+        }
+        Ok(RecordedContent::Whole(bytes))
+    }
+}
+
 /// Encodes the contents of components and resources in the world or detached with their object, or of another target.
 /// Returns the keys of those that it found.
 fn push_contents<T: 'static>(
-    target: &T,
-    support: &Support<T>,
+    (target, support): (&T, &Support<T>),
     keys: HashSet<ComponentKey>,
+    mut since: Since,
     frames: &mut Frames,
 ) -> Result<HashSet<ComponentKey>> {
     let mut keys: Vec<ComponentKey> = keys.into_iter().collect();
     sort(&mut keys);
     let mut pushed = HashSet::new();
-    let mut push = |owner, class: String, bytes| -> Result<()> {
-        let content = StoredContent { owner, class, bytes };
+    let mut push = |owner, class: String, content| -> Result<()> {
+        let content = StoredContent { owner, class, content };
         frames.push((FrameKind::Content, payload(&content)?));
         pushed.insert((owner, content.class));
         Ok(())
@@ -268,8 +338,8 @@ fn push_contents<T: 'static>(
         for (owner, class) in keys {
             // A target with unknown data cannot be encoded here. Its edits can then only be replayed by the same
             // version.
-            if let Ok(bytes) = support.content(target) {
-                push(owner, class, bytes)?;
+            if let Ok(content) = mem::take(&mut since).content((target, support), &class) {
+                push(owner, class, content)?;
             }
         }
         return Ok(pushed);
@@ -277,14 +347,14 @@ fn push_contents<T: 'static>(
     let mut parked = Vec::new();
     for (owner, class) in keys {
         match (world.content(owner, &class), owner) {
-            (Ok(bytes), _) => push(owner, class, bytes)?,
+            (Ok(bytes), _) => push(owner, class, RecordedContent::Whole(bytes))?,
             // The content of a detached component is in the step that detached it.
             (Err(_), Owner::Object(object)) => parked.push((object, class)),
             (Err(_), Owner::Resource) => {}
         }
     }
     for (object, class, bytes) in world.parked_contents(parked)? {
-        push(Owner::Object(object), class, bytes)?;
+        push(Owner::Object(object), class, RecordedContent::Whole(bytes))?;
     }
     Ok(pushed)
 }

@@ -23,7 +23,8 @@ use crate::history::journal::frame::{FrameKind as Frame, FrameReader, header, sc
 use crate::history::journal::recovered::{JournalInfo, Recovered, ReplayStop};
 use crate::history::journal::writer::{cannot_write, in_use, keep};
 use crate::history::journal::{
-    Chosen, CommandClass, Flush, FollowedSave, Locks, ReplayOutcome, Session, Spill, encode,
+    Chosen, CommandClass, Flush, FollowedSave, Locks, ReplayOutcome, SavedContent, Session, Spill,
+    encode, saved_content,
 };
 use crate::history::{Command, History, HistoryEvent, world};
 use crate::reflect::Kind;
@@ -158,6 +159,8 @@ impl<T: Persist + Default> SessionOptions<T> {
         let (mut target, digest) = saves.load_followed::<T>(&save)?;
         let report = digest.map(|_| target.report().clone());
         followed.loaded(digest, report.as_ref());
+        let content = || saved_content(&*storage, &save, &digest?, saves.bounds());
+        let mut saved = SavedContent::of(&*target, &history.support, content);
         let mut recovered = Recovered { report, ..Recovered::default() };
         let (chosen, mut unkept) = choose(&*storage, &journal, digest.as_ref(), &mut recovered)?;
         // The journal that could not be read is not the one that is replayed.
@@ -192,10 +195,13 @@ impl<T: Persist + Default> SessionOptions<T> {
                     frames.push((Frame::Program, own));
                 }
                 writer.resume(path, (length, scan.size), sequence, &frames)?;
+                if saved == SavedContent::Current && recovered.events > 0 {
+                    saved = SavedContent::Earlier;
+                }
                 HashSet::new()
             }
             _ => {
-                let (frames, recorded) = begin(&mut history, &target, false)?;
+                let (frames, recorded) = begin(&mut history, &target, false, saved)?;
                 writer.begin(&header(digest.as_ref()), &frames)?;
                 recorded
             }
@@ -210,7 +216,8 @@ impl<T: Persist + Default> SessionOptions<T> {
         let known = known.map_or(0, |world| world.class_registry().program().classes.len());
         let support = &mut history.support;
         (support.is_journaled, support.registered) = (true, known);
-        history.journal = Some(Box::new(Journal::new(writer, support, &target, recorded)));
+        let journal = Journal::new(writer, support, &target, (recorded, saved));
+        history.journal = Some(Box::new(journal));
         history.count_all_held(&target);
         history.trim();
         // Listeners learn of entries that the save or the journal had, as of those of a call.
@@ -314,7 +321,8 @@ fn recover<T: Persist + Default>(
     recovered.rolled_back = scan.depth();
     let mut until = scan.open.map_or(scan.end, |open| open.offset);
     loop {
-        let mut outcome = replay(history, target, saves, &*storage, path, until)?;
+        let source = digest.as_ref().map(|digest| (save, digest));
+        let mut outcome = replay(history, target, saves, &*storage, (path, source), until)?;
         recovered.skipped = std::mem::take(&mut outcome.skipped);
         (recovered.events, recovered.replayed) = (outcome.events, outcome.steps);
         let Some(error) = &outcome.failed else { return Ok(Some(outcome)) };
@@ -338,13 +346,14 @@ fn recover<T: Persist + Default>(
     }
 }
 
-/// Replays the frames of a journal before an offset, without listeners and limits.
+/// Replays the frames of a journal before an offset, without listeners and limits. Contents in it may be changes since
+/// the save.
 fn replay<T: Persist>(
     history: &mut History<T>,
     target: &mut T,
     saves: &Saves,
     storage: &dyn Storage,
-    path: &Path,
+    (path, save): (&Path, Option<(&Path, &Digest)>),
     until: u64,
 ) -> Result<ReplayOutcome> {
     let mut reader = FrameReader::open(storage, path)?;
@@ -354,7 +363,12 @@ fn replay<T: Persist>(
     let listeners = std::mem::take(&mut history.listeners);
     let (capacity, max_bytes) = (history.ring.capacity.take(), history.usage.max.take());
     history.support.is_replayed = true;
-    let outcome = replay::replay(history, target, &mut reader, &mut programs, until);
+    let saved = || {
+        let (save, digest) = save?;
+        saved_content(storage, save, digest, saves.bounds())
+    };
+    let source = (&mut reader, &saved as &dyn Fn() -> Option<Vec<u8>>);
+    let outcome = replay::replay(history, target, source, &mut programs, until);
     history.support.is_replayed = false;
     (history.ring.capacity, history.usage.max) = (capacity, max_bytes);
     history.listeners = listeners;

@@ -9,14 +9,15 @@ use std::sync::Mutex;
 
 use hashbrown::HashSet;
 
-use super::{Frames, Journal, JournalWriter, NextSave, program, push_contents, stored};
+use super::{Frames, Journal, JournalWriter, NextSave, Since, program, push_contents, stored};
 use crate::codec::Reflect;
 use crate::fields::{ChangeState, IntoFieldPath};
 use crate::format::Digest;
 use crate::history::journal::frame::{FrameKind, header};
 use crate::history::journal::stored::payload;
 use crate::history::journal::{
-    ComponentKey, FollowedSave, SaveIdentity, Session, StoredEntry, StoredStacks, spill,
+    ComponentKey, FollowedSave, SaveIdentity, SavedContent, Session, StoredEntry, StoredStacks,
+    spill, value_bytes,
 };
 #[cfg(feature = "world")]
 use crate::history::world::World;
@@ -129,11 +130,12 @@ fn check_followed(followed: &Mutex<FollowedSave>, overwrites: bool) -> Result<()
 
 /// Encodes the frames at the beginning of a journal: the current history, its entries and the contents that these need.
 ///
-/// `is_saved` is true if the target is saved in its current state. Also returns the keys of the contents.
+/// `is_saved` is true if the target is saved in its current state, and `content` is what the save has of it. Also returns the keys of the contents.
 pub(super) fn begin<T: 'static>(
     history: &mut History<T>,
     target: &T,
     is_saved: bool,
+    content: SavedContent,
 ) -> Result<(Frames, HashSet<ComponentKey>)> {
     let mut frames = vec![(FrameKind::Program, program(&history.support, target)?)];
     let saved = if is_saved { Some(history.state()) } else { history.states.saved };
@@ -166,7 +168,11 @@ pub(super) fn begin<T: 'static>(
     }
     // The contents come before the entries: the last entry ends the beginning of a journal.
     let mut contents = Frames::new();
-    let recorded = push_contents(target, &history.support, changed, &mut contents)?;
+    let since = match content {
+        SavedContent::Current => Since::Changes(Vec::new()),
+        _ => Since::Nothing,
+    };
+    let recorded = push_contents((target, &history.support), changed, since, &mut contents)?;
     frames.splice(begin..begin, contents);
     Ok((frames, recorded))
 }
@@ -239,7 +245,10 @@ impl<T: Persist> Session<T> {
         let mut entries = 0..history.ring.len();
         let read =
             entries.try_for_each(|index| spill::load_entry(history, index, &mut self.target));
-        let begun = read.and_then(|()| begin(history, &self.target, true));
+        let limits = self.saves.bounds();
+        let content = || value_bytes(&save, limits).ok()?;
+        let saved = SavedContent::of(&*self.target, &history.support, content);
+        let begun = read.and_then(|()| begin(history, &self.target, true, saved));
         let (frames, recorded) = match begun {
             Ok((frames, recorded)) => (Ok(frames), recorded),
             Err(error) => (Err(error), HashSet::new()),
@@ -264,6 +273,7 @@ impl<T: Persist> Session<T> {
         let Some((digest, next)) = prepared else { return replaced };
         let next = frames.and_then(|_| next.unwrap_or_else(|| unreachable!("there are frames")));
         let Some(journal) = &mut history.journal else { return replaced };
+        let recorded = (recorded, saved);
         let mut save = NextSave::new(digest, next, (&*self.target, &history.support), recorded);
         save.stamp = stamp;
         journal.finish_save(save, is_in_place, replaced.is_ok());
@@ -320,6 +330,7 @@ impl<T: 'static> Session<T> {
         skip_entry[target]() -> Result<()>;
         /// If the target was left half done, the journal does not have its state: [save](Self::save) first.
         drop_entry[target]() -> Result<()>;
+        cancel_drag[target](drag: Drag) -> Result<()>;
     }
 
     of_history! {
