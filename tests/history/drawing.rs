@@ -206,3 +206,269 @@ fn fields_and_parts_with_a_key_are_one_entry() -> Result<()> {
     assert_eq!(history.capacity(), Capacity { entries: Some(9), bytes: None });
     Ok(())
 }
+
+/// Shapes with a name each, and layers that have their names in common with two others.
+fn selection() -> Drawing {
+    let mut drawing = Drawing { shapes: (0..4000).map(shape).collect(), ..Drawing::default() };
+    drawing.layers = (0..900).map(|layer| format!("layer {}", layer % 300)).collect();
+    drawing
+}
+
+#[test]
+fn an_edit_of_many_elements_is_recorded_by_what_it_changed() -> Result<()> {
+    let (mut drawing, mut history) = (selection(), History::new(None));
+    let mut random = Lcg64Xsh32::seed_from_u64(5);
+    let mut states = vec![drawing.clone()];
+    for round in 0..30 {
+        history.edit(&mut drawing, "Delete", |drawing| {
+            drawing.shapes.retain(|_| !random.gen_bool(0.05));
+            for number in 0..random.gen_range(0..90) {
+                let at = random.gen_range(0..=drawing.shapes.len());
+                drawing.shapes.insert(at, shape(10_000 * round + number));
+            }
+            for _ in 0..random.gen_range(0..90) {
+                let at = random.gen_range(0..drawing.shapes.len());
+                drawing.shapes[at].x += 1.0;
+            }
+            for _ in 0..random.gen_range(0..90) {
+                let at = random.gen_range(0..drawing.layers.len());
+                match round % 2 {
+                    0 => _ = drawing.layers.remove(at),
+                    _ => drawing.layers.insert(at, format!("layer {at}")),
+                }
+            }
+            Ok(())
+        })?;
+        states.push(drawing.clone());
+    }
+    let sizes = history.entries().map(|entry| entry.bytes).max();
+    assert!(sizes.is_some_and(|bytes| bytes < 150_000), "{sizes:?} bytes; a list has 80,000");
+    for _ in 0..300 {
+        let position = random.gen_range(0..states.len());
+        history.go_to(&mut drawing, position)?;
+        assert_eq!(drawing, states[position]);
+    }
+    Ok(())
+}
+
+thread_local! {
+    /// The number of the element whose drop panics.
+    static FRAGILE: std::cell::Cell<Option<u32>> = const { std::cell::Cell::new(None) };
+}
+
+#[derive(Persist, Default, Clone, Debug, PartialEq)]
+struct Fragile(u32);
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        let fragile = FRAGILE.get().is_some_and(|number| number == self.0);
+        assert!(!fragile || std::thread::panicking(), "the drop of {}", self.0);
+    }
+}
+
+#[derive(Persist, Default, Debug, PartialEq)]
+struct Shelf {
+    glasses: Vec<Fragile>,
+}
+
+#[test]
+fn a_panic_in_the_drop_of_one_of_many_elements_leaves_the_list_as_it_was() -> Result<()> {
+    for count in [1, 2, 50] {
+        let (mut shelf, mut history) = (Shelf::default(), History::new(100));
+        history.edit(&mut shelf, "Fill", |shelf| {
+            shelf.glasses.extend((0..count).map(Fragile));
+            Ok(())
+        })?;
+        let numbers = |shelf: &Shelf| shelf.glasses.iter().map(|it| it.0).collect::<Vec<_>>();
+        FRAGILE.set(Some(count / 2));
+        let undone = catch_unwind(AssertUnwindSafe(|| history.undo(&mut shelf)));
+        FRAGILE.set(None);
+        assert!(undone.is_err(), "{count} glasses");
+        assert_eq!(numbers(&shelf), (0..count).collect::<Vec<_>>());
+        assert_eq!(history.poison().map(|poison| poison.why.clone()), Some("it panicked".into()));
+        history.clear(&mut shelf)?;
+        history.edit(&mut shelf, "Empty", |shelf| {
+            shelf.glasses.clear();
+            Ok(())
+        })?;
+        history.undo(&mut shelf)?;
+        assert_eq!(numbers(&shelf), (0..count).collect::<Vec<_>>());
+    }
+    Ok(())
+}
+
+/// A field of a random part, or the part that has it.
+fn painted(
+    random: &mut Lcg64Xsh32,
+    drawing: &mut Drawing,
+    history: &mut History<Drawing>,
+) -> Result<()> {
+    let index = random.gen_range(0..40_usize);
+    let number = random.gen_range(0..5_u8);
+    let name = format!("name {number}");
+    match random.gen_range(0..7) {
+        0 => history.edit_at(drawing, field!(Drawing.shapes[index]), "", |shape: &mut Shape| {
+            *shape = Shape { x: f32::from(number), name };
+            Ok(())
+        }),
+        1 => history.set_field(drawing, field!(Drawing.title), name).map(drop),
+        2 => history.set_field(drawing, field!(Drawing.layers[index]), name).map(drop),
+        3 => history.set_field(drawing, field!(Drawing.shapes[index].name), name).map(drop),
+        _ => {
+            history.set_field(drawing, field!(Drawing.shapes[index].x), f32::from(number)).map(drop)
+        }
+    }
+}
+
+#[test]
+fn a_drag_that_paints_keeps_one_change_of_each_field() -> Result<()> {
+    let mut random = Lcg64Xsh32::seed_from_u64(8);
+    for round in 0..40 {
+        let mut drawing = Drawing { shapes: (0..40).map(shape).collect(), ..Drawing::default() };
+        drawing.layers = vec![String::new(); 40];
+        let (before, mut history) = (drawing.clone(), History::new(100));
+        let drag = history.begin_drag("Paint");
+        for _ in 0..300 {
+            painted(&mut random, &mut drawing, &mut history)?;
+        }
+        history.end_drag(drag);
+        let after = drawing.clone();
+        assert_eq!(history.entries().len(), 1, "round {round}");
+        history.undo(&mut drawing)?;
+        assert_eq!(drawing, before, "round {round}");
+        history.redo(&mut drawing)?;
+        assert_eq!(drawing, after, "round {round}");
+    }
+    // However often and in which order the same fields are painted, the entry is that of painting them once.
+    let mut sizes = Vec::new();
+    for times in [1_u8, 3] {
+        let mut drawing = Drawing { shapes: (0..500).map(shape).collect(), ..Drawing::default() };
+        let mut history = History::new(100);
+        let drag = history.begin_drag("Paint");
+        for time in 0..times {
+            for index in 0..500_usize {
+                let index = if time % 2 == 0 { index } else { 499 - index };
+                let x = f32::from(time) + 2.0;
+                history.set_field(&mut drawing, field!(Drawing.shapes[index].x), x)?;
+            }
+        }
+        history.end_drag(drag);
+        sizes.push(history.entries().map(|entry| entry.bytes).collect::<Vec<_>>());
+    }
+    assert_eq!(sizes[0], sizes[1]);
+    Ok(())
+}
+
+#[derive(Persist, Clone, Debug, PartialEq)]
+struct Console {
+    memory: [u8; 2048],
+    rows: [[u16; 40]; 30],
+    cartridge: Option<Vec<u32>>,
+}
+
+#[test]
+fn a_byte_of_an_array_is_recorded_by_itself() -> Result<()> {
+    let mut random = Lcg64Xsh32::seed_from_u64(2);
+    let mut console =
+        Console { memory: [7; 2048], rows: [[0; 40]; 30], cartridge: Some(vec![1; 900]) };
+    let (mut history, mut states) = (History::new(None), vec![console.clone()]);
+    for step in 0..300 {
+        history.edit(&mut console, "Poke", |console| {
+            let count = if step % 50 == 49 { 800 } else { random.gen_range(1..4) };
+            for _ in 0..count {
+                let at = random.gen_range(0..900_usize);
+                match random.gen_range(0..3) {
+                    0 => console.memory[2 * at] = console.memory[2 * at].wrapping_add(1),
+                    1 => console.rows[at / 40][at % 40] += 1,
+                    _ => console.cartridge.iter_mut().for_each(|words| words[at] += 1),
+                }
+            }
+            match step {
+                100 => console.cartridge = None,
+                150 => console.cartridge = Some(vec![2; 900]),
+                200 => console.cartridge.iter_mut().for_each(|words| words.insert(0, 3)),
+                _ => {}
+            }
+            Ok(())
+        })?;
+        // Some pokes find no cartridge, and an edit without an effect is no entry.
+        if states.last() != Some(&console) {
+            states.push(console.clone());
+        }
+    }
+    let bytes: Vec<_> = history.entries().map(|entry| entry.bytes).collect();
+    let largest = (0..48).map(|step| bytes[step]).max();
+    assert!(largest.is_some_and(|bytes| bytes < 1_200), "{largest:?}");
+    for _ in 0..200 {
+        let position = random.gen_range(0..states.len());
+        history.go_to(&mut console, position)?;
+        assert_eq!(console, states[position], "position {position}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_drag_that_is_cancelled_leaves_nothing_behind() -> Result<()> {
+    let (mut drawing, mut history) = (drawing(), History::new(100));
+    history.set_field(&mut drawing, field!(Drawing.title), "Kept")?;
+    let before = (drawing.clone(), history.state());
+    let drag = history.begin_drag("Move");
+    for x in 0..9_u8 {
+        history.set_field(&mut drawing, field!(Drawing.shapes[1].x), f32::from(x))?;
+        history.remove_element(&mut drawing, field!(Drawing.shapes), 5)?;
+        history.insert_element(&mut drawing, field!(Drawing.shapes), 0, {
+            let mut new = persist::Record::new("Shape");
+            new.set("x", 2.0_f32);
+            new.set("name", "new");
+            new
+        })?;
+    }
+    assert_eq!(history.entries().len(), 2);
+    history.cancel_drag(&mut drawing, drag)?;
+    assert_eq!((drawing.clone(), history.state()), before);
+    assert_eq!((history.entries().len(), history.can_redo()), (1, false));
+
+    // Without an edit, after its end, after an undo, and beside another drag there is nothing to revert.
+    let drag = history.begin_drag("Move");
+    history.cancel_drag(&mut drawing, drag)?;
+    let first = history.begin_drag("First");
+    history.set_field(&mut drawing, field!(Drawing.title), "One")?;
+    let second = history.begin_drag("Second");
+    history.cancel_drag(&mut drawing, first)?;
+    assert_eq!(drawing.title, "One");
+    history.set_field(&mut drawing, field!(Drawing.title), "Two")?;
+    history.undo(&mut drawing)?;
+    history.cancel_drag(&mut drawing, second)?;
+    assert_eq!((&*drawing.title, history.can_redo()), ("One", true));
+
+    let drag = history.begin_drag("Move");
+    history.begin("Open")?;
+    history.set_field(&mut drawing, field!(Drawing.title), "In it")?;
+    let error = history.cancel_drag(&mut drawing, drag).expect_err("a transaction is open");
+    assert_eq!(error.kind(), ErrorKind::OpenTransaction);
+    history.rollback(&mut drawing)?;
+    assert_eq!(drawing.title, "One");
+    Ok(())
+}
+
+#[test]
+fn a_cancelled_drag_is_not_in_the_next_session() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (save, journal) = (folder.path().join("a.sav"), folder.path().join("a.journal"));
+    let open = || Session::<Drawing>::with(Saves::new(), History::new(9)).open(&save, &journal);
+    let (mut session, _) = open()?;
+    session.set_field(field!(Drawing.title), "Kept")?;
+    let drag = session.begin_drag("Move");
+    for title in ["a", "b", "c"] {
+        session.set_field(field!(Drawing.title), title)?;
+    }
+    session.cancel_drag(drag)?;
+    // The next session reads a copy, as after a crash: nothing of this one runs any more.
+    let copy = folder.path().join("copy.journal");
+    std::fs::copy(&journal, &copy)?;
+    let saves = Session::<Drawing>::with(Saves::new(), History::new(9));
+    let (next, _) = saves.open(folder.path().join("none.sav"), &copy)?;
+    assert_eq!(next.target().title, "Kept");
+    assert_eq!((next.history().entries().len(), next.history().can_redo()), (1, false));
+    Ok(())
+}

@@ -14,6 +14,7 @@ use std::rc::{Rc, Weak};
 
 use data::{Players, log, mesh, minecraft, mk48};
 use persist::codec::{Buffer, decode, decode_into};
+use persist::history::Proof;
 use persist::{Component, History, Limits, LoadOptions, Persist, SaveManager, Saves, World, field};
 use persist_tools::Document;
 
@@ -24,7 +25,7 @@ fn measured(run: &mut dyn FnMut()) {
 }
 
 fn main() {
-    let paths: [(&str, fn()); 22] = [
+    let paths: [(&str, fn()); 26] = [
         ("encode log", || encode(&log::generate())),
         ("decode log", || decoded(&log::generate())),
         ("into log", || into(&log::generate())),
@@ -44,6 +45,10 @@ fn main() {
         ("save and load a world", world),
         ("save a world again", world_again),
         ("edit, undo and redo", history),
+        ("edit a document", edit_of_document),
+        ("edit a shape", edits_of_shapes),
+        ("drag shapes", drag),
+        ("transactions", transactions),
         ("verify 10000 objects", || verified(&graph_save(10_000))),
         ("verify minecraft", || verified(&value_save(&minecraft::generate()))),
         ("minecraft as values", || as_values(&value_save(&minecraft::generate()))),
@@ -281,5 +286,91 @@ fn history() {
         while history.undo(&mut world).unwrap() {}
         while history.redo(&mut world).unwrap() {}
         while history.undo(&mut world).unwrap() {}
+    });
+}
+
+#[derive(Persist)]
+struct Shape {
+    name: String,
+    place: Place,
+    points: Vec<[f32; 2]>,
+}
+
+#[derive(Persist)]
+struct Drawing {
+    shapes: Vec<Shape>,
+}
+
+fn drawing(shapes: u16) -> (Drawing, History<Drawing>) {
+    let shape = |number: u16| Shape {
+        name: format!("shape {number}"),
+        place: Place { x: f32::from(number), y: 1.0 },
+        points: vec![[1.0, 2.0]; 4],
+    };
+    let mut history = History::new(None);
+    // Debug builds prove each edit, which this is not about.
+    history.set_proof(Proof::Off);
+    (Drawing { shapes: (0..shapes).map(shape).collect() }, history)
+}
+
+/// Changes a number of one shape of 10,000 by an edit of the whole document.
+fn edit_of_document() {
+    let (mut drawing, mut history) = drawing(10_000);
+    count(|| {
+        let edit = |drawing: &mut Drawing| {
+            drawing.shapes[5_000].place.x += 1.0;
+            Ok(())
+        };
+        history.edit(&mut drawing, "Move", edit).unwrap();
+    });
+}
+
+/// Changes a number of each of 1,000 shapes by an edit of the shape alone, and undoes them.
+fn edits_of_shapes() {
+    let (mut drawing, mut history) = drawing(1_000);
+    count(|| {
+        for index in 0..1_000_usize {
+            let edit = |shape: &mut Shape| {
+                shape.place.x += 1.0;
+                Ok(())
+            };
+            history.edit_at(&mut drawing, field!(Drawing.shapes[index]), "Move", edit).unwrap();
+        }
+        while history.undo(&mut drawing).unwrap() {}
+    });
+}
+
+/// Drags 100 shapes over 20 frames.
+fn drag() {
+    let (mut drawing, mut history) = drawing(1_000);
+    count(|| {
+        let drag = history.begin_drag("Move");
+        for frame in 0..20_u8 {
+            for index in 0..100_usize {
+                let path = field!(Drawing.shapes[index].place.x);
+                history.set_field(&mut drawing, path, f32::from(frame)).unwrap();
+            }
+        }
+        history.cancel_drag(&mut drawing, drag).unwrap();
+    });
+}
+
+/// Pastes and deletes a shape 100 times, each as a transaction.
+fn transactions() {
+    let (mut drawing, mut history) = drawing(1_000);
+    let paste = |history: &mut History<Drawing>, drawing: &mut Drawing| {
+        let mut pasted = history.get_field(drawing, field!(Drawing.shapes[7]))?;
+        if let Some(record) = pasted.as_record_mut() {
+            record.set("name", "pasted");
+        }
+        history.insert_element(drawing, field!(Drawing.shapes), 500, pasted)?;
+        history.set_field(drawing, field!(Drawing.shapes[500].place.x), 3.0)?;
+        history.remove_element(drawing, field!(Drawing.shapes), 500)
+    };
+    count(|| {
+        for _ in 0..100 {
+            history.transaction(&mut drawing, "Paste", paste).unwrap();
+        }
+        while history.undo(&mut drawing).unwrap() {}
     });
 }

@@ -15,11 +15,13 @@ use std::path::Path;
 use std::rc::Rc;
 
 use forge::{ADDED, Forged, Item, class, counted, one_of, record, text};
+use persist::history::Proof;
 use persist::save::Registry;
 use persist::storage::{Memory, Storage as _};
 use persist::world::{ExternalIds, Prefab};
 use persist::{
     History, Limits, ObjectId, Persist, Record, SaveManager, Saves, Session, Unknown, Value, World,
+    field,
 };
 use persist_tools::lock::Lock;
 use persist_tools::{Document, JournalListing, usage, verify};
@@ -33,7 +35,7 @@ fn measured(run: impl FnOnce()) {
 /// Makes a file with a list of this length, and measures the code that reads it.
 type Row = fn(usize);
 
-const ROWS: [(&str, Row); 38] = [
+const ROWS: [(&str, Row); 41] = [
     ("kept records of an object", |n| objects::<Sword>(&unknown_records(n))),
     ("unknown parts of a value", |n| value::<Bag>(&unknown_parts("Bag", n))),
     ("unknown parts that are migrated", |n| value::<Chest>(&unknown_parts("Chest", n))),
@@ -89,6 +91,17 @@ const ROWS: [(&str, Row); 38] = [
     }),
     ("children that are removed in a journal, as a listing", |n| {
         replayed(&edits_of(n, children(n), |edit, at, _| edit.remove(at)));
+    }),
+    ("elements that a drag sets", elements_that_a_drag_sets),
+    ("elements that an edit removes", |n| {
+        let (mut path, mut history) = (path(n), History::new(None));
+        measured(|| remove_some(&mut path, &mut history));
+    }),
+    ("elements that an undo inserts", |n| {
+        let (mut path, mut history) = (path(n), History::new(None));
+        remove_some(&mut path, &mut history);
+        measured(|| assert!(history.undo(&mut path).unwrap()));
+        assert_eq!(path.points.len(), 16 * n);
     }),
     ("versions of a lock", versions_of_a_lock),
     ("a prefab as a file", |n| {
@@ -256,9 +269,7 @@ fn classes(count: usize) -> Vec<u8> {
 }
 
 fn variants(count: usize) -> Vec<u8> {
-    let mut of =
-        [&text("State")[..], &[1, 1], &counted(count as u64)]
-            .concat();
+    let mut of = [&text("State")[..], &[1, 1], &counted(count as u64)].concat();
     for i in 0..count {
         of.extend(text(&format!("V{i}")));
         of.push(0);
@@ -532,4 +543,37 @@ fn versions_of_a_lock(count: usize) {
     }
     let text = lock.to_string();
     measured(|| drop(black_box(text.parse::<Lock>().unwrap())));
+}
+
+#[derive(Persist)]
+struct Route {
+    points: Vec<u64>,
+}
+
+/// A document with a list that is longer than the number of its changes.
+fn path(n: usize) -> Route {
+    Route { points: (0..16 * n as u64).collect() }
+}
+
+/// Removes every 16th element.
+fn remove_some(path: &mut Route, history: &mut History<Route>) {
+    history.set_proof(Proof::Off);
+    let removed = history.edit(path, "Delete", |path| {
+        path.points.retain(|point| point % 16 != 3);
+        Ok(())
+    });
+    removed.unwrap();
+}
+
+/// Paints each element by itself, as the pointer passes over it.
+fn elements_that_a_drag_sets(n: usize) {
+    let (mut path, mut history) = (path(n), History::new(None));
+    history.set_proof(Proof::Off);
+    measured(|| {
+        let drag = history.begin_drag("Paint");
+        for at in 0..n {
+            history.set_field(&mut path, field!(Route.points[at]), 7_u64).unwrap();
+        }
+        history.end_drag(drag);
+    });
 }

@@ -97,6 +97,24 @@ pub trait ListAccess: Sync {
 
     /// Moves the element at index `from` to index `to`.
     fn shift(&self, list: &mut dyn Any, from: usize, to: usize) -> Option<()>;
+
+    /// Exchanges elements for those of `new`, another list of this type, in one pass. The edits are in the order of the
+    /// list. Afterwards `new` has the elements that were removed.
+    ///
+    /// `None` if an edit is outside of the list; both lists are then as before.
+    fn splice(&self, list: &mut dyn Any, new: &mut dyn Any, edits: &[ListSplice]) -> Option<()>;
+
+    /// Returns an empty list of this type.
+    fn empty(&self) -> Box<dyn Any>;
+}
+
+/// An edit of one of several elements.
+#[derive(Clone, Copy)]
+pub enum ListSplice {
+    /// The element at this index of the list before the edits is removed.
+    Remove(usize),
+    /// A new element is inserted before the one that had this index before the edits.
+    Insert(usize),
 }
 
 /// Accesses the values of a type of map.

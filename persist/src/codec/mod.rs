@@ -166,7 +166,9 @@ pub(crate) use decoder::{
 pub(crate) use encoder::{SaveLinks, left_over};
 #[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use field_access::is_same_name;
-pub(crate) use field_access::{FieldAccess, FieldNames, FieldStep, ListAccess, MapAccess};
+pub(crate) use field_access::{
+    FieldAccess, FieldNames, FieldStep, ListAccess, ListSplice, MapAccess,
+};
 pub(crate) use layout::Layout;
 pub(crate) use links::{
     Factory, Link, Pointed, PrototypeTable, ReferenceSlot, Referent, Within, charge_empty,

@@ -14,7 +14,7 @@ use super::{FieldPart, Root};
 #[cfg(feature = "history")]
 use crate::Error;
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, ListAccess, Phase, Portable, Prototypes, Visitor,
+    Buffer, Decoder, Encoder, Fail, ListAccess, ListSplice, Phase, Portable, Prototypes, Visitor,
 };
 use crate::graph::Registry;
 #[cfg(feature = "history")]
@@ -238,15 +238,7 @@ impl Root<'_> {
             && let Some(how) =
                 part.how_in_list(request, list, value, &mut target).map_err(located(steps))?
         {
-            let result = catch_unwind(AssertUnwindSafe(|| {
-                part.change_list(self.value, list, &how.splice(Direction::Redo))
-            }));
-            // If the `Drop` of a removed element panics, the element has left the list already. It is inserted again,
-            // since the edit is not recorded.
-            if result.is_err() && matches!(how, FieldEdit::Remove { .. }) {
-                part.change_list(self.value, list, &how.splice(Direction::Undo))?;
-            }
-            result.unwrap_or_else(|panic| resume_unwind(panic))?;
+            part.change_list(self.value, list, &how, Direction::Redo)?;
             return Ok((FieldChange { path, how }, None));
         }
         part.encode(&*self.value, value)?;
@@ -288,7 +280,7 @@ impl Root<'_> {
         if let Some(list) = part.whole_list()
             && splice.is_in(list, value)
         {
-            part.change_list(self.value, list, &splice)?;
+            part.change_list(self.value, list, &change.how, direction)?;
             return Ok(has_hooks);
         }
         part.encode(&*self.value, value)?;
@@ -297,10 +289,64 @@ impl Root<'_> {
         Ok(has_hooks)
     }
 
+    /// Redoes or undoes insertions and removals of the elements of one list, which were found from its beginning to its
+    /// end, in one pass. Returns true if the value has `validate` or `after_load` functions, as [`make`](Self::make)
+    /// does, and `None` if they must be made one by one; the list is then as before.
+    ///
+    /// One by one, an undo of a deletion of 10,000 of 100,000 elements moved 36 GB.
+    #[cfg(feature = "history")]
+    pub(crate) fn make_all(
+        &mut self,
+        changes: &[&FieldChange],
+        direction: Direction,
+    ) -> Option<bool> {
+        let path = &changes.first()?.path;
+        let mut edits = Vec::with_capacity(changes.len());
+        let (mut inserted, mut removed) = (0, 0);
+        for change in changes {
+            // The changes before it have moved the element in the list that was.
+            let (index, is_insert) = match &change.how {
+                FieldEdit::Insert { index, .. } => (index, true),
+                FieldEdit::Remove { index, .. } => (index, false),
+                FieldEdit::Set { .. } | FieldEdit::Move { .. } => return None,
+            };
+            let after = usize::try_from(*index).ok()?;
+            let before = (after + removed).checked_sub(inserted)?;
+            *(if is_insert { &mut inserted } else { &mut removed }) += 1;
+            edits.push(match (direction, is_insert) {
+                (Direction::Redo, true) => ListSplice::Insert(before),
+                (Direction::Redo, false) => ListSplice::Remove(before),
+                (Direction::Undo, true) => ListSplice::Remove(after),
+                (Direction::Undo, false) => ListSplice::Insert(after),
+            });
+        }
+        let root = &*self.value;
+        let part = FieldPart::reach(self.buffers, self.registry, root, path.steps()).ok()?.0;
+        let list = part.whole_list()?;
+        let mut new = list.empty();
+        for change in changes {
+            let Splice::Insert(_, element) = change.how.splice(direction) else { continue };
+            let len = list.len(&*new)?;
+            let insert = |input: &mut Decoder<'_>| list.insert(&mut *new, len, input);
+            FieldLinks::new(self.registry).decode(element, insert).ok()?;
+        }
+        let has_hooks = self.registry.has_hooks(part.class);
+        let (_, value) = part.reach_mut(self.value)?;
+        list.splice(value, &mut *new, &edits)?;
+        // The `Drop` of a removed element may panic. One by one, the failure says which.
+        if catch_unwind(AssertUnwindSafe(|| drop(new))).is_err() {
+            self.make_all(changes, direction.reversed());
+            return None;
+        }
+        Some(has_hooks)
+    }
+
     /// Returns the encoded bytes of the part at a path, which must be one that can be borrowed.
     #[cfg(feature = "history")]
     pub(crate) fn content_at(&mut self, path: &FieldPath) -> Result<Bytes> {
         let part = FieldPart::find(self.buffers, self.registry, &*self.value, path.steps())?;
+        // An element or a key that is missing is `NotFound`.
+        part.cursor()?;
         check_end(&part, path)?;
         let content = part.bytes().into();
         self.buffers.trim();
@@ -418,8 +464,25 @@ impl FieldPart<'_> {
         result.unwrap_or_else(|panic| resume_unwind(panic))
     }
 
-    /// Applies an operation to the elements of this list, without encoding the list.
+    /// Redoes or undoes an operation on the elements of this list, without encoding the list.
     fn change_list(
+        &self,
+        root: &mut dyn Portable,
+        list: &dyn ListAccess,
+        how: &FieldEdit,
+        direction: Direction,
+    ) -> Result<()> {
+        let splice = how.splice(direction);
+        let changed = catch_unwind(AssertUnwindSafe(|| self.change_elements(root, list, &splice)));
+        // If the `Drop` of a removed element panics, the element has left the list already. It is inserted again, since
+        // what failed counts as not done.
+        if changed.is_err() && matches!(splice, Splice::Remove(_)) {
+            self.change_elements(root, list, &how.splice(direction.reversed()))?;
+        }
+        changed.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
+    fn change_elements(
         &self,
         root: &mut dyn Portable,
         list: &dyn ListAccess,

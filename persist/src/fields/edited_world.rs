@@ -61,8 +61,14 @@ pub(crate) trait EditedWorld {
         run: impl FnOnce(&mut Root<'_>) -> Result<R>,
     ) -> Result<R>;
 
-    /// Redoes or undoes a change of a field. Returns true if the value has `validate` or `after_load` functions.
-    fn make(&mut self, owner: Owner, change: &FieldChange, direction: Direction) -> Result<bool>;
+    /// Calls a closure that undoes or redoes changes of the fields of a component or resource. Returns an error while a
+    /// method of a component runs.
+    fn make<R>(
+        &mut self,
+        owner: Owner,
+        class: &str,
+        make: impl FnOnce(&mut Root<'_>) -> Result<R>,
+    ) -> Result<R>;
 
     /// Runs the `after_load` functions of a component or resource that has changed, if it exists. Runs its `validate`
     /// functions before, if it is to be `checked`.

@@ -84,7 +84,12 @@ impl EditedWorld for NoWorld {
         match *self {}
     }
 
-    fn make(&mut self, _: Owner, _: &FieldChange, _: Direction) -> Result<bool> {
+    fn make<R>(
+        &mut self,
+        _: Owner,
+        _: &str,
+        _: impl FnOnce(&mut Root<'_>) -> Result<R>,
+    ) -> Result<R> {
         match *self {}
     }
 

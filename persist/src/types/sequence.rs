@@ -4,6 +4,7 @@ use std::any::Any;
 use std::borrow::Cow;
 use std::collections::{BinaryHeap, LinkedList, VecDeque};
 use std::marker::PhantomData;
+use std::mem::take;
 
 use super::{compact_items, counted_items, skipping_items};
 use crate::Result;
@@ -14,7 +15,7 @@ use crate::codec::{
     Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet, Visitor, count,
     decode_vec,
 };
-use crate::codec::{FieldAccess, ListAccess};
+use crate::codec::{FieldAccess, ListAccess, ListSplice};
 use crate::reflect::{Kind, TypeCode};
 
 /// Writes the elements of a list or an ordered set after its head, each by the adapter.
@@ -390,6 +391,22 @@ impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     }
 }
 
+/// True if the edits are in the order of a list of this length, and insert this number of elements.
+fn is_in_order(edits: &[ListSplice], len: usize, new: usize) -> bool {
+    let (mut at, mut inserted) = (0, 0);
+    let are_inside = edits.iter().all(|edit| {
+        let (index, after) = match *edit {
+            ListSplice::Remove(index) => (index, index + 1),
+            ListSplice::Insert(index) => (index, index),
+        };
+        let is_next = at <= index && after <= len;
+        at = after;
+        inserted += usize::from(matches!(edit, ListSplice::Insert(_)));
+        is_next
+    });
+    are_inside && inserted == new
+}
+
 /// Accesses lists of type `L`.
 struct ListOf<L>(PhantomData<fn() -> L>);
 
@@ -443,6 +460,37 @@ macro_rules! list_access {
                 }
                 ($rotate)(list, from, to);
                 Some(())
+            }
+
+            fn splice(
+                &self,
+                list: &mut dyn Any,
+                new: &mut dyn Any,
+                edits: &[ListSplice],
+            ) -> Option<()> {
+                let list = list.downcast_mut::<$list<T>>()?;
+                let new = new.downcast_mut::<$list<T>>()?;
+                is_in_order(edits, list.len(), new.len()).then_some(())?;
+                let (mut olds, mut news) = (take(list).into_iter(), take(new).into_iter());
+                let mut at = 0;
+                for edit in edits {
+                    let (ListSplice::Remove(index) | ListSplice::Insert(index)) = *edit;
+                    list.extend(olds.by_ref().take(index - at));
+                    at = index;
+                    match edit {
+                        ListSplice::Insert(_) => list.extend(news.next()),
+                        ListSplice::Remove(_) => {
+                            new.extend(olds.next());
+                            at += 1;
+                        }
+                    }
+                }
+                list.extend(olds);
+                Some(())
+            }
+
+            fn empty(&self) -> Box<dyn Any> {
+                Box::new($list::<T>::new())
             }
         })+
     };

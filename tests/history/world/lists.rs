@@ -344,3 +344,23 @@ fn an_element_that_panics_when_it_is_dropped_comes_back_and_the_edit_is_rolled_b
     assert_eq!(world.get(field), Some(&mines(&[1, 2, 3])));
     Ok(())
 }
+
+#[test]
+fn an_edit_of_many_elements_of_a_component_goes_back_in_one_pass() -> Result<()> {
+    let (mut world, mut history, tour) = with(route(1500));
+    let mut random = Pcg64::seed_from_u64(3);
+    for round in 0..4_u64 {
+        there_and_back(&mut world, &mut history, |edit| {
+            let route = edit.get_mut::<Route>(tour)?;
+            route.stops.retain(|_| !random.gen_bool(0.1));
+            for number in 0..100 {
+                let at = random.gen_range(0..=route.stops.len());
+                route.stops.insert(at, stop(10_000 * (round + 1) + number));
+            }
+            Ok(())
+        })?;
+    }
+    let bytes = history.entries().map(|entry| entry.bytes).max();
+    assert!(bytes.is_some_and(|bytes| bytes < 70_000), "{bytes:?}");
+    Ok(())
+}

@@ -130,9 +130,9 @@ impl Change {
         let owner = self.owner;
         match &mut self.what {
             ChangeKind::World(change) => Ok(change.apply(world, owner, direction)?),
-            _ => {
-                self.apply_fields(direction, |field, direction| world.make(owner, field, direction))
-            }
+            _ => self.apply_fields(direction, |field, direction| {
+                world.make(owner, field.path.class(), |root| root.make(field, direction))
+            }),
         }
     }
 
@@ -188,6 +188,17 @@ impl Change {
             ChangeKind::Field(change) if change.is_setting() => {
                 Some((&change.path, self.name.as_ref()))
             }
+            _ => None,
+        }
+    }
+
+    /// Returns the path of the list whose element was inserted or removed.
+    fn edited_list(&self) -> Option<&FieldPath> {
+        match &self.what {
+            ChangeKind::Field(FieldChange { path, how }) => match how {
+                FieldEdit::Insert { .. } | FieldEdit::Remove { .. } => Some(path),
+                FieldEdit::Set { .. } | FieldEdit::Move { .. } => None,
+            },
             _ => None,
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Weak};
 
 use crate::codec::Reflect;
 use crate::fields::{Direction, IntoFieldPath, Request};
-use crate::history::change::step::{ends, run_back};
+use crate::history::change::step::{FinalState, ends, run_back};
 use crate::history::edit::command::Command;
 use crate::history::journal::FrameKind;
 use crate::history::merging::Merging;
@@ -185,6 +185,50 @@ impl<T: 'static> History<T> {
             open.open = Weak::new();
             self.end_merging();
         }
+    }
+
+    /// Ends a drag and reverts what it did, as when the user presses Escape. Nothing of it can be redone.
+    ///
+    /// Does nothing if the drag has already ended, or has not changed anything. Edits of the drag that were saved
+    /// meanwhile stay an entry.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{History, Persist, field};
+    ///
+    /// #[derive(Persist, Default)]
+    /// struct Shape { x: f32 }
+    ///
+    /// let (mut shape, mut history) = (Shape::default(), History::new(100));
+    /// let drag = history.begin_drag("Move");
+    /// history.set_field(&mut shape, field!(Shape.x), 5.0)?;
+    /// history.cancel_drag(&mut shape, drag)?;
+    /// assert_eq!((shape.x, history.can_undo(), history.can_redo()), (0.0, false, false));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`undo`](Self::undo). The drag has ended all the same.
+    pub fn cancel_drag(&mut self, target: &mut T, drag: Drag) -> Result<()> {
+        let number = self.merges.drag.as_ref().map(|drag| drag.number);
+        let is_open = self.is_dragged();
+        let key = self.merges.last.and_then(|last| last.key);
+        self.end_drag(drag);
+        self.check_no_transaction()?;
+        // It has ended if it was the open one.
+        if is_open && !self.is_dragged() && key == number.map(MergeKey::Drag) && key.is_some() {
+            self.undo(target)?;
+            self.drop_one(FinalState::Undone);
+            let recorded = self.journal.as_mut().map_or(Ok(()), |journal| {
+                journal.evicted(FinalState::Undone);
+                journal.flush_evicted()
+            });
+            self.end(target);
+            return recorded;
+        }
+        Ok(())
     }
 
     /// Begins a transaction, or one nested in the open one.

@@ -204,9 +204,14 @@ impl EditedWorld for World {
         result.map_err(|error| owner.name(error, class))
     }
 
-    fn make(&mut self, owner: Owner, change: &FieldChange, direction: Direction) -> Result<bool> {
+    fn make<R>(
+        &mut self,
+        owner: Owner,
+        class: &str,
+        make: impl FnOnce(&mut Root<'_>) -> Result<R>,
+    ) -> Result<R> {
         self.check_editable()?;
-        self.with_root(owner, change.path.class(), |root| root.make(change, direction))
+        self.with_root(owner, class, make)
     }
 
     fn refresh(&mut self, (owner, class): (Owner, &str), checked: bool) -> Result<()> {

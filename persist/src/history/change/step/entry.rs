@@ -1,16 +1,18 @@
 //! The entries of a history: their steps, labels and sizes, and how a following edit merges into one.
 //!
 //! An edit merges step by step. A step that sets a field may also merge into an earlier step of the same object. Steps
-//! of other objects in between do not matter, since settings of different objects do not depend on each other.
-//! [`Order`] finds these steps, so that a drag of a thousand objects does not compare each move with a thousand steps.
-//! Any other step merges into the last one alone.
+//! of other objects in between do not matter, since settings of different objects do not depend on each other, and
+//! neither do those of other fields. [`Order`] finds these steps, so that a drag of a thousand objects, or one that
+//! paints ten thousand elements of a list, does not compare each change with all steps. Any other step merges into the
+//! last one alone.
 
-use std::mem;
+use std::hash::{BuildHasher as _, Hash as _, Hasher as _};
+use std::{iter, mem};
 
-use hashbrown::{HashMap, HashSet};
+use hashbrown::{DefaultHashBuilder, HashMap, HashSet};
 
 use super::FinalState;
-use crate::fields::{Merge, ObjectName};
+use crate::fields::{Merge, ObjectName, PathStep};
 use crate::history::merging::Merging;
 use crate::history::{
     EntryExtras, Failure, Label, MergeTarget, SpilledEntry, Step, Steps, Summary, Transaction,
@@ -201,7 +203,7 @@ impl<T: 'static> UndoEntry<T> {
                 None => old_len.checked_sub(1),
                 Some(order) => order.last(&new).filter(|_| is_setting),
             };
-            let mut outcome = Merge::No;
+            let (mut outcome, mut compared) = (Merge::No, 0);
             while let Some(at) = place {
                 // Steps that were appended by this merge stay steps of their own.
                 if at < old_len && !void.contains(&at) && failed.is_none() {
@@ -216,7 +218,11 @@ impl<T: 'static> UndoEntry<T> {
                 if outcome != Merge::No || (!void.contains(&at) && self.steps[at].overlaps(&new)) {
                     break;
                 }
-                place = order.as_ref().and_then(|order| order.previous(at));
+                compared += 1;
+                place = order.as_mut().and_then(|order| match compared {
+                    FEW => order.overlapping(&self.steps, &new, at),
+                    _ => order.previous(at),
+                });
             }
             is_merged |= outcome != Merge::No;
             if outcome == Merge::Annul {
@@ -307,6 +313,10 @@ fn offer<T: 'static>(
     })
 }
 
+/// How many settings of an object are compared with a new one before they are found by their paths. Most objects of a
+/// drag have fewer.
+const FEW: usize = 4;
+
 /// An index of the last steps of an entry, those that set fields, by their objects.
 ///
 /// Settings of different objects neither merge nor depend on each other. With this index, a move of a drag takes the
@@ -317,6 +327,8 @@ pub(in crate::history) struct Order {
     last: HashMap<Option<ObjectId>, usize>,
     /// For each of these steps, the index of the previous step of the same object.
     previous: Vec<Option<usize>>,
+    /// Present once an object has more than a [few](FEW) of these steps.
+    paths: Option<PathOrder>,
 }
 
 impl Order {
@@ -330,7 +342,7 @@ impl Order {
 
     /// An index without steps. The next one to be pushed has index `first`.
     fn from(first: usize) -> Self {
-        Self { first, last: HashMap::new(), previous: Vec::new() }
+        Self { first, last: HashMap::new(), previous: Vec::new(), paths: None }
     }
 
     /// True if no steps were added since the index was built.
@@ -341,6 +353,7 @@ impl Order {
     fn push<T: 'static>(&mut self, step: &Step<T>) {
         let at = self.first + self.previous.len();
         self.previous.push(self.last.insert(step.object(), at));
+        self.paths.iter_mut().for_each(|paths| paths.push(step, at));
     }
 
     /// The index of the last setting of the object that a step changes.
@@ -352,6 +365,104 @@ impl Order {
     fn previous(&self, at: usize) -> Option<usize> {
         self.previous.get(at - self.first).copied().flatten()
     }
+
+    /// Returns the index of the last setting before `at` that may overlap the new step. The settings of the object in
+    /// between do not.
+    fn overlapping<T: 'static>(
+        &mut self,
+        steps: &[Step<T>],
+        new: &Step<T>,
+        at: usize,
+    ) -> Option<usize> {
+        let first = self.first;
+        let paths = self.paths.get_or_insert_with(|| {
+            let mut paths = PathOrder::default();
+            let settings = steps.iter().enumerate().skip(first);
+            settings.for_each(|(at, step)| paths.push(step, at));
+            paths
+        });
+        match paths.last(new) {
+            // It was compared: it is annulled, or another path has the same hash. So the one before it is unknown.
+            Some(last) if last >= at => self.previous(at),
+            last => last,
+        }
+    }
+}
+
+/// The last settings by path: for the hash of each path, and of each path that leads to it.
+///
+/// Two paths overlap if one leads to the other. A hash that two paths share only costs a comparison.
+#[derive(Default)]
+struct PathOrder {
+    last: HashMap<u64, LastSettings>,
+    hasher: DefaultHashBuilder,
+}
+
+struct LastSettings {
+    /// The last setting of the value at the path.
+    of_value: Option<usize>,
+    /// The last setting of the value or of a part of it.
+    of_parts: usize,
+}
+
+impl PathOrder {
+    fn push<T: 'static>(&mut self, step: &Step<T>, at: usize) {
+        let mut value = None;
+        for hash in hashes(&self.hasher, step) {
+            let new = || LastSettings { of_value: None, of_parts: at };
+            self.last.entry(hash).or_insert_with(new).of_parts = at;
+            value = Some(hash);
+        }
+        if let Some(settings) = value.and_then(|hash| self.last.get_mut(&hash)) {
+            settings.of_value = Some(at);
+        }
+    }
+
+    /// Returns the last setting that may overlap a step.
+    fn last<T: 'static>(&self, step: &Step<T>) -> Option<usize> {
+        let (mut of_value, mut of_parts) = (None, None);
+        for hash in hashes(&self.hasher, step) {
+            let found = self.last.get(&hash);
+            of_value = of_value.max(found.and_then(|found| found.of_value));
+            of_parts = found.map(|found| found.of_parts);
+        }
+        of_value.max(of_parts)
+    }
+}
+
+/// Returns the hashes of the paths to the value that a step sets, from its object down.
+///
+/// They end before the first key of a map: keys of different texts may be equal. A migrated setting may set several
+/// fields, so it counts as one of the whole object.
+fn hashes<'s, T: 'static>(
+    hasher: &DefaultHashBuilder,
+    step: &'s Step<T>,
+) -> impl Iterator<Item = u64> + use<'s, T> {
+    let mut hasher = hasher.build_hasher();
+    let path = match step {
+        Step::Change(change) => change.set_field().map(|(path, _)| path),
+        Step::Command(_) => None,
+    };
+    step.object().hash(&mut hasher);
+    let of_object = hasher.finish();
+    let of_class = path.map(|path| {
+        path.class().hash(&mut hasher);
+        hasher.finish()
+    });
+    let steps = path.map_or(&[][..], FieldPath::steps);
+    let of_parts = steps.iter().map_while(move |step| {
+        match step {
+            PathStep::Key(_) => return None,
+            PathStep::Index(index) => index.hash(&mut hasher),
+            // An element of a tuple has both forms.
+            PathStep::Field(name) => match name.parse::<u64>() {
+                Ok(index) => index.hash(&mut hasher),
+                Err(_) => name.hash(&mut hasher),
+            },
+        }
+        Some(hasher.finish())
+    });
+    iter::once(of_object).chain(of_class).chain(of_parts)
 }
 
 impl<T: 'static> Transaction<T> {

@@ -6,13 +6,13 @@
 
 pub(in crate::history) mod entry;
 
-use std::ops::{Deref, DerefMut};
+use std::ops::{Deref, DerefMut, Range};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use hashbrown::HashSet;
 
 use super::Change;
-use crate::fields::{ChangeState, Direction, Merge, Owner};
+use crate::fields::{ChangeState, Direction, EditedWorld as _, Merge, Owner, Root};
 use crate::history::journal::StoredStep;
 use crate::history::{Failure, Label, Panic, Summary, Support, guarded, world, world_mut};
 use crate::{ObjectId, Result};
@@ -384,8 +384,21 @@ pub(in crate::history) fn run_all<C: Perform + ?Sized>(
     let count = steps.len();
     // The index of the step that is run as number `at`.
     let place = |at: usize| if direction == Direction::Undo { count - 1 - at } else { at };
-    for at in 0..count {
-        let Err(mut failure) = one(steps, place(at), target, support, direction) else { continue };
+    // How many of the next steps are run, and how many of these one by one.
+    let (mut at, mut single) = (0, 0);
+    while at < count {
+        if single == 0 {
+            let run = run_of_elements(steps, place(at), direction);
+            single = run.len().max(1);
+            if single > 1 && all_at_once(&mut steps[run], target, support, direction) {
+                (at, single) = (at + single, 0);
+                continue;
+            }
+        }
+        let Err(mut failure) = one(steps, place(at), target, support, direction) else {
+            (at, single) = (at + 1, single - 1);
+            continue;
+        };
         // The steps that were run are reverted below, so that all are as before.
         if failure.broken.is_none() {
             failure.done = if direction == Direction::Undo { count } else { 0 };
@@ -394,6 +407,61 @@ pub(in crate::history) fn run_all<C: Perform + ?Sized>(
         return Err(failure.after(|| (0..at).rev().try_for_each(back)));
     }
     Ok(())
+}
+
+/// Returns the steps that insert and remove elements of one list, from this step in the direction.
+fn run_of_elements<C: Perform + ?Sized>(
+    steps: &[StepOf<C>],
+    first: usize,
+    direction: Direction,
+) -> Range<usize> {
+    let edited = |step: &StepOf<C>| match step {
+        StepOf::Change(change) => change.edited_list().map(|path| (change.owner, path.clone())),
+        StepOf::Command(_) => None,
+    };
+    let Some((owner, list)) = edited(&steps[first]) else { return first..first };
+    let is_next = |step: &&StepOf<C>| match step {
+        StepOf::Change(change) => {
+            change.owner == owner && change.edited_list().is_some_and(|path| path.is(&list))
+        }
+        StepOf::Command(_) => false,
+    };
+    match direction {
+        Direction::Redo => first..first + steps[first..].iter().take_while(is_next).count(),
+        Direction::Undo => {
+            first + 1 - steps[..=first].iter().rev().take_while(is_next).count()..first + 1
+        }
+    }
+}
+
+/// Undoes or redoes steps of one list in one pass. Returns false if that cannot be done; the target is then as before.
+fn all_at_once<C: Perform + ?Sized>(
+    steps: &mut [StepOf<C>],
+    target: &mut C::Target,
+    support: &mut Support<C::Target>,
+    direction: Direction,
+) -> bool {
+    let mut changes: Vec<&mut Change> = steps
+        .iter_mut()
+        .filter_map(|step| match step {
+            StepOf::Change(change) => Some(change),
+            StepOf::Command(_) => None,
+        })
+        .collect();
+    let Some(owner) = changes.first().map(|change| change.owner) else { return false };
+    let made = guarded(|| {
+        let fields: Vec<_> = changes.iter().flat_map(|change| change.fields()).collect();
+        let Some(first) = fields.first() else { return Ok(None) };
+        let class = first.path.class();
+        let make = |root: &mut Root<'_>| Ok(root.make_all(&fields, direction));
+        Ok(match world_mut(target) {
+            Some(world) => world.make(owner, class, make)?,
+            None => support.with_root(target, (owner, class), make)?,
+        })
+    });
+    let Ok(Some(has_hooks)) = made else { return false };
+    changes.iter_mut().for_each(|change| change.has_hooks = has_hooks);
+    true
 }
 
 /// Returns the values that these steps have undone or redone, each once, if they have `validate` or `after_load`
