@@ -79,3 +79,7 @@ struct Histories;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/guide/10-moving-from-serde.md")]
 struct MovingFromSerde;
+/// The examples of the guide's page on rewinding, as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/guide/15-rewind.md")]
+struct Rewind;

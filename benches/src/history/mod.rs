@@ -1,5 +1,7 @@
-//! Compares a history with `undo` and `undo_2`: a field of one of a thousand objects is set, undone and redone.
+//! Compares a history with `undo` and `undo_2`: a field of one of a thousand objects is set, undone and redone. Then
+//! measures the edits of a document that grows.
 
+mod documents;
 mod ours;
 mod rivals;
 mod subject;
@@ -12,7 +14,7 @@ use crate::harness::Contender;
 use crate::report::Role;
 use crate::run::Run;
 
-/// Measures objects of 3 fields and of 20.
+/// Measures objects of 3 fields and of 20, and documents.
 pub(crate) fn run(run: &mut Run) -> Result<(), String> {
     let mut few: Vec<(&str, Role, Box<dyn Subject>)> = vec![
         ("undo", Role::Rival, Box::new(OfUndo::new())),
@@ -27,7 +29,7 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
         ("persist, `edit`", Role::Ours, Box::new(OfWorld::<Creature>::by_edit())),
     ];
     tables(run, "20 fields", &mut many);
-    Ok(())
+    documents::run(run)
 }
 
 type Phase = fn(&mut (dyn Subject + 'static));

@@ -279,6 +279,18 @@ const TABLES: &[Table] = &[
         ratios: &[Base::Set("1000")],
     },
     Table {
+        name: "documents",
+        title: "us (x that of 1,000)",
+        cells: columns!("history: documents, us": "1000" "10000" "100000" "1000000"),
+        ratios: &[Base::Set("1000")],
+    },
+    Table {
+        name: "journals of documents",
+        title: "bytes of the journal (x that of 1,000)",
+        cells: columns!("history: documents, bytes of the journal": "1000" "10000" "100000" "1000000"),
+        ratios: &[Base::Set("1000")],
+    },
+    Table {
         name: "recovery",
         title: "a long journal",
         cells: columns!("entries" of

@@ -13,8 +13,10 @@ use super::paths::AsText;
 use super::{FieldPart, Root};
 #[cfg(feature = "history")]
 use crate::Error;
+#[cfg(feature = "history")]
+use crate::codec::ListSplice;
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, ListAccess, ListSplice, Phase, Portable, Prototypes, Visitor,
+    Buffer, Decoder, Encoder, Fail, ListAccess, Phase, Portable, Prototypes, Visitor,
 };
 use crate::graph::Registry;
 #[cfg(feature = "history")]
@@ -84,7 +86,6 @@ pub enum Direction {
 
 impl Direction {
     /// Returns the other direction.
-    #[cfg(feature = "history")]
     pub fn reversed(self) -> Self {
         match self {
             Self::Undo => Self::Redo,

@@ -141,7 +141,10 @@ impl ValueComparison<'_> {
     ) -> Result<bool> {
         let cursor = |bytes| self.cursor((place, depth), bytes);
         let (Some(olds), Some(news)) = (cursor(old), cursor(new)) else { return Ok(false) };
-        let (olds, news) = (olds.last_elements(false)?, news.last_elements(false)?);
+        let (Some(olds), Some(news)) = (olds.last_elements(false)?, news.last_elements(false)?)
+        else {
+            return Ok(false);
+        };
         let Some((first, olds, news)) = olds.differing(&news)? else { return Ok(false) };
         let ops = script(&olds, &news);
         let changes = ops.iter().map(|op| match op {
@@ -187,7 +190,8 @@ impl ValueComparison<'_> {
     ///
     /// A byte of a memory of 2 KiB was recorded by 4 KiB.
     fn array(&mut self, key: SchemaKey, old: &[u8], new: &[u8]) -> Result<bool> {
-        let elements = |bytes| self.cursor(key, bytes)?.last_elements(true).ok();
+        // An option without a value has no elements.
+        let elements = |bytes| self.cursor(key, bytes)?.last_elements(true).ok()?;
         let (Some(olds), Some(news)) = (elements(old), elements(new)) else { return Ok(false) };
         let Some((first, olds, news)) = olds.differing(&news)? else { return Ok(false) };
         if olds.len() != news.len() {
@@ -241,8 +245,8 @@ const MAX_EDITS: usize = 64;
 /// shorter script.
 const FEW: usize = 4;
 
-/// So are lists of plain values, such as the memory of an emulator, if at most one in this many differs. A search took
-/// ten times as long as the rest of the edit.
+/// Lists of plain values, such as the memory of an emulator, are compared index by index if at most one in this many
+/// differs. A search took longer than the rest of the edit.
 const RARE: usize = 64;
 
 /// Maximum bytes of a plain value.
@@ -254,14 +258,14 @@ fn script(old: &[&[u8]], new: &[&[u8]]) -> Vec<Op> {
     let differ = old.iter().zip(new).filter(|(one, other)| one != other).count();
     let is_plain = old.first().is_some_and(|element| element.len() <= PLAIN);
     let few = if is_plain { FEW.max(old.len() / RARE) } else { FEW };
-    let is_in_place = old.len() == new.len() && differ <= few;
+    if old.len() == new.len() && differ <= few {
+        let op = |at| if old[at] == new[at] { Op::Keep } else { Op::Change(at, at) };
+        return (0..old.len()).map(op).collect();
+    }
     let mut between = Vec::new();
-    if is_in_place {
-        replace((0..old.len(), 0..new.len()), &mut between);
-    } else if let Some(ops) = shortest(old, new) {
-        between = ops;
-    } else {
-        by_pieces(old, new, &mut between);
+    match shortest(old, new) {
+        Some(ops) => between = ops,
+        None => by_pieces(old, new, &mut between),
     }
     let mut ops = Vec::new();
     pair(&between, |from, to| old[from] == new[to], &mut ops);

@@ -169,7 +169,7 @@ enum RecordedContent {
     SinceSave(Vec<FieldChange>),
 }
 
-/// What the save that the journal follows has of the target, if that is not a world.
+/// Says whether the save that the journal follows has the content of the target. A world counts as unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SavedContent {
     /// Another content than the target had, such as that of an older version of its class.

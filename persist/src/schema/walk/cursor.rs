@@ -297,30 +297,32 @@ impl<'s, 'b> Cursor<'s, 'b> {
     /// The elements of the list that the part is.
     #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn list(&self) -> Result<ListPart<'s, 'b>> {
-        let mut list = self.last_elements(false)?;
+        let Some(mut list) = self.last_elements(false)? else {
+            return Err(
+                self.no_part("elements that can be put in, taken out or moved; only lists have")
+            );
+        };
         let mut end = list.element;
         end.skip_many(end.node, list.len)?;
         list.elements.end = end.start;
         Ok(list)
     }
 
-    /// Like [`list`](Self::list), if nothing follows it. It may be an array if `is_array_allowed`.
+    /// Like [`list`](Self::list), if nothing follows it. It may be an array if `is_array_allowed`. `None` for anything
+    /// else.
     #[cfg(any(feature = "history", feature = "world"))]
-    pub(crate) fn last_elements(&self, is_array_allowed: bool) -> Result<ListPart<'s, 'b>> {
+    pub(crate) fn last_elements(&self, is_array_allowed: bool) -> Result<Option<ListPart<'s, 'b>>> {
         let mut cursor = *self;
         let kind = cursor.open()?;
         let start = cursor.start;
         let len = match kind {
             KindSchema::List(_) => cursor.take(count::decode)?,
             KindSchema::Array(_, len) if is_array_allowed => *len as u64,
-            _ => {
-                return Err(self
-                    .no_part("elements that can be put in, taken out or moved; only lists have"));
-            }
+            _ => return Ok(None),
         };
         cursor.node = cursor.part();
         let elements = cursor.start..cursor.bytes.len();
-        Ok(ListPart { element: cursor, len, start, elements })
+        Ok(Some(ListPart { element: cursor, len, start, elements }))
     }
 
     #[cold]

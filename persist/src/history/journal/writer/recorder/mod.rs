@@ -38,7 +38,7 @@ pub(in crate::history) struct Journal {
     known: RecorderState,
     /// The components and resources whose contents follow from the journal so far.
     recorded: HashSet<ComponentKey>,
-    /// What the save has of the target.
+    /// Says whether the save has the content of the target.
     saved: SavedContent,
     evicted: StoredEvicted,
     /// The last save, while it is unknown whether it is in place.
@@ -139,7 +139,7 @@ impl Journal {
         }
         changed.extend(known.into_iter().filter(|key| replaced.contains(key)));
         let since = match changed.iter().next() {
-            // What an `after_load` has changed, too, is in no step.
+            // An `after_load` may have changed other fields, which are in no step.
             Some((_, class)) => {
                 let class = support.registry.named(class);
                 let has_hooks = class.is_none_or(|class| support.registry.has_hooks(class));
@@ -284,7 +284,7 @@ pub(in crate::history::journal) fn stored<T: 'static>(
     steps.iter_mut().map(|step| step.store(target, support, change_state)).collect()
 }
 
-/// What a content can be recorded by, instead of all of its bytes.
+/// A form in which a content can be recorded instead of all of its bytes.
 #[derive(Default)]
 enum Since {
     #[default]
