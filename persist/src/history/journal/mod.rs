@@ -169,6 +169,12 @@ enum RecordedContent {
     SinceSave(Vec<FieldChange>),
 }
 
+impl RecordedContent {
+    /// Maximum number of changes. A replay on other types passes through the content for each of them, which takes as
+    /// long for this many as the migration of one step.
+    const MAX_CHANGES: usize = 64;
+}
+
 /// Says whether the save that the journal follows has the content of the target. A world counts as unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SavedContent {

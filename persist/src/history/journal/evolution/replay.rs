@@ -217,7 +217,8 @@ impl<T: 'static> Replay<'_, '_, T> {
         Ok(())
     }
 
-    /// Returns all bytes of a content, or `None` if the program has no such class, or the save cannot be read.
+    /// Returns all bytes of a content, or `None` if the program has no such class, the save cannot be read, or
+    /// there are more changes than a journal has.
     fn content(&mut self, class: &str, content: RecordedContent) -> Result<Option<Vec<u8>>> {
         let changes = match content {
             RecordedContent::Whole(bytes) => return Ok(Some(bytes)),
@@ -225,6 +226,9 @@ impl<T: 'static> Replay<'_, '_, T> {
         };
         let classes = self.programs.of_fields();
         let Ok((number, _)) = classes.known(class) else { return Ok(None) };
+        if changes.len() > RecordedContent::MAX_CHANGES {
+            return Ok(None);
+        }
         let stored = classes.stored()?;
         let Some(saved) = (self.saved)() else { return Ok(None) };
         all_in_bytes(&changes, (&stored, number), &saved, Direction::Redo).map(Some)

@@ -173,9 +173,14 @@ impl Journal {
             _ => None,
         };
         let of_steps = || steps.iter().map(fields).collect::<Option<Vec<_>>>();
+        let is_short = steps.len() <= RecordedContent::MAX_CHANGES;
         match self.saved {
             SavedContent::Unknown => Since::Nothing,
-            SavedContent::Current if !has_hooks && let Some(changes) = of_steps() => {
+            SavedContent::Current
+                if is_short
+                    && !has_hooks
+                    && let Some(changes) = of_steps() =>
+            {
                 Since::Changes(changes.concat())
             }
             _ => held(&self.writer.followed()).content().map_or(Since::Nothing, Since::Content),
@@ -309,7 +314,8 @@ impl Since {
             && let Ok(changes) = support.changes_since(target, class, (&saved, &bytes))
         {
             let size = |change: &FieldChange| size_of::<FieldChange>() + change.how.held();
-            if changes.iter().map(size).sum::<usize>() < bytes.len() {
+            let is_short = changes.len() <= RecordedContent::MAX_CHANGES;
+            if is_short && changes.iter().map(size).sum::<usize>() < bytes.len() {
                 return Ok(RecordedContent::SinceSave(changes));
             }
         }
