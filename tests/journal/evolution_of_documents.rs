@@ -349,7 +349,7 @@ fn edits_of_a_document_of_yesterday_are_done_again_on_the_types_of_today() -> Re
 
 #[test]
 fn edits_in_any_order_are_done_again_on_the_types_of_today() -> Result<()> {
-    for seed in 0..30_u64 {
+    for seed in 0..30_u8 {
         let random = &mut Pcg64Mcg::new(u128::from(seed) << 64 | 0x9e37_79b9_7f4a_7c15);
         // The act that fills the document comes first, since others change what it inserts. One that finds nothing to
         // change does nothing.
@@ -358,7 +358,7 @@ fn edits_in_any_order_are_done_again_on_the_types_of_today() -> Result<()> {
             (SCRIPT[index], random.gen_bool(0.1))
         });
         let logged = played(acts)?;
-        for (step, logged) in logged.iter().enumerate().skip(seed as usize % 3).step_by(3) {
+        for (step, logged) in logged.iter().enumerate().skip(usize::from(seed % 3)).step_by(3) {
             let what = format!("seed {seed}, behind step {step}");
             check(&mut open(&Disk::new(logged.image.clone()), &what)?.0, logged, &what)?;
         }
