@@ -488,6 +488,12 @@ impl Migrated {
         }
         *new = mem::take(last);
         let is_annulled = old == new;
+        self.recorded.append(&mut next.recorded);
+        if !self.fields.iter().chain(&next.fields).all(FieldChange::is_setting) {
+            // On the current types, a list that was set may have insertions and removals, which keep their order.
+            self.fields.append(&mut next.fields);
+            return if is_annulled { Merge::Annul } else { Merge::Yes };
+        }
         // `rev` makes the first of two changes with the same path win.
         let paths = self.fields.iter().enumerate().rev();
         let mut places: HashMap<FieldPath, usize> =
@@ -501,7 +507,6 @@ impl Migrated {
                 }
             }
         }
-        self.recorded.append(&mut next.recorded);
         if is_annulled { Merge::Annul } else { Merge::Yes }
     }
 
