@@ -396,7 +396,8 @@ fn is_in_order(edits: &[ListSplice], len: usize, new: usize) -> bool {
     let (mut at, mut inserted) = (0, 0);
     let are_inside = edits.iter().all(|edit| {
         let (index, after) = match *edit {
-            ListSplice::Remove(index) => (index, index + 1),
+            // Saturated, since the index may come from a malicious journal.
+            ListSplice::Remove(index) => (index, index.saturating_add(1)),
             ListSplice::Insert(index) => (index, index),
         };
         let is_next = at <= index && after <= len;
