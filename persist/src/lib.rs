@@ -228,6 +228,8 @@ pub use codec::with::With;
 #[cfg(any(feature = "history", feature = "world"))]
 #[doc(inline)]
 pub use fields::FieldPath;
+#[cfg(any(feature = "history", feature = "world"))]
+pub use fields::to_value;
 #[cfg(feature = "history")]
 #[doc(inline)]
 pub use history::{Command, History, Session};
@@ -342,6 +344,8 @@ pub mod __private {
 pub mod __tools {
     pub use crate::codec::pages::PageEntry;
     pub use crate::env::{Env, Trial};
+    #[cfg(feature = "history")]
+    pub use crate::fields::value_at;
     #[cfg(any(feature = "history", feature = "world"))]
     pub use crate::fields::{Direction, FieldChange, FieldEdit, Owner, PathStep};
     #[cfg(feature = "history")]

@@ -8,6 +8,8 @@ use persist::{Command, Error, ErrorKind, History, Persist, Result, Saves, Sessio
 use rand::{Rng, SeedableRng};
 use rand_pcg::Lcg64Xsh32;
 
+use crate::mirror::DocumentMirror;
+
 #[derive(Persist, Default, Clone, Debug, PartialEq)]
 struct Drawing {
     title: String,
@@ -133,11 +135,13 @@ fn elements_do_what_those_of_a_plain_list_do() -> Result<()> {
         let folder = tempfile::tempdir().expect("a folder");
         let paths = (folder.path().join("drawing.sav"), folder.path().join("drawing.journal"));
         let open = || {
-            Session::<Drawing>::with(Saves::new(), History::new(200))
+            let mut history = History::new(200);
+            let mirror = DocumentMirror::of(&Drawing::default(), &mut history);
+            Session::<Drawing>::with(Saves::new(), history)
                 .open(&paths.0, &paths.1)
-                .map(|(session, _)| session)
+                .map(|(session, _)| (session, mirror))
         };
-        let mut session = open()?;
+        let (mut session, mut mirror) = open()?;
         let mut states = vec![Vec::<String>::new()];
         for number in 0..60 {
             let mut plain = states[session.history().position()].clone();
@@ -167,9 +171,10 @@ fn elements_do_what_those_of_a_plain_list_do() -> Result<()> {
                     let error = session.remove_element(list(), count).expect_err("too far");
                     assert_eq!(error.kind(), ErrorKind::NotFound);
                     drop(session);
-                    session = open()?;
+                    (session, mirror) = open()?;
                 }
             }
+            mirror.compare(session.target(), &format!("seed {seed}, step {number}"));
             if session.history().position() > position && !session.history().can_redo() {
                 let is_new = states.len() == position + 1 || states[position + 1] != plain;
                 if is_new && plain != states[position] {
@@ -217,6 +222,7 @@ fn selection() -> Drawing {
 #[test]
 fn an_edit_of_many_elements_is_recorded_by_what_it_changed() -> Result<()> {
     let (mut drawing, mut history) = (selection(), History::new(None));
+    let mirror = DocumentMirror::of(&drawing, &mut history);
     let mut random = Lcg64Xsh32::seed_from_u64(5);
     let mut states = vec![drawing.clone()];
     for round in 0..30 {
@@ -247,6 +253,7 @@ fn an_edit_of_many_elements_is_recorded_by_what_it_changed() -> Result<()> {
         let position = random.gen_range(0..states.len());
         history.go_to(&mut drawing, position)?;
         assert_eq!(drawing, states[position]);
+        mirror.compare(&drawing, "after a jump");
     }
     Ok(())
 }
@@ -327,6 +334,7 @@ fn a_drag_that_paints_keeps_one_change_of_each_field() -> Result<()> {
         let mut drawing = Drawing { shapes: (0..40).map(shape).collect(), ..Drawing::default() };
         drawing.layers = vec![String::new(); 40];
         let (before, mut history) = (drawing.clone(), History::new(100));
+        let mirror = DocumentMirror::of(&drawing, &mut history);
         let drag = history.begin_drag("Paint");
         for _ in 0..300 {
             painted(&mut random, &mut drawing, &mut history)?;
@@ -338,6 +346,7 @@ fn a_drag_that_paints_keeps_one_change_of_each_field() -> Result<()> {
         assert_eq!(drawing, before, "round {round}");
         history.redo(&mut drawing)?;
         assert_eq!(drawing, after, "round {round}");
+        mirror.compare(&drawing, "a drag, undone and redone");
     }
     // However often and in which order the same fields are painted, the entry is that of painting them once.
     let mut sizes = Vec::new();
@@ -372,6 +381,7 @@ fn a_byte_of_an_array_is_recorded_by_itself() -> Result<()> {
     let mut console =
         Console { memory: [7; 2048], rows: [[0; 40]; 30], cartridge: Some(vec![1; 900]) };
     let (mut history, mut states) = (History::new(None), vec![console.clone()]);
+    let mirror = DocumentMirror::of(&console, &mut history);
     for step in 0..300 {
         history.edit(&mut console, "Poke", |console| {
             let count = if step % 50 == 49 { 800 } else { random.gen_range(1..4) };
@@ -403,6 +413,7 @@ fn a_byte_of_an_array_is_recorded_by_itself() -> Result<()> {
         let position = random.gen_range(0..states.len());
         history.go_to(&mut console, position)?;
         assert_eq!(console, states[position], "position {position}");
+        mirror.compare(&console, "after a jump");
     }
     Ok(())
 }
@@ -470,5 +481,69 @@ fn a_cancelled_drag_is_not_in_the_next_session() -> Result<()> {
     let (next, _) = saves.open(folder.path().join("none.sav"), &copy)?;
     assert_eq!(next.target().title, "Kept");
     assert_eq!((next.history().entries().len(), next.history().can_redo()), (1, false));
+    Ok(())
+}
+
+#[test]
+fn edits_that_leave_the_drawing_unmodified_are_undone_and_reopened_like_others() -> Result<()> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let paths = (folder.path().join("drawing.sav"), folder.path().join("drawing.journal"));
+    let open = || {
+        let options = Session::<Drawing>::with(Saves::new(), History::new(100));
+        options.open(&paths.0, &paths.1).map(|(session, _)| session)
+    };
+    let seen = |session: &Session<Drawing>| {
+        let history = session.history();
+        let labels: Vec<_> = history.entries().map(|entry| entry.label.to_string()).collect();
+        (labels, history.is_modified(), history.state(), history.saved_position())
+    };
+    let select = |session: &mut Session<Drawing>, title: &str| {
+        session.insignificant(|session| session.set_field(field!(Drawing.title), title).map(drop))
+    };
+    let mut session = open()?;
+    session.edit("Fill", |drawing| {
+        *drawing = self::drawing();
+        Ok(())
+    })?;
+    session.save()?;
+    let state = session.history().state();
+    select(&mut session, "A")?;
+    session.insignificant(|session| {
+        session.transaction("Both", |session| {
+            session.set_field(field!(Drawing.title), "B")?;
+            session.remove_element(field!(Drawing.shapes), 0)
+        })
+    })?;
+    assert_eq!((session.history().is_modified(), session.history().state()), (false, state));
+    // After a panic, edits count again.
+    let panic = catch_unwind(AssertUnwindSafe(|| session.insignificant(|_| panic!("enough"))));
+    assert!(panic.is_err());
+    let before = seen(&session);
+    drop(session);
+    session = open()?;
+    assert_eq!(seen(&session), before, "recovered from the edits");
+    session.save()?;
+    drop(session);
+    session = open()?;
+    assert_eq!(seen(&session), before, "recovered from the entries");
+    session.undo()?;
+    session.undo()?;
+    assert_eq!((&*session.target().title, session.target().shapes.len()), ("Plan", 9));
+    assert!(!session.history().is_modified());
+    session.undo()?;
+    assert!(session.history().is_modified());
+    session.go_to(3)?;
+    session.set_field(field!(Drawing.title), "C")?;
+    assert!(session.history().is_modified());
+    // One that joins another makes it no less significant, nor does a part of a transaction.
+    let drag = session.begin_drag("Drag");
+    session.set_field(field!(Drawing.shapes[0].x), 7.0)?;
+    session.save()?;
+    session.end_drag(drag);
+    session.transaction("Mixed", |session| {
+        select(session, "D")?;
+        session.set_field(field!(Drawing.shapes[0].x), 8.0).map(drop)
+    })?;
+    assert!(session.history().is_modified());
     Ok(())
 }

@@ -751,3 +751,48 @@ fn random_edits_of_a_document_lead_where_snapshots_lead() {
     println!("{operations} operations");
     assert!(operations >= short_or_long(2_000, 500_000), "{operations}");
 }
+
+#[test]
+fn a_value_without_its_type_is_what_a_path_returns() -> Result<()> {
+    use persist::to_value;
+
+    #[derive(Persist, Clone, Debug, PartialEq)]
+    struct Album {
+        tracks: Vec<Track>,
+        by_name: std::collections::BTreeMap<String, Track>,
+    }
+
+    #[derive(Persist, Clone, Debug, PartialEq)]
+    enum Track {
+        Silence,
+        Song { title: String, seconds: u32, notes: Option<[u8; 3]> },
+        Count(u64),
+    }
+
+    let song = Track::Song { title: "Dawn".into(), seconds: 180, notes: Some([1, 2, 3]) };
+    let tracks = vec![Track::Silence, song.clone(), Track::Count(7)];
+    let mut album = Album { tracks, by_name: [("Dawn".into(), song)].into() };
+    let mut history = History::new(100);
+    let all = history.get_field(&album, "Album")?;
+    assert_eq!(to_value(&album)?, all);
+    for index in 0..3_usize {
+        let track = album.tracks[index].clone();
+        let value = history.get_field(&album, field!(Album.tracks[index]))?;
+        assert_eq!(to_value(&track)?, value);
+        history.insert_element(&mut album, field!(Album.tracks), 0, to_value(&track)?)?;
+        assert_eq!(album.tracks.remove(0), track);
+    }
+    // Values that are no class.
+    for (value, text) in [
+        (to_value(&7_u8)?, "7u8"),
+        (to_value(&String::from("a"))?, "\"a\""),
+        (to_value(&vec![1_i16, 2])?, "[1i16, 2i16]"),
+        (to_value(&(1.5_f32, 'x'))?, "(1.5f32, 'x')"),
+        (to_value(&Some(true))?, "some(true)"),
+    ] {
+        assert_eq!(value.to_string(), text);
+    }
+    let shared = to_value(&std::rc::Rc::new(7_u8));
+    assert!(shared.is_err_and(|error| error.kind() == persist::ErrorKind::Unsupported));
+    Ok(())
+}

@@ -149,7 +149,7 @@ fn a_panic_behind_a_change_loses_nothing() -> Result<()> {
     editor.write("a b")?;
     editor.undo()?;
     let events = editor.listen();
-    editor.history.set_after_change(|document| {
+    editor.history.subscribe_changes(|document, _| {
         document.selected = document.words.len();
         tell("changed");
     });

@@ -136,11 +136,11 @@ fn what_is_brought_up_to_date_behind_a_change_is_so_in_a_replay() -> Result<()> 
     let mut commands = history(None);
     let counts = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&counts);
-    commands.set_after_change(move |document| {
+    commands.subscribe_changes(move |document, _| {
         seen.lock().expect("nobody panicked").push(document.lines.len());
     });
     drop(session_of(saves_on(&Disk::new(image)), commands)?.open(SAVE, JOURNAL)?);
-    assert_eq!(*counts.lock().expect("nobody panicked"), [1, 0, 1]);
+    assert_eq!(*counts.lock().expect("nobody panicked"), [0, 1, 0, 1]);
     Ok(())
 }
 

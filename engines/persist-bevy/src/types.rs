@@ -114,6 +114,8 @@ pub(crate) struct Type {
     /// Copies changes into an edit of the mirror.
     pub(crate) record: fn(&mut World, &mut Mirror<Recorded<'_, '_>>, &Since) -> Result<()>,
     pub(crate) restore: Restore,
+    /// Returns the entities whose component has changed. `None` if a component may have been inserted or removed.
+    pub(crate) touched: fn(&mut World, &persist::World, &Since) -> Option<Vec<Entity>>,
     /// Reports the references in the mirror to entities that are not saved.
     pub(crate) lost: fn(&persist::World, &mut Lost),
     /// Copies a resource that the mirror lacks into an edit of it.
@@ -139,6 +141,7 @@ impl Type {
             copy: copy::<T, F, _>,
             record: |world, mirror, since| copy::<T, F, _>(world, mirror, since),
             restore: restore::<T, F>,
+            touched: touched::<T, F>,
             lost: |world, lost| lost.add_components::<F::Stored>(world),
             enter: |_, _| Ok(()),
             lacks: |_, _| false,
@@ -176,6 +179,8 @@ impl Type {
                     None => {}
                 }))
             },
+            // Resources are few, and all of them are compared.
+            touched: |_, _, _| Some(Vec::new()),
             lost: |world, lost| lost.add_resource::<R>(world),
             enter: |world, mirror| match world.get_resource::<R>() {
                 Some(resource) if lacks::<R>(world, mirror.world()) => {
@@ -231,6 +236,27 @@ fn copy<T: Component, F: Form<T>, W: Target>(
     let (changed, count, world) = changed::<T, W>(world, mirror, since, holds_ids);
     mirror.copy::<T, F>(changed)?;
     mirror.sweep::<F::Stored>(count, |key| world.get::<T>(entity(key)).is_some())
+}
+
+/// Finds changed components by their ticks. If none was inserted, and there are as many as in the mirror, none was
+/// removed either.
+fn touched<T: Component, F: Form<T>>(
+    world: &mut World,
+    loaded: &persist::World,
+    since: &Since,
+) -> Option<Vec<Entity>> {
+    let mut query = world.query_filtered::<(Entity, Ref<'_, T>), IsSaved>();
+    let (mut touched, mut count) = (Vec::new(), 0);
+    for (entity, component) in query.iter(world) {
+        count += 1;
+        if since.is_changed(component.added()) {
+            return None;
+        }
+        if since.is_changed(component.last_changed()) {
+            touched.push(entity);
+        }
+    }
+    (loaded.query::<&F::Stored>().count() == count).then_some(touched)
 }
 
 fn copy_resource<R: Resource + Persist + Pointee + Clone, W: Target>(

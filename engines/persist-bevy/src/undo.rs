@@ -1,23 +1,25 @@
 //! [`EditSession`], with undo, redo and a journal for editors.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::Hash;
 use std::mem;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
-use persist::history::{Edit, Label, Recovered};
+use persist::history::{Changed, Edit, Label, Recovered};
 use persist::save::{ReportRow, SaveOutcome};
-use persist::{History, Result, Session};
+use persist::{History, ObjectId, Result, Session};
 use persist_mirror::{Ids, Mirror, Recorded};
 
+use crate::entity::entity;
 use crate::filter::mark_all;
 use crate::types::{Initial, Types};
 use crate::warnings::SaveWarnings;
-use crate::world_saves::{Known, WorldSaves, copy_changes, place};
+use crate::world_saves::{Known, WorldSaves, copy_changes, place, place_some, touched};
 
 /// An edited level with undo and redo, recoverable after a crash.
 ///
@@ -79,6 +81,27 @@ struct State {
     initial: Vec<Initial>,
     has_tree: bool,
     warnings: SaveWarnings,
+    reported: Arc<Mutex<Reported>>,
+}
+
+/// What the history has reported since the world was last updated.
+#[derive(Default)]
+struct Reported {
+    /// The objects whose fields have changed.
+    objects: BTreeSet<ObjectId>,
+    /// True if anything else has changed.
+    is_whole: bool,
+}
+
+impl Reported {
+    fn add(&mut self, changes: &[Changed<'_>]) {
+        for change in changes {
+            match change {
+                Changed::Field(field) => self.objects.extend(field.object()),
+                _ => self.is_whole = true,
+            }
+        }
+    }
 }
 
 impl EditSession {
@@ -110,8 +133,11 @@ impl EditSession {
         world: &mut World,
         save: impl AsRef<Path>,
         journal: impl AsRef<Path>,
-        history: History,
+        mut history: History,
     ) -> Result<(Self, Recovered)> {
+        let reported = Arc::new(Mutex::new(Reported::default()));
+        let told = Arc::clone(&reported);
+        history.subscribe_changes(move |_, changes| locked(&told).add(changes));
         world.init_resource::<WorldSaves>();
         let mut saves = world.resource_mut::<WorldSaves>();
         let (settings, state) = saves.parts();
@@ -141,6 +167,7 @@ impl EditSession {
             initial,
             has_tree: true,
             warnings: SaveWarnings::default(),
+            reported,
         };
         state.begin(world, is_new)?;
         Ok((Self { state: Mutex::new(state) }, recovered))
@@ -308,11 +335,15 @@ impl State {
             })?;
             Ok(result)
         });
-        self.last = now;
-        let state = self.session.history().state();
         if recorded.is_err() {
             self.apply(world)?;
-        } else if state != previous {
+            return recorded;
+        }
+        // The world has these changes.
+        *locked(&self.reported) = Reported::default();
+        self.last = now;
+        let state = self.session.history().state();
+        if state != previous {
             self.initial.iter_mut().for_each(|initial| initial.note(world, state));
         }
         recorded
@@ -330,14 +361,28 @@ impl State {
 
     /// Updates the world to match its mirror.
     fn apply(&mut self, world: &mut World) -> Result<()> {
-        let known = Known::Compared(&mut self.ids);
-        (self.ids, _) = place(world, self.session.world(), &self.types, Some(known))?;
+        let Self { session, types, ids, last, reported, .. } = self;
+        let reported = mem::take(&mut *locked(reported));
+        let touched = (!reported.is_whole).then(|| touched(world, session.world(), types, ids, *last));
+        if let Some(mut objects) = touched.flatten() {
+            let mut found: BTreeSet<_> = objects.iter().map(|(object, _)| *object).collect();
+            let others = reported.objects.into_iter().filter(|object| found.insert(*object));
+            objects.extend(others.filter_map(|object| Some((object, entity(ids.entity(object)?)))));
+            place_some(world, session.world(), types, ids, &objects)?;
+        } else {
+            let known = Known::Compared(&mut *ids);
+            (*ids, _) = place(world, session.world(), types, Some(known))?;
+        }
         let state = self.session.history().state();
         self.initial.iter().for_each(|initial| initial.restore(world, state));
         self.has_tree = true;
         self.last = world.increment_change_tick();
         Ok(())
     }
+}
+
+fn locked(reported: &Mutex<Reported>) -> MutexGuard<'_, Reported> {
+    reported.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn copy_edit(

@@ -361,6 +361,56 @@ pub(crate) fn copy_changes<W: Target>(
     copy_tree(world, mirror, &since, had_tree)
 }
 
+/// Returns the objects whose components have changed since a tick, with their entities.
+///
+/// `None` if an entity, a component or a place in the hierarchy may be new or gone: then all must be compared.
+pub(crate) fn touched(
+    world: &mut World,
+    loaded: &persist::World,
+    types: &Types,
+    ids: &Ids,
+    last: Tick,
+) -> Option<Vec<(ObjectId, Entity)>> {
+    mark_all(world, &types.filters);
+    let now = world.change_tick();
+    if now.get().wrapping_sub(last.get()) >= MAX_AGE {
+        return None;
+    }
+    let since = Since { last: Some(last), now, first_new: None, renews_references: false };
+    let mut saved = world.query_filtered::<Entity, IsSaved>();
+    let mut count = 0;
+    for entity in saved.iter(world) {
+        ids.object(key(entity))?;
+        count += 1;
+    }
+    if count != ids.len() || !builtin::is_tree_unchanged(world, loaded, ids, &since) {
+        return None;
+    }
+    let mut touched = Vec::new();
+    for ty in &types.all {
+        touched.extend((ty.touched)(world, loaded, &since)?);
+    }
+    touched.into_iter().map(|entity| Some((ids.object(key(entity))?, entity))).collect()
+}
+
+/// Replaces the components of some objects that differ, and the resources.
+pub(crate) fn place_some(
+    world: &mut World,
+    loaded: &persist::World,
+    types: &Types,
+    ids: &mut Ids,
+    objects: &[(ObjectId, Entity)],
+) -> Result<()> {
+    let old = &*world;
+    let parts = outward(loaded, ids, |copies| {
+        let parts = types.all.iter().map(|ty| (ty.restore)(copies, objects, Some(old)));
+        parts.collect::<Result<Vec<_>>>()
+    })?;
+    parts.into_iter().for_each(|part| part(world));
+    world.flush();
+    Ok(())
+}
+
 /// The current entities of objects, which keep their entities.
 pub(crate) enum Known<'i> {
     /// All of their saved components are replaced.

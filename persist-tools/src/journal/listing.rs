@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use persist::__tools::{
-    Change, ChangeKind, ClassSchema, ComponentPlace, Digest, FILES, FieldChange, FieldEdit, Form,
-    Fragment, Frame, FrameKind, FrameReader, JournalScan, KindSchema, Merging, PathStep,
-    Reader as Values, Stored, StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram,
-    StoredStacks, StoredStep, WorldChange, read, scan, wrong,
+    Change, ChangeKind, ClassSchema, ComponentPlace, Digest, FILES, FieldChange, FieldEdit,
+    Fragment, Frame, FrameKind, FrameReader, JournalScan, Merging, Reader as Values, Stored,
+    StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram, StoredStacks, StoredStep,
+    WorldChange, read, scan, value_at, wrong,
 };
 use persist::history::{Label, ReplayStop, TornWrite, Verb};
 use persist::{Error, FieldPath, Limits, ObjectId, Result, Value};
@@ -214,7 +214,7 @@ impl JournalListing {
                 (label, steps) = (entry.label, schemas.steps(&entry.steps)?);
                 Occurrence::Entry
             }
-            FrameKind::Done => {
+            FrameKind::Done | FrameKind::Insignificant => {
                 let done: StoredDone = read(payload)?;
                 (merging, last_id) = (done.merging, done.ids.map(|ids| ids.after));
                 (label, steps) = (done.label, schemas.steps(&done.steps)?);
@@ -385,6 +385,8 @@ impl ListedClasses {
             FieldEdit::Insert { index, element } => (Some(*index), [None, value(element, true)]),
             FieldEdit::Remove { index, element } => (Some(*index), [value(element, true), None]),
             FieldEdit::Move { from, to } => (Some(*from), [None, Some(Value::U64(*to))]),
+            FieldEdit::InsertKey { value: new } => (None, [None, value(new, false)]),
+            FieldEdit::RemoveKey { value: old } => (None, [value(old, false), None]),
         }
     }
 
@@ -394,56 +396,8 @@ impl ListedClasses {
     /// different kinds.
     fn part(&self, path: &FieldPath, bytes: &[u8], is_element: bool) -> Option<Value> {
         let classes = self.of_fields()?;
-        let stored = &classes.stored;
-        let mut nodes = vec![stored.root(*classes.by_name.get(path.class())?)];
-        for step in path.steps() {
-            nodes = nodes.into_iter().flat_map(|node| parts(stored, node, step)).collect();
-        }
-        if is_element {
-            nodes.iter_mut().for_each(|node| *node = stored.node(opened(stored, *node)).first());
-        }
-        // Several variants may have a field of this name. If they read different values from the bytes, none is shown.
-        let mut values = nodes.into_iter().filter_map(|node| classes.value(node, bytes));
-        let first = values.next()?;
-        values.all(|other| other == first).then_some(first)
-    }
-}
-
-/// The node inside options and newtypes, which paths pass through.
-fn opened(stored: &Stored, mut node: usize) -> usize {
-    loop {
-        node = match &stored.node(node).kind {
-            KindSchema::Option(_) => stored.node(node).first(),
-            KindSchema::Class(class) if matches!(stored[*class].form, Form::Value(_)) => {
-                stored.first(*class, 0)
-            }
-            _ => return node,
-        };
-    }
-}
-
-/// The nodes that a step of a path leads to. In an enum, several variants may have one.
-fn parts(stored: &Stored, node: usize, step: &PathStep) -> Vec<usize> {
-    let node = opened(stored, node);
-    let at = stored.node(node);
-    match (&at.kind, step) {
-        (KindSchema::Class(class), PathStep::Field(name)) => {
-            stored.nodes_named(*class, name).collect()
-        }
-        (KindSchema::Tuple(parts), step) => {
-            let index = match step {
-                PathStep::Field(name) => name.parse().ok(),
-                PathStep::Index(index) => usize::try_from(*index).ok(),
-                PathStep::Key(_) => None,
-            };
-            index
-                .filter(|index| *index < parts.len())
-                .map(|index| at.first() + index)
-                .into_iter()
-                .collect()
-        }
-        (KindSchema::List(_) | KindSchema::Array(..), PathStep::Index(_)) => vec![at.first()],
-        (KindSchema::Map(_), PathStep::Index(_) | PathStep::Key(_)) => vec![at.first() + 1],
-        _ => Vec::new(),
+        let class = *classes.by_name.get(path.class())?;
+        let mut values = classes.values.borrow_mut();
+        value_at(&mut values, &classes.stored, (class, path.steps()), bytes, is_element)
     }
 }

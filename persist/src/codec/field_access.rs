@@ -129,6 +129,12 @@ pub trait MapAccess: Sync {
 
     /// Returns how a value is written and read.
     fn value(&self) -> &'static FieldAccess;
+
+    /// Reads a value and inserts it under a new key. Returns false if the map has the key.
+    fn insert(&self, map: &mut dyn Any, key: &[u8], input: &mut Decoder<'_>) -> Result<bool, Fail>;
+
+    /// Removes and drops the value of a key.
+    fn remove(&self, map: &mut dyn Any, key: &[u8]) -> Option<()>;
 }
 
 /// Lists the named fields of a type, as in `value.field`. The derive and the library implement it.

@@ -8,22 +8,21 @@ use super::bytes::{AsBytes, Bytes};
 #[cfg(feature = "history")]
 use super::follow;
 use super::links::FieldLinks;
-use super::path::{FieldPath, located};
+use super::path::{FieldPath, PathStep, located};
 use super::paths::AsText;
-use super::{FieldPart, Root};
-#[cfg(feature = "history")]
-use crate::Error;
+use super::{FieldPart, PartBuffers, Root};
 #[cfg(feature = "history")]
 use crate::codec::ListSplice;
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, ListAccess, Phase, Portable, Prototypes, Visitor,
+    Buffer, Decoder, Encoder, Fail, FieldAccess, ListAccess, MapAccess, Phase, Portable,
+    Prototypes, Visitor,
 };
 use crate::graph::Registry;
 #[cfg(feature = "history")]
 use crate::schema::Stored;
-use crate::schema::{Cursor, KindSchema, Strict};
+use crate::schema::{Cursor, KindSchema, Strict, has_key, no_key};
 use crate::value::HandleValue;
-use crate::{ErrorKind, Limits, ObjectId, Result, Value};
+use crate::{Error, ErrorKind, Limits, ObjectId, Result, Value};
 
 /// A change of one field of a value.
 #[derive(crate::Persist, Clone)]
@@ -73,6 +72,18 @@ pub enum FieldEdit {
         /// The index after the change.
         to: u64,
     },
+    /// A value was inserted into a map, under the new key at the end of the path.
+    InsertKey {
+        /// The encoded value.
+        #[persist(with = AsBytes)]
+        value: Bytes,
+    },
+    /// The key at the end of the path was removed from a map, with its value.
+    RemoveKey {
+        /// The encoded value.
+        #[persist(with = AsBytes)]
+        value: Bytes,
+    },
 }
 
 /// The direction in which a change is applied.
@@ -115,6 +126,9 @@ pub(crate) enum Splice<V> {
     Insert(u64, V),
     Remove(u64),
     Move(u64, u64),
+    /// A value under a new key of a map. The key is at the end of the path.
+    InsertKey(V),
+    RemoveKey,
 }
 
 /// The result of merging a step into the previous one.
@@ -133,7 +147,7 @@ pub enum Merge {
 pub(crate) type Request<'v> = Splice<&'v Value>;
 
 impl FieldEdit {
-    fn splice(&self, direction: Direction) -> Splice<&[u8]> {
+    pub(super) fn splice(&self, direction: Direction) -> Splice<&[u8]> {
         match (self, direction) {
             (Self::Set { new: bytes, .. }, Direction::Redo)
             | (Self::Set { old: bytes, .. }, Direction::Undo) => Splice::Set(bytes),
@@ -143,6 +157,10 @@ impl FieldEdit {
             | (Self::Remove { index, .. }, Direction::Redo) => Splice::Remove(*index),
             (Self::Move { from, to }, Direction::Redo)
             | (Self::Move { from: to, to: from }, Direction::Undo) => Splice::Move(*from, *to),
+            (Self::InsertKey { value }, Direction::Redo)
+            | (Self::RemoveKey { value }, Direction::Undo) => Splice::InsertKey(value),
+            (Self::InsertKey { .. }, Direction::Undo)
+            | (Self::RemoveKey { .. }, Direction::Redo) => Splice::RemoveKey,
         }
     }
 
@@ -152,6 +170,7 @@ impl FieldEdit {
         match self {
             Self::Set { old, new } => old.held() + new.held(),
             Self::Insert { element, .. } | Self::Remove { element, .. } => element.held(),
+            Self::InsertKey { value } | Self::RemoveKey { value } => value.held(),
             Self::Move { .. } => 0,
         }
     }
@@ -192,11 +211,20 @@ impl FieldChange {
         bytes: &[u8],
         direction: Direction,
     ) -> Result<Vec<u8>> {
-        let steps = self.path.steps();
-        let cursor = follow(Cursor::of_class(stored, class, bytes), steps, 0)?;
-        let mut new = Vec::with_capacity(bytes.len());
-        spliced(cursor, bytes, &self.how.splice(direction), &mut new).map_err(located(steps))?;
-        Ok(new)
+        let (steps, splice) = (self.path.steps(), self.how.splice(direction));
+        let begin = Cursor::of_class(stored, class, bytes);
+        let value = match splice {
+            Splice::InsertKey(value) => Some(value),
+            Splice::RemoveKey => None,
+            _ => {
+                let mut new = Vec::with_capacity(bytes.len());
+                let cursor = follow(begin, steps, 0)?;
+                spliced(cursor, bytes, &splice, &mut new).map_err(located(steps))?;
+                return Ok(new);
+            }
+        };
+        let (key, map) = key_of(steps)?;
+        follow(begin, map, 0)?.with_key(&key, value).map_err(located(steps))
     }
 }
 
@@ -216,8 +244,25 @@ fn spliced(
         Splice::Insert(index, element) => *new = cursor.list()?.inserted(*index, element)?,
         Splice::Remove(index) => *new = cursor.list()?.removed(*index)?,
         Splice::Move(from, to) => *new = cursor.list()?.moved(*from, *to)?,
+        // Maps are changed by their keys.
+        Splice::InsertKey(_) | Splice::RemoveKey => return Err(Fail::Value.into()),
     }
     Ok(())
+}
+
+/// Returns the key at the end of a path, and the steps to its map.
+fn key_of(steps: &[PathStep]) -> Result<(Value, &[PathStep])> {
+    let key = match steps.split_last() {
+        Some((PathStep::Index(index), map)) => Some((Value::U64(*index), map)),
+        Some((PathStep::Key(key), map)) => key.parse().ok().map(|key| (key, map)),
+        Some((PathStep::Field(_), _)) | None => None,
+    };
+    key.ok_or_else(|| {
+        error!(
+            ErrorKind::NotFound,
+            "the path does not end with a key of a map, as in `Class:map[key]`"
+        )
+    })
 }
 
 impl Root<'_> {
@@ -233,6 +278,10 @@ impl Root<'_> {
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, &*self.value, steps)?;
         let layout = self.registry.program().layout();
         let mut target = Strict::new(layout, &Limits::DEFAULT, &no_pointer).of_editor(check_handle);
+        let is_new_key = matches!(request, Request::Set(_)) && part.lacks_last_key();
+        if is_new_key || matches!(request, Request::RemoveKey) {
+            return self.record_key(path, request, &mut target);
+        }
         let has_hooks = self.registry.has_hooks(part.class);
         // With a `validate` or `after_load` function the whole list is encoded, so that it can be restored after a refusal.
         if let Some(list) = part.whole_list().filter(|_| !has_hooks)
@@ -262,6 +311,7 @@ impl Root<'_> {
                     FieldEdit::Remove { index, element }
                 }
                 Request::Move(from, to) => FieldEdit::Move { from, to },
+                Request::InsertKey(_) | Request::RemoveKey => return Err(Fail::Value.into()),
             })
         };
         let how = how().map_err(located(steps))?;
@@ -270,14 +320,60 @@ impl Root<'_> {
         Ok((FieldChange { path, how }, old_value))
     }
 
+    /// Inserts a value under the key at the end of a path, or removes the key. See [`record`](Self::record).
+    fn record_key(
+        &mut self,
+        path: FieldPath,
+        request: &Request<'_>,
+        target: &mut Strict<'_>,
+    ) -> Result<(FieldChange, Option<Value>)> {
+        let root = &*self.value;
+        let (part, value, key) = FieldPart::reach_map(self.buffers, self.registry, root, &path)?;
+        let (how, old) = match request {
+            Request::Set(new) => {
+                let mut bytes = Vec::new();
+                let cursor = part.start_of(&[])?.of_element().ok_or(Fail::Value)?;
+                cursor.write(target, new, &mut bytes).map_err(located(path.steps()))?;
+                (FieldEdit::InsertKey { value: bytes.into() }, None)
+            }
+            _ => {
+                let (mut buffer, mut links) = (Buffer::new(), FieldLinks::new(self.registry));
+                let found = key.map.get(value, &key.bytes).ok_or_else(|| no_key(&key.value));
+                let found = found.map_err(located(path.steps()))?;
+                let write = |out: &mut Encoder<'_>| key.map.value().encode(found, out);
+                let bytes = buffer.encode_with(&self.registry.env(), &mut links, write)?;
+                let cursor = part.start_of(bytes)?.of_element().ok_or(Fail::Value)?;
+                (FieldEdit::RemoveKey { value: bytes.into() }, Some(cursor.read()?.0))
+            }
+        };
+        let change = |root: &mut dyn Portable, direction| {
+            part.change_key(root, &key, &how, direction).map_err(located(path.steps()))
+        };
+        change(&mut *self.value, Direction::Redo)?;
+        if self.registry.has_hooks(part.class) {
+            let checked =
+                catch_unwind(AssertUnwindSafe(|| awaken(&mut *self.value, self.registry)));
+            if !matches!(checked, Ok(Ok(()))) {
+                change(&mut *self.value, Direction::Undo)?;
+            }
+            checked.unwrap_or_else(|panic| resume_unwind(panic))?;
+        }
+        Ok((FieldChange { path, how }, old))
+    }
+
     /// Redoes or undoes a change. Returns true if the value has `validate` or `after_load` functions. The caller runs
     /// them later, since the value may be valid only after the other changes of the step.
     #[cfg(feature = "history")]
     pub(crate) fn make(&mut self, change: &FieldChange, direction: Direction) -> Result<bool> {
-        let steps = change.path.steps();
+        let (steps, splice) = (change.path.steps(), change.how.splice(direction));
+        if matches!(splice, Splice::InsertKey(_) | Splice::RemoveKey) {
+            let (root, path) = (&*self.value, &change.path);
+            let (part, _, key) = FieldPart::reach_map(self.buffers, self.registry, root, path)?;
+            part.change_key(self.value, &key, &change.how, direction).map_err(located(steps))?;
+            return Ok(self.registry.has_hooks(part.class));
+        }
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, &*self.value, steps)?;
         let has_hooks = self.registry.has_hooks(part.class);
-        let splice = change.how.splice(direction);
         if let Some(list) = part.whole_list()
             && splice.is_in(list, value)
         {
@@ -309,7 +405,7 @@ impl Root<'_> {
             let (index, is_insert) = match &change.how {
                 FieldEdit::Insert { index, .. } => (index, true),
                 FieldEdit::Remove { index, .. } => (index, false),
-                FieldEdit::Set { .. } | FieldEdit::Move { .. } => return None,
+                _ => return None,
             };
             let after = usize::try_from(*index).ok()?;
             let before = after.checked_add(removed)?.checked_sub(inserted)?;
@@ -408,7 +504,68 @@ impl Root<'_> {
     }
 }
 
+/// A key of a map, as the last step of a path.
+struct MapKey {
+    map: &'static dyn MapAccess,
+    value: Value,
+    bytes: Vec<u8>,
+}
+
+impl<'p> FieldPart<'p> {
+    /// Follows a path to the map that has, or is to have, the key at its end.
+    fn reach_map<'v>(
+        buffers: &'p mut PartBuffers,
+        registry: &'p Registry,
+        root: &'v dyn Portable,
+        path: &'p FieldPath,
+    ) -> Result<(Self, &'v dyn Any, MapKey)> {
+        let (key, steps) = key_of(path.steps()).map_err(located(path.steps()))?;
+        let (mut part, value) = FieldPart::reach(buffers, registry, root, steps)?;
+        let Some(map) = part.access.and_then(FieldAccess::map).filter(|_| part.is_end()) else {
+            part.encode(root, value)?;
+            // An element or a key that is missing is `NotFound`, and so is a key of something else.
+            part.cursor()?.key(&key).map_err(located(path.steps()))?;
+            return Err(not_by_itself(path));
+        };
+        let bytes = part.start_of(&[])?.checked_key(&key).map_err(located(path.steps()))?;
+        Ok((part, value, MapKey { map, value: key, bytes }))
+    }
+
+    /// Redoes or undoes a change of a key of this map.
+    fn change_key(
+        &self,
+        root: &mut dyn Portable,
+        key: &MapKey,
+        how: &FieldEdit,
+        direction: Direction,
+    ) -> Result<()> {
+        let mut apply = |direction| {
+            let Some((_, map)) = self.reach_mut(root) else { return Err(Fail::Value.into()) };
+            match how.splice(direction) {
+                Splice::InsertKey(value) => {
+                    let insert = |input: &mut Decoder<'_>| key.map.insert(map, &key.bytes, input);
+                    let is_new = FieldLinks::new(self.registry).decode(value, insert)?;
+                    if is_new { Ok(()) } else { Err(has_key(&key.value)) }
+                }
+                _ => key.map.remove(map, &key.bytes).ok_or_else(|| no_key(&key.value)),
+            }
+        };
+        let changed = catch_unwind(AssertUnwindSafe(|| apply(direction)));
+        // As for an element of a list: a value whose `Drop` panics has left the map, and comes back.
+        if changed.is_err() && matches!(how.splice(direction), Splice::RemoveKey) {
+            apply(direction.reversed())?;
+        }
+        changed.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+}
+
 impl FieldPart<'_> {
+    /// Returns true if the last step of the path is a key that the map does not have.
+    fn lacks_last_key(&self) -> bool {
+        self.taken + 1 == self.steps.len()
+            && self.access.is_some_and(|access| access.map().is_some())
+    }
+
     /// Converts a request to a change of the elements of this list. Returns `None` if the request sets the whole field,
     /// or an index is out of range.
     fn how_in_list(
@@ -439,7 +596,7 @@ impl FieldPart<'_> {
                 None => None,
             },
             Request::Move(from, to) => get(from).and(get(to)).map(|_| FieldEdit::Move { from, to }),
-            Request::Set(_) | Request::Insert(..) => None,
+            _ => None,
         })
     }
 
@@ -492,7 +649,7 @@ impl FieldPart<'_> {
         let Some((_, value)) = self.reach_mut(root) else { return Err(Fail::Value.into()) };
         let index = |index: &u64| usize::try_from(*index).unwrap_or(usize::MAX);
         let done = match splice {
-            Splice::Set(_) => None,
+            Splice::Set(_) | Splice::InsertKey(_) | Splice::RemoveKey => None,
             Splice::Insert(at, element) => {
                 let insert = |input: &mut Decoder<'_>| list.insert(value, index(at), input);
                 let inserted = FieldLinks::new(self.registry).decode(element, insert);
@@ -524,7 +681,7 @@ impl<V> Splice<V> {
     fn is_in(&self, list: &dyn ListAccess, value: &dyn Any) -> bool {
         let Some(len) = list.len(value).map(|len| len as u64) else { return false };
         match self {
-            Self::Set(_) => false,
+            Self::Set(_) | Self::InsertKey(_) | Self::RemoveKey => false,
             Self::Insert(index, _) => *index <= len,
             Self::Remove(index) => *index < len,
             Self::Move(from, to) => from.max(to) < &len,
@@ -533,13 +690,14 @@ impl<V> Splice<V> {
 }
 
 /// Returns an error if the path ends inside a part that cannot be borrowed, such as the content of an option.
-#[cfg(feature = "history")]
 pub(super) fn check_end(part: &FieldPart<'_>, path: &FieldPath) -> Result<()> {
-    if part.is_end() {
-        return Ok(());
-    }
+    if part.is_end() { Ok(()) } else { Err(not_by_itself(path)) }
+}
+
+#[cold]
+fn not_by_itself(path: &FieldPath) -> Error {
     let message = "the part lies in an option, a tuple or an array, and cannot be edited by itself; take the path of what is around it";
-    Err(path.locate(Error::new(ErrorKind::Unsupported, message)))
+    path.locate(Error::new(ErrorKind::Unsupported, message))
 }
 
 fn no_pointer(_: &KindSchema, _: Option<ObjectId>) -> Result<()> {

@@ -10,7 +10,7 @@ use super::change::{FieldChange, FieldEdit, check_end};
 use super::path::FieldPath;
 use super::{FieldPart, PartBuffers, Root, SchemaKey, Trail};
 use crate::Result;
-use crate::codec::{FieldAccess, ListAccess, Portable};
+use crate::codec::{FieldAccess, ListAccess, MapAccess, Portable};
 use crate::graph::Registry;
 use crate::schema::{Cursor, ProgramClass};
 
@@ -83,10 +83,12 @@ impl ValueComparison<'_> {
                 return self.fields(value, class, target, old, new);
             }
             let list = access.and_then(FieldAccess::list);
+            let map = access.and_then(FieldAccess::map);
             if let Some(key) = key
-                && match list {
-                    Some(list) => self.list(value, list, key, old, new)?,
-                    None => self.array(key, old, new)?,
+                && match (list, map) {
+                    (Some(list), _) => self.list(value, list, key, old, new)?,
+                    (None, Some(map)) => self.map(value, map, key, old, new)?,
+                    (None, None) => self.array(key, old, new)?,
                 }
             {
                 return Ok(());
@@ -181,6 +183,65 @@ impl ValueComparison<'_> {
                 }
             }
             at += u64::from(!matches!(op, Op::Remove(_)));
+        }
+        Ok(true)
+    }
+
+    /// Compares a map by its keys. Returns false if recording the whole map takes less memory.
+    fn map(
+        &mut self,
+        value: &dyn Any,
+        map: &'static dyn MapAccess,
+        (place, depth): SchemaKey,
+        old: &[u8],
+        new: &[u8],
+    ) -> Result<bool> {
+        let cursor = |bytes| self.cursor((place, depth), bytes);
+        let (Some(olds), Some(news)) = (cursor(old), cursor(new)) else { return Ok(false) };
+        let (Some(olds), Some(news)) = (olds.entries()?, news.entries()?) else {
+            return Ok(false);
+        };
+        let Some((_, old_entries, new_entries)) = olds.differing(&news)? else { return Ok(false) };
+        // The entries of a map may be in any order: a program may have another one than the one that it recorded.
+        let mut rest = HashMap::with_capacity(old_entries.len());
+        for entry in old_entries {
+            let (_, key) = olds.key_of(entry)?;
+            rest.insert(&entry[..key], &entry[key..]);
+        }
+        let (mut pairs, mut bytes) = (Vec::new(), 0);
+        for entry in new_entries {
+            let (key, at) = olds.key_of(entry)?;
+            let (key_bytes, new) = entry.split_at(at);
+            let old = rest.remove(key_bytes);
+            if old != Some(new) {
+                bytes += size_of::<FieldChange>() + old.map_or(Bytes::held_of(new), |_| 0);
+                pairs.push((key, key_bytes, old, Some(new)));
+            }
+        }
+        let mut removed: Vec<_> = rest.into_iter().collect();
+        removed.sort_unstable();
+        for (key_bytes, old) in removed {
+            bytes += size_of::<FieldChange>() + Bytes::held_of(old);
+            pairs.push((olds.key_of(key_bytes)?.0, key_bytes, Some(old), None));
+        }
+        if pairs.len() > 1 && bytes > Bytes::held_of(old) + Bytes::held_of(new) {
+            return Ok(false);
+        }
+        for (key, key_bytes, old, new) in pairs {
+            self.trail.enter_key(&key);
+            match (old, new) {
+                (Some(old), Some(new)) => match map.get(value, key_bytes) {
+                    Some(inner) => {
+                        let key = Some((place, depth + 1));
+                        self.value(inner, Some(map.value()), key, old, new)?;
+                    }
+                    None => self.find_set(old, new),
+                },
+                (None, Some(new)) => self.find(FieldEdit::InsertKey { value: new.into() }),
+                (Some(old), None) => self.find(FieldEdit::RemoveKey { value: old.into() }),
+                (None, None) => {}
+            }
+            self.trail.leave();
         }
         Ok(true)
     }

@@ -4,6 +4,7 @@
 
 use super::Root;
 use super::change::{ChangeState, Direction, FieldChange};
+use super::changed::Changed;
 use super::object_name::ObjectName;
 use super::owner::Owner;
 use super::prints::Print;
@@ -89,6 +90,12 @@ pub(crate) trait EditedWorld {
     ) -> Option<Vec<FieldChange>>;
 
     fn put_numbers(&mut self, at: (usize, ObjectId), old: &Self::Numbers) -> Option<()>;
+
+    /// Notes the objects that are spawned, removed, renamed, moved, paused or activated, from the first call on.
+    fn watch(&self);
+
+    /// Returns the objects that were noted since the last call, or [`Changed::All`] if that is not known.
+    fn take_touched(&mut self) -> Vec<Changed<'static>>;
 
     /// Appends the hashes of these objects, or of the whole world. Components that cannot be encoded are left out.
     fn prints(&self, objects: Option<&[ObjectId]>, prints: &mut Vec<Print>);

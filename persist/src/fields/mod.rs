@@ -7,13 +7,17 @@
 //! | --- | --- |
 //! | `path`, `paths`, `typed_path` | paths, their caches, and paths that the compiler checks |
 //! | this file, `links`, `empty` | the innermost part on a path; its encode and decode; empty parts |
+//! | `to_value` | values that are passed to a path |
 //! | `change`, `bytes` | a change with the bytes before and after it |
 //! | `compare` | the changes between two contents |
+//! | `changed` | changes as views of a target see them |
 //! | `number` | numbers, changed in place |
 //! | `owner`, `object_name`, `shared_name`, `prints`, `edited_world`, `sendable` | what worlds and histories share |
 
 mod bytes;
 mod change;
+#[cfg(feature = "history")]
+mod changed;
 #[cfg(feature = "history")]
 mod compare;
 #[cfg(feature = "history")]
@@ -35,6 +39,8 @@ mod sendable;
     expect(dead_code, unreachable_pub, reason = "a world makes names")
 )]
 pub(crate) mod shared_name;
+#[cfg(any(feature = "history", feature = "world"))]
+mod to_value;
 pub(crate) mod typed_path;
 
 use std::any::Any;
@@ -57,6 +63,8 @@ pub(crate) use change::Request;
 pub(crate) use change::{ChangeState, awaken};
 pub use change::{Direction, FieldChange, FieldEdit};
 #[cfg(feature = "history")]
+pub use changed::{Changed, ChangedField, ElementEdit, value_at};
+#[cfg(feature = "history")]
 pub(crate) use compare::{compared, content_of};
 #[cfg(feature = "history")]
 pub(crate) use edited_world::{EditedWorld, NumberedBytes, ObjectChange};
@@ -73,6 +81,8 @@ pub(crate) use paths::IntoFieldPath;
 #[cfg(feature = "history")]
 pub(crate) use prints::{Print, print_value};
 pub use sendable::Sendable;
+#[cfg(any(feature = "history", feature = "world"))]
+pub use to_value::to_value;
 
 #[cfg(all(feature = "history", feature = "world"))]
 pub(crate) use {change::validate, number::NumberFields, prints::hash_of};
@@ -145,6 +155,11 @@ impl<'c> Trail<'c> {
 
     fn enter_element(&mut self, index: u64) {
         self.steps.push(PathStep::Index(index));
+    }
+
+    /// Enters the value of a key of a map, by the step that a path with this key has.
+    fn enter_key(&mut self, key: &Value) {
+        self.steps.push(PathStep::from_key(key));
     }
 
     fn leave(&mut self) {

@@ -97,7 +97,6 @@ impl FieldPath {
     }
 
     /// Adds the path to an error.
-    #[cfg(feature = "history")]
     pub(crate) fn locate(&self, error: Error) -> Error {
         match self.steps() {
             [] => error,
@@ -180,7 +179,7 @@ impl FieldPath {
 }
 
 impl PathStep {
-    fn from_key(key: &Value) -> Self {
+    pub(super) fn from_key(key: &Value) -> Self {
         match key.as_u64() {
             Some(index) => Self::Index(index),
             None => Self::Key(key.to_string().into()),

@@ -14,8 +14,8 @@ use crate::codec::{FieldNames, FieldStep, Reflect, is_same_name};
 /// does not compile.
 ///
 /// - Put a colon after a generic class, or after any type that is not a plain path: `field!(Slot<Sword>: item.sharp)`.
-/// - Write an element as in Rust, with a literal or a variable: `[3]`, `[index]`, `["key"]` or `[&*key]`. The
-///   expression is evaluated once.
+/// - Write an element as in Rust, with a literal or a variable: `[3]`, `[index]`, `["key"]` or `[&key]`. The expression
+///   is evaluated once.
 /// - For a field of an enum variant, and for a key that the type cannot be indexed by, append a step with
 ///   [`FieldPath::field`] or [`FieldPath::at`]. Such a step uses the name in saves, and is checked when the path is used.
 ///
@@ -55,7 +55,7 @@ use crate::codec::{FieldNames, FieldStep, Reflect, is_same_name};
 ///
 /// let (index, key) = (3_usize, String::from("long sword"));
 /// assert_eq!(field!(Bag.items[index].count).to_string(), "Bag:items[3].count");
-/// assert_eq!(field!(Bag.prices[&*key]), r#"Bag:prices["long sword"]"#.parse()?);
+/// assert_eq!(field!(Bag.prices[&key]), r#"Bag:prices["long sword"]"#.parse()?);
 /// # Ok::<(), persist::Error>(())
 /// ```
 ///

@@ -42,6 +42,12 @@ pub struct Subscription {
 }
 
 impl Subscription {
+    /// Creates a subscription, with the flag that says whether it has ended.
+    pub(super) fn begin() -> (Arc<AtomicBool>, Self) {
+        let has_ended = Arc::new(AtomicBool::new(false));
+        (Arc::clone(&has_ended), Self { has_ended })
+    }
+
     /// Unsubscribes the listener, for a view that is closed.
     pub fn end(self) {
         self.has_ended.store(true, Ordering::Relaxed);
@@ -62,10 +68,10 @@ impl<H> Listeners<H> {
         &mut self,
         listener: impl FnMut(&HistoryEvent, &H) + Send + 'static,
     ) -> Subscription {
-        let has_ended = Arc::new(AtomicBool::new(false));
+        let (has_ended, subscription) = Subscription::begin();
         self.are_present = true;
-        self.all.push((Box::new(listener), Arc::clone(&has_ended)));
-        Subscription { has_ended }
+        self.all.push((Box::new(listener), has_ended));
+        subscription
     }
 }
 

@@ -10,10 +10,11 @@ use super::entries::Entries;
 use super::event::{EntryName, Subscription};
 use super::journal::{CommandClasses, FrameKind};
 use super::merging::Merging;
+use super::reports::ChangeListeners;
 use super::{
-    ByteUsage, Capacity, Clock, History, Label, Listeners, MergeKey, MergeState, MergeTarget,
-    MergeWindow, Proof, ReportedState, Ring, StateNumbers, Step, Steps, Summary, Support,
-    UndoEntry, world,
+    ByteUsage, Capacity, Changed, Clock, History, Label, Listeners, MergeKey, MergeState,
+    MergeTarget, MergeWindow, Proof, ReportedState, Ring, StateNumbers, Step, Steps, Summary,
+    Support, UndoEntry, world,
 };
 use crate::fields::{Direction, EditedWorld as _};
 use crate::platform::{IS_WHOLE, Timer};
@@ -43,7 +44,8 @@ impl<T: 'static> History<T> {
             released: Vec::new(),
             panic: None,
             listeners: Listeners::default(),
-            after_change: None,
+            change_listeners: ChangeListeners::default(),
+            is_insignificant: false,
             failed: None,
             spill: None,
             journal: None,
@@ -150,12 +152,48 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Sets a callback that receives the target after every change: an edit, an undo, a redo, or the rollback of a
-    /// transaction.
+    /// Adds a listener that receives what each call changed: an edit, an undo, a redo, a rollback, or the opening of a
+    /// session.
     ///
-    /// It may update derived state. Its changes are not recorded, so they must depend on the rest of the target alone.
-    pub fn set_after_change(&mut self, after_change: impl FnMut(&mut T) + Send + 'static) {
-        self.after_change = Some(Box::new(after_change));
+    /// A view, a spatial index or a mirror in an engine follows the target by it, without looking at the rest. The
+    /// listener may also update derived state in the target. That is not recorded, so it must depend on the rest of the
+    /// target alone. Changes beside the history are not reported, or with the next call as [`Changed::All`].
+    ///
+    /// It is also called after a call that failed and was rolled back, mostly with an empty list, since derived state may
+    /// have to be updated.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::sync::{Arc, Mutex};
+    ///
+    /// use persist::history::Changed;
+    /// use persist::{History, Persist, Value, field};
+    ///
+    /// #[derive(Persist, Default)]
+    /// struct Drawing { title: String, zoom: f32 }
+    ///
+    /// let (mut drawing, mut history) = (Drawing::default(), History::new(100));
+    /// let seen = Arc::new(Mutex::new(Vec::new()));
+    /// let log = Arc::clone(&seen);
+    /// history.subscribe_changes(move |_, changes| {
+    ///     for change in changes {
+    ///         if let Changed::Field(field) = change {
+    ///             log.lock().unwrap().push((field.path().to_string(), field.new_value()));
+    ///         }
+    ///     }
+    /// });
+    /// history.set_field(&mut drawing, field!(Drawing.zoom), 2.0)?;
+    /// history.undo(&mut drawing)?;
+    /// let zoom = |zoom: f32| ("Drawing:zoom".to_string(), Some(Value::from(zoom)));
+    /// assert_eq!(*seen.lock().unwrap(), [zoom(2.0), zoom(0.0)]);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn subscribe_changes(
+        &mut self,
+        listener: impl FnMut(&mut T, &[Changed<'_>]) + Send + 'static,
+    ) -> Subscription {
+        self.change_listeners.push(listener)
     }
 
     /// Sets how long after an edit the next one is merged into it. `None`, the default, merges none.
@@ -366,6 +404,9 @@ impl<T: 'static> History<T> {
     fn check_world(&mut self, target: &T) -> Result<()> {
         let Some(world) = world(target) else { return Ok(()) };
         self.support.last_id = world.last_id();
+        if self.change_listeners.are_present() {
+            world.watch();
+        }
         if *self.world.get_or_insert(world.identity()) == world.identity() {
             return Ok(());
         }

@@ -93,8 +93,8 @@ impl Verb {
     pub fn of_field(how: &FieldEdit) -> Self {
         match how {
             FieldEdit::Set { .. } => Self::Set,
-            FieldEdit::Insert { .. } => Self::Insert,
-            FieldEdit::Remove { .. } => Self::Remove,
+            FieldEdit::Insert { .. } | FieldEdit::InsertKey { .. } => Self::Insert,
+            FieldEdit::Remove { .. } | FieldEdit::RemoveKey { .. } => Self::Remove,
             FieldEdit::Move { .. } => Self::Move,
         }
     }

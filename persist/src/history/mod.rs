@@ -59,7 +59,8 @@
 //! | [`Edit`] | the target of an edit, which records its changes |
 //! | [`Drag`], [`MergeWindow`] | several edits that become one entry |
 //! | [`Command`], [`CommandEdit`], [`Merge`] | edits by code of the program |
-//! | [`HistoryEvent`], [`Subscription`], [`FinalState`] | notifications for menus and views |
+//! | [`HistoryEvent`], [`Subscription`], [`FinalState`] | notifications for menus |
+//! | [`Changed`], [`ChangedField`], [`ElementEdit`] | what a call changed, for views and indexes |
 //! | [`Histories`], [`HistoryId`] | the histories of several documents, with one menu |
 //! | [`Proof`], [`Poison`] | checks of undos, and failures of rollbacks |
 //! | [`Session`], [`SessionOptions`], [`Flush`], [`JournalInfo`] | the journal, and when it is flushed |
@@ -79,6 +80,7 @@
 //     |       StepOf   step: a Change (data) or a command (code)           |
 //     |   Support      support: classes, buffers, field access, lent out   |
 //     |   Listeners    event, group: notified at the end of a call         |
+//     |   ChangeListeners  reports: told what a call changed               |
 //     |   Journal      journal: the same steps as frames of a file         |
 //     +--------------------------------------------------------------------+
 //                           | Change::apply, Command::apply
@@ -142,6 +144,7 @@ mod history;
 pub(crate) mod journal;
 mod label;
 pub(crate) mod merging;
+mod reports;
 mod support;
 #[cfg(feature = "world")]
 mod world;
@@ -170,10 +173,11 @@ use edit::Again;
 use edit::command::{AnyCommand, CommandPrints, PreviousState};
 use event::{EntryName, ListenerEntry};
 use journal::{CommandClasses, Journal, Spill};
+use reports::ChangeListeners;
 use support::PriorValue;
 use world::World;
 
-pub use crate::fields::Merge;
+pub use crate::fields::{Changed, ChangedField, ElementEdit, Merge};
 pub use capacity::Capacity;
 pub use change::step::FinalState;
 pub use edit::command::CommandEdit;
@@ -248,7 +252,9 @@ pub struct History<T: 'static = World> {
     /// A panic that was caught, and resumes at the end of the call, when the state is consistent.
     panic: Option<Panic>,
     listeners: Listeners<Self>,
-    after_change: Option<AfterChange<T>>,
+    change_listeners: ChangeListeners<T>,
+    /// True while edits are made that leave the target unmodified.
+    is_insignificant: bool,
     /// The direction of the last undo or redo, if it failed and its entry is still in place.
     failed: Option<Direction>,
     spill: Option<Spill>,
@@ -310,8 +316,6 @@ struct ByteUsage {
 /// A step of an edit, which may be a command.
 type Step<T> = StepOf<Performed<T>>;
 type Steps<T> = StepsOf<Performed<T>>;
-
-type AfterChange<T> = Box<dyn FnMut(&mut T) + Send>;
 
 /// Entries in the order in which they were created. The entries before the position are applied.
 ///

@@ -5,8 +5,8 @@
 use super::label::Verb;
 use crate::codec::{Decoder, Encoder, Fail, Portable, Prototypes, Stop};
 use crate::fields::{
-    ChangeState, Direction, EditedWorld, FieldChange, NumberedBytes, ObjectChange, ObjectName,
-    Owner, Print, Root,
+    ChangeState, Changed, Direction, EditedWorld, FieldChange, NumberedBytes, ObjectChange,
+    ObjectName, Owner, Print, Root,
 };
 use crate::graph::Registry;
 use crate::reflect::Kind;
@@ -110,6 +110,14 @@ impl EditedWorld for NoWorld {
     }
 
     fn put_numbers(&mut self, _: (usize, ObjectId), (): &()) -> Option<()> {
+        match *self {}
+    }
+
+    fn watch(&self) {
+        match *self {}
+    }
+
+    fn take_touched(&mut self) -> Vec<Changed<'static>> {
         match *self {}
     }
 

@@ -90,6 +90,8 @@ pub use walk::{Checker, LocalValue, Long, Reader, Strict, UsageTree, length};
 pub(crate) use walk::{
     Cursor, DamagedRange, WriteTarget, locate, parts_in, renumbered, write_value,
 };
+#[cfg(any(feature = "history", feature = "world"))]
+pub(crate) use walk::{has_key, no_key};
 
 /// An open value of a walk, with its next part: by nodes, or by conversions where it is rewritten.
 ///

@@ -355,6 +355,27 @@ macro_rules! map_access {
             fn value(&self) -> &'static FieldAccess {
                 const { &FieldAccess::new::<V>() }
             }
+
+            fn insert(
+                &self,
+                map: &mut dyn Any,
+                key: &[u8],
+                input: &mut Decoder<'_>,
+            ) -> Result<bool, Fail> {
+                let map = map.downcast_mut::<$map<K, V $(, $hasher)?>>().ok_or(Fail::Value)?;
+                let key = decode::<K>(key).map_err(|_| Fail::Value)?;
+                let value = input.value::<V>()?;
+                let is_new = !map.contains_key(&key);
+                if is_new {
+                    map.insert(key, value);
+                }
+                Ok(is_new)
+            }
+
+            fn remove(&self, map: &mut dyn Any, key: &[u8]) -> Option<()> {
+                let map = map.downcast_mut::<$map<K, V $(, $hasher)?>>()?;
+                map.remove(&decode::<K>(key).ok()?).map(drop)
+            }
         })+
     };
 }

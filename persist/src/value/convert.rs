@@ -10,6 +10,13 @@ macro_rules! from {
                 Self::$variant(value)
             }
         }
+
+        /// Converts a key by which a map is indexed.
+        impl From<&$ty> for Value {
+            fn from(value: &$ty) -> Self {
+                Self::$variant(value.clone())
+            }
+        }
     )*};
 }
 

@@ -41,7 +41,7 @@
 // - Save: `objects::saving`, `stored` and `sibling_index` (encode), `page_cache` (pages, and those of earlier saves),
 //   `objects::load` (decode).
 // - Histories: `objects::edits` and `objects::detached::change` (edits as data); `objects::detached`, `objects::parked`
-//   and `recorded` (what an undo brings back).
+//   and `recorded` (what an undo brings back), `touched` (the objects that have changed).
 
 pub(crate) mod children;
 mod column;
@@ -56,6 +56,7 @@ mod references;
 mod resources;
 mod sibling_index;
 mod stored;
+mod touched;
 mod visit;
 
 use std::any::{Any, TypeId};
@@ -80,6 +81,8 @@ use names::{Name, Names};
 use objects::Bundles;
 use page_cache::PageCache;
 use resources::AnyResource;
+#[cfg(feature = "history")]
+use touched::TouchLog;
 
 pub use column::query::Query;
 pub use objects::{Bundle, ExternalIds, InstantiatedObject, Prefab};
@@ -209,6 +212,8 @@ pub struct World {
     numbers: Numbers,
     identity: Identity,
     page_cache: RefCell<PageCache>,
+    #[cfg(feature = "history")]
+    touched: TouchLog,
 }
 
 /// Whether an object is updated.

@@ -32,7 +32,7 @@ fn summing(world: &mut World) -> Result<(History, Calls)> {
     let calls = Calls::default();
     let mut history = History::new(100);
     let log = calls.clone();
-    history.set_after_change(move |world: &mut World| {
+    history.subscribe_changes(move |world: &mut World, _| {
         let objects = world.objects().len();
         let speed = world.query::<&Speed>().map(|speed| speed.0).sum();
         if let Some(sum) = world.get_mut::<Sum>(sum) {

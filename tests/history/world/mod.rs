@@ -16,6 +16,7 @@ mod names;
 mod property;
 mod rebound;
 mod refused;
+mod reports;
 mod resources;
 pub(crate) mod scene;
 mod stage;

@@ -15,6 +15,7 @@ use super::naive::{Became, Key, Naive, Settings};
 use super::scene::{Speed, logged, saved_and_loaded, saves, text_of};
 use super::stage::kind;
 use crate::joined::{Between, Joined, join};
+use crate::mirror::Mirror;
 use crate::subject::Subject;
 
 /// How often each thing has happened.
@@ -35,6 +36,8 @@ struct Run {
     subject: Subject<World>,
     proof: Proof,
     naive: Naive,
+    /// A copy that follows the reports of the history.
+    mirror: Mirror,
     changes: Changes,
     saves: Saves,
     /// How many releases of each actor are expected in the end.
@@ -51,7 +54,8 @@ impl Run {
         let world = saved_and_loaded(&saves, &world);
         let naive = Naive::new(text_of(&saves, &world), capacity);
         let proof = [Proof::Off, Proof::Touched, Proof::Whole][changes.random.gen_range(0..3)];
-        let history = history(capacity, proof);
+        let mut history = history(capacity, proof);
+        let mirror = Mirror::of(&world, &mut history);
         let subject = match seed % 3 {
             0 => Subject::session(super::scene::saves(), &world, history),
             _ => Subject::Plain(world, history),
@@ -60,6 +64,7 @@ impl Run {
             subject,
             proof,
             naive,
+            mirror,
             changes,
             saves,
             releases: BTreeMap::new(),
@@ -93,6 +98,7 @@ impl Run {
     /// The world and its history are what the naive one says.
     fn compare(&mut self, what: &str) {
         assert_eq!(self.text(), self.naive.text(), "{what}");
+        self.mirror.compare(self.subject.target(), what);
         let (history, naive) = (self.subject.history(), &self.naive);
         assert_eq!(
             (history.position(), history.entries().len()),
@@ -368,7 +374,8 @@ impl Run {
             entries.map(|entry| (entry.label, entry.state, entry.is_applied)).collect()
         };
         let before = entries(&self.subject);
-        let history = history(self.naive.capacity, self.proof);
+        let mut history = history(self.naive.capacity, self.proof);
+        self.mirror = Mirror::of(&World::new(), &mut history);
         self.subject.reopen(super::scene::saves(), history);
         assert_eq!(entries(&self.subject), before);
         self.naive.last = None;

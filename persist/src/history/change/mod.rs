@@ -146,7 +146,7 @@ impl Change {
             return Err(no_world().into());
         }
         let mut has_hooks = false;
-        let fields: Vec<_> = ordered(self.fields(), direction).collect();
+        let fields: Vec<_> = self.ordered_fields(direction).collect();
         for (at, field) in fields.iter().enumerate() {
             match make(field, direction) {
                 Ok(of_value) => has_hooks |= of_value,
@@ -159,6 +159,14 @@ impl Change {
         }
         self.has_hooks = has_hooks;
         Ok(())
+    }
+
+    /// Iterates over the changes of fields in the order in which they are applied.
+    pub(super) fn ordered_fields(
+        &self,
+        direction: Direction,
+    ) -> impl Iterator<Item = &FieldChange> {
+        ordered(self.fields(), direction)
     }
 
     /// Returns the changes of fields, or an empty slice.
@@ -195,10 +203,10 @@ impl Change {
     /// Returns the path of the list whose element was inserted or removed.
     fn edited_list(&self) -> Option<&FieldPath> {
         match &self.what {
-            ChangeKind::Field(FieldChange { path, how }) => match how {
-                FieldEdit::Insert { .. } | FieldEdit::Remove { .. } => Some(path),
-                FieldEdit::Set { .. } | FieldEdit::Move { .. } => None,
-            },
+            ChangeKind::Field(FieldChange {
+                path,
+                how: FieldEdit::Insert { .. } | FieldEdit::Remove { .. },
+            }) => Some(path),
             _ => None,
         }
     }
@@ -434,6 +442,8 @@ impl Migrated {
             FieldEdit::Remove { index, .. } => {
                 FieldEdit::Remove { index: *index, element: Bytes::default() }
             }
+            FieldEdit::InsertKey { .. } => FieldEdit::InsertKey { value: Bytes::default() },
+            FieldEdit::RemoveKey { .. } => FieldEdit::RemoveKey { value: Bytes::default() },
             how => how.clone(),
         };
         Self { path: change.path.clone(), how, fields, recorded }

@@ -140,7 +140,8 @@ pub trait Command<T: 'static = World>: Any + Sendable {
         let _ = (target, end);
     }
 
-    /// Returns the objects of a world that it changes directly, for [proofs](crate::history::Proof).
+    /// Returns the objects of a world that it changes directly, for [proofs](crate::history::Proof) and
+    /// [reports](crate::history::Changed). If it names none, it may have changed anything.
     fn objects(&self) -> Vec<ObjectId> {
         Vec::new()
     }
@@ -454,6 +455,10 @@ impl<T: 'static> Perform for Performed<T> {
 
     fn is_obsolete(&self) -> bool {
         self.command.is_obsolete()
+    }
+
+    fn direct_objects(&self) -> Option<Vec<ObjectId>> {
+        self.direct.map(|_| self.command.objects())
     }
 
     fn object(&self) -> Option<ObjectId> {

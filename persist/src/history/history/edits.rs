@@ -135,6 +135,31 @@ impl<T: 'static> History<T> {
         self.edit_as(target, Some(key), label.into(), |scope| T::persist_edit(scope, edit))
     }
 
+    /// Runs edits that leave the target unmodified, such as those of a selection, a camera or open folders.
+    ///
+    /// They are undone, redone and recorded like others, but [`is_modified`](Self::is_modified) and
+    /// [`state`](Self::state) stay as they are.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{History, Persist, field};
+    ///
+    /// #[derive(Persist, Default)]
+    /// struct Drawing { shapes: Vec<u32>, selected: u32 }
+    ///
+    /// let (mut drawing, mut history) = (Drawing::default(), History::new(100));
+    /// history.insignificant(|history| history.set_field(&mut drawing, field!(Drawing.selected), 3))?;
+    /// assert!(history.can_undo() && !history.is_modified());
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn insignificant<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = std::mem::replace(&mut self.is_insignificant, true);
+        let result = catch_unwind(AssertUnwindSafe(|| run(self)));
+        self.is_insignificant = outer;
+        result.unwrap_or_else(|panic| resume_unwind(panic))
+    }
+
     /// Begins a drag: all edits until [`end_drag`](Self::end_drag) become one entry with this label.
     ///
     /// With an empty label, the entry has the label of its first edit. A drag lives across frames, from the press to
@@ -330,7 +355,7 @@ impl<T: 'static> History<T> {
         match run_back(&mut steps, target, &mut self.support, Direction::Undo) {
             Ok(()) => {
                 if !steps.is_empty() {
-                    self.changed(target);
+                    self.report(target, &steps, Direction::Undo);
                 }
                 self.released.extend(ends(steps, 0));
                 self.trim();
@@ -452,7 +477,8 @@ impl<T: Reflect> History<T> {
 
     /// Sets a field of a value, as an entry that is named after the field, and returns the old value.
     ///
-    /// It takes the time of the field, not of the whole value. The new value is checked as by
+    /// A key that a map does not have is inserted. It takes the time of the field, not of the whole value. The new
+    /// value is checked as by
     /// [`World::set_field`](crate::World::set_field).
     ///
     /// # Example
@@ -639,6 +665,38 @@ impl<T: Reflect> History<T> {
             return self.check_usable(target);
         }
         self.change_list(target, list, &Request::Move(from as u64, to as u64))
+    }
+
+    /// Removes a key of a map of a value, and returns the value that it had, in the time of that value.
+    ///
+    /// [`set_field`](Self::set_field) with a key that the map does not have inserts it.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    ///
+    /// use persist::{History, Persist, Value, field};
+    ///
+    /// #[derive(Persist)]
+    /// struct Shop { prices: BTreeMap<String, u32> }
+    ///
+    /// let (mut shop, mut history) = (Shop { prices: BTreeMap::new() }, History::new(100));
+    /// history.set_field(&mut shop, field!(Shop.prices["rope"]), 15)?;
+    /// assert_eq!(history.remove_key(&mut shop, field!(Shop.prices["rope"]))?, Value::U32(15));
+    /// history.undo(&mut shop)?;
+    /// assert_eq!(shop.prices["rope"], 15);
+    /// history.undo(&mut shop)?;
+    /// assert!(shop.prices.is_empty());
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`set_field`](Self::set_field), and [`ErrorKind::NotFound`] if the path does not end
+    /// with a key of a map.
+    pub fn remove_key(&mut self, target: &mut T, key: impl IntoFieldPath) -> Result<Value> {
+        self.edit_as(target, None, Label::None, |edit| edit.change_field(key, &Request::RemoveKey))
     }
 
     fn change_list(

@@ -60,7 +60,7 @@ impl<T: 'static> History<T> {
                 return Err(self.withdraw(target, label, steps, failure));
             }
         };
-        self.changed(target);
+        self.report(target, &entry.steps, Direction::Redo);
         let name = entry.label.clone();
         let entered = guarded(|| {
             self.enter(target, entry, merging);
@@ -85,11 +85,14 @@ impl<T: 'static> History<T> {
     ) -> Result<(Merging, MergeTarget), Failure> {
         guarded(|| {
             entry.weigh();
+            let is_insignificant = self.is_insignificant;
+            entry.is_significant &= !is_insignificant;
             let last = MergeTarget { key, time: self.now(), has_cut: false };
             let merging = self.merging(&last);
             if let Some(journal) = &mut self.journal {
                 let (label, steps) = (&entry.label, &mut entry.steps);
-                journal.record_done((target, &self.support), label, steps, merging)?;
+                let recorded = (merging, is_insignificant);
+                journal.record_done((target, &self.support), label, steps, recorded)?;
             }
             Ok((merging, last))
         })
@@ -170,6 +173,7 @@ impl<T: 'static> History<T> {
         self.journal.is_none()
             && self.open.is_empty()
             && !self.is_dragged()
+            && !self.is_insignificant
             && self.merges.window.is_none()
             && self.ring.next().is_none()
             && (self.merges.last.is_some() || !self.is_annulled())
@@ -201,7 +205,7 @@ impl<T: 'static> History<T> {
     #[expect(clippy::inline_always, reason = "as that of `append`")]
     #[inline(always)]
     fn enter_plain(&mut self, target: &mut T, label: Label, steps: Steps<T>, summary: Summary) {
-        self.changed(target);
+        self.report(target, &steps, Direction::Redo);
         self.append(label, steps, summary);
         self.has_appended(target, MergeTarget::default());
         self.end(target);
@@ -395,7 +399,6 @@ impl<T: 'static> History<T> {
         if let Err(failure) = self.check(target, index) {
             return Err(self.roll_back_run(target, index, direction, failure));
         }
-        self.changed(target);
         let kind = match direction {
             Direction::Undo => FrameKind::Undone,
             Direction::Redo => FrameKind::Redone,
@@ -408,6 +411,7 @@ impl<T: 'static> History<T> {
         if self.journal.is_some() && (world(target).is_some() || !self.is_of_fields(index)) {
             self.forget_contents();
         }
+        self.report_entry(target, index, direction);
         self.ring.step(direction);
         self.count_held(index, target);
         self.drop_obsolete(index);
@@ -417,7 +421,8 @@ impl<T: 'static> History<T> {
     /// Fast path: undoes or redoes an entry that only changes a number, if no journal, callback or limit of bytes is
     /// involved. Returns false for any other entry.
     fn run_plain(&mut self, target: &mut T, index: usize, direction: Direction) -> bool {
-        if self.journal.is_some() || self.after_change.is_some() || self.usage.max.is_some() {
+        let has_listeners = self.change_listeners.are_present();
+        if self.journal.is_some() || has_listeners || self.usage.max.is_some() {
             return false;
         }
         let entry = self.ring.get_mut(index).map(|entry| &mut entry.steps);
@@ -558,18 +563,38 @@ impl<T: 'static> History<T> {
 
 /// The end of a call.
 impl<T: 'static> History<T> {
+    /// Tells listeners what steps changed that were just run in a direction.
     #[inline]
-    pub(in crate::history) fn changed(&mut self, target: &mut T) {
-        if self.after_change.is_some() {
-            self.call_after_change(target);
+    pub(in crate::history) fn report(
+        &mut self,
+        target: &mut T,
+        steps: &[Step<T>],
+        direction: Direction,
+    ) {
+        if self.change_listeners.are_present() {
+            let lent = (target, &self.support);
+            let panic = self.change_listeners.report(lent, steps, direction);
+            self.panic = self.panic.take().or(panic);
         }
     }
 
-    #[cold]
-    fn call_after_change(&mut self, target: &mut T) {
-        let Some(after_change) = &mut self.after_change else { return };
-        let changed = catch_unwind(AssertUnwindSafe(|| after_change(target)));
-        self.panic = self.panic.take().or(changed.err());
+    /// Tells listeners what an entry changed that was just undone or redone.
+    fn report_entry(&mut self, target: &mut T, index: usize, direction: Direction) {
+        if self.change_listeners.are_present()
+            && let Some(entry) = self.ring.get(index)
+        {
+            let lent = (target, &self.support);
+            let panic = self.change_listeners.report(lent, &entry.steps, direction);
+            self.panic = self.panic.take().or(panic);
+        }
+    }
+
+    /// Tells listeners that anything in the target may have changed.
+    pub(in crate::history) fn report_all(&mut self, target: &mut T) {
+        if self.change_listeners.are_present() {
+            let panic = self.change_listeners.report_all(target);
+            self.panic = self.panic.take().or(panic);
+        }
     }
 
     /// Ends a call: finalizes dropped steps, notifies listeners, and resumes a panic that was caught.
@@ -609,8 +634,13 @@ impl<T: 'static> History<T> {
         label: Label,
         failure: Failure,
     ) -> Error {
+        let is_broken = failure.broken.is_some();
         let error = self.note(entry, label, failure);
-        self.changed(target);
+        match is_broken {
+            true => self.report_all(target),
+            // The target is as before, apart from derived state that the failed code may have changed.
+            false => self.report(target, &[], Direction::Undo),
+        }
         self.end(target);
         error
     }

@@ -64,14 +64,30 @@ pub enum FrameKind {
     Evicted = 26,
     /// An entry counts as undone or redone, though it could not be.
     Skipped = 27,
+    /// An edit that leaves the target unmodified, such as a selection.
+    Insignificant = 28,
 }
 
 impl FrameKind {
     fn from_code(code: u8) -> Result<Self> {
         use FrameKind::*;
-        const ALL: [FrameKind; 15] = [
-            Program, Stacks, Entry, Content, Done, Undone, Redone, Begun, Committed, RolledBack,
-            Saved, Cleared, Dropped, Evicted, Skipped,
+        const ALL: [FrameKind; 16] = [
+            Program,
+            Stacks,
+            Entry,
+            Content,
+            Done,
+            Undone,
+            Redone,
+            Begun,
+            Committed,
+            RolledBack,
+            Saved,
+            Cleared,
+            Dropped,
+            Evicted,
+            Skipped,
+            Insignificant,
         ];
         ALL.into_iter().find(|kind| *kind as u8 == code).ok_or_else(|| {
             let message = format!(

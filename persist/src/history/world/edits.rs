@@ -170,6 +170,21 @@ impl Edit<'_, World> {
         self.change(object.into().into(), list, &request).map(drop)
     }
 
+    /// Removes a key of a map, and returns the value that it had. [`set`](Self::set) with a key that the map does not
+    /// have inserts it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`set`](Self::set), and [`ErrorKind::NotFound`] if the path does not end with a key
+    /// of a map.
+    pub fn remove_key(
+        &mut self,
+        object: impl Into<Option<ObjectId>>,
+        key: impl IntoFieldPath,
+    ) -> Result<Value> {
+        self.change(object.into().into(), key, &Request::RemoveKey)
+    }
+
     /// Returns the resource of a type.
     ///
     /// # Errors

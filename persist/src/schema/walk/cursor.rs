@@ -69,6 +69,21 @@ impl<'s, 'b> Cursor<'s, 'b> {
         Some(bytes)
     }
 
+    /// Like [`key_bytes`](Self::key_bytes).
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ErrorKind::NotFound`] if it is no map, or not such a key.
+    pub(crate) fn checked_key(&self, key: &Value) -> Result<Vec<u8>> {
+        let KindSchema::Map(kinds) = self.kind() else {
+            return Err(self.no_part(&format!("element [{key}]")));
+        };
+        self.key_bytes(key).ok_or_else(|| {
+            let kind = kinds[0].display(self.stored);
+            missing(&format!("the map has no key [{key}]; its keys are {kind}"))
+        })
+    }
+
     /// Goes over the next field of a struct, which begins where it is; where its bytes are.
     #[cfg(feature = "history")]
     pub(crate) fn pass_field(&mut self, class: usize, field: usize) -> Result<Range<usize>> {
@@ -150,6 +165,23 @@ impl<'s, 'b> Cursor<'s, 'b> {
         Ok(count)
     }
 
+    /// Passes all entries of a map that end within that many bytes; returns how many.
+    #[cfg(feature = "history")]
+    fn skip_entries_within(&mut self, bytes: usize) -> Result<usize> {
+        let (end, mut count) = (self.start + bytes, 0);
+        loop {
+            let start = self.start;
+            if start < end {
+                self.skip_entry()?;
+            }
+            if self.start > end || self.start == start {
+                self.start = start;
+                return Ok(count);
+            }
+            count += 1;
+        }
+    }
+
     /// Goes through what is around a part without a name of its own: an option, a box of a trait object.
     fn open(&mut self) -> Result<&'s KindSchema> {
         let stored = self.stored;
@@ -223,13 +255,8 @@ impl<'s, 'b> Cursor<'s, 'b> {
 
     /// Goes to the value of this key of a map.
     pub(crate) fn key(&mut self, key: &Value) -> Result<()> {
-        let KindSchema::Map(kinds) = self.open()? else {
-            return Err(self.no_part(&format!("element [{key}]")));
-        };
-        let Some(expected) = self.key_bytes(key) else {
-            let kind = kinds[0].display(self.stored);
-            return Err(missing(&format!("the map has no key [{key}]; its keys are {kind}")));
-        };
+        self.open()?;
+        let expected = self.checked_key(key)?;
         let first = self.part();
         for _ in 0..self.take(count::decode)? {
             let start = self.start;
@@ -240,7 +267,62 @@ impl<'s, 'b> Cursor<'s, 'b> {
             }
             self.skip(first + 1)?;
         }
-        Err(missing(&format!("the map has no key [{key}]")))
+        Err(no_key(key))
+    }
+
+    /// All bytes with a value under a new key of the map, or without the key and its value.
+    ///
+    /// A new entry comes last, whatever the order of the keys: a map that is read orders them.
+    #[cfg(feature = "history")]
+    pub(crate) fn with_key(mut self, key: &Value, value: Option<&[u8]>) -> Result<Vec<u8>> {
+        self.open()?;
+        let expected = self.checked_key(key)?;
+        let Some(map) = self.entries()? else { return Err(no_key(key)) };
+        let (bytes, mut cursor, mut found) = (self.bytes, map.element, None);
+        for _ in 0..map.len {
+            let start = cursor.start;
+            let is_key = cursor.skip_entry()? == expected;
+            if is_key {
+                found = Some(start..cursor.start);
+            }
+            if cursor.start == start {
+                break;
+            }
+        }
+        let (start, end) = (map.elements.start, cursor.start);
+        let map = ListPart { elements: start..end, ..map };
+        match (found, value) {
+            (Some(_), Some(_)) => Err(has_key(key)),
+            (None, None) => Err(no_key(key)),
+            (None, Some(value)) => {
+                Ok(map.with(map.len + 1, &[&bytes[start..end], &expected, value]))
+            }
+            (Some(entry), None) => {
+                let rest = [&bytes[start..entry.start], &bytes[entry.end..end]];
+                Ok(map.with(map.len.saturating_sub(1), &rest))
+            }
+        }
+    }
+
+    /// Goes over an entry of a map; the bytes of its key.
+    #[cfg(feature = "history")]
+    fn skip_entry(&mut self) -> Result<&'b [u8]> {
+        let start = self.start;
+        self.skip(self.node)?;
+        let key = &self.bytes[start..self.start];
+        self.skip(self.node + 1)?;
+        Ok(key)
+    }
+
+    /// The entries of the map that it is at, if nothing follows it. `None` for anything else.
+    #[cfg(feature = "history")]
+    pub(crate) fn entries(mut self) -> Result<Option<ListPart<'s, 'b>>> {
+        let KindSchema::Map(_) = self.open()? else { return Ok(None) };
+        let start = self.start;
+        let len = self.take(count::decode)?;
+        self.node = self.part();
+        let elements = self.start..self.bytes.len();
+        Ok(Some(ListPart { element: self, len, start, elements, is_map: true }))
     }
 
     /// The element of a set, or key of a map, whose bytes stand twice.
@@ -322,7 +404,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
         };
         cursor.node = cursor.part();
         let elements = cursor.start..cursor.bytes.len();
-        Ok(Some(ListPart { element: cursor, len, start, elements }))
+        Ok(Some(ListPart { element: cursor, len, start, elements, is_map: false }))
     }
 
     #[cold]
@@ -364,6 +446,9 @@ pub(crate) struct ListPart<'s, 'b> {
     /// Where its count begins.
     start: usize,
     elements: Range<usize>,
+    /// True for the entries of a map: each is a key and its value.
+    #[cfg_attr(not(feature = "history"), expect(dead_code, reason = "a history compares maps"))]
+    is_map: bool,
 }
 
 #[cfg(any(feature = "history", feature = "world"))]
@@ -390,7 +475,11 @@ impl<'b> ListPart<'_, 'b> {
         }
         // Bytes say where an element ends: equal ones are passed at the speed of memory.
         let mut one = self.element;
-        let first = one.skip_within(one.node, alike(one.rest(), other.element.rest(), false))?;
+        let alike_first = alike(one.rest(), other.element.rest(), false);
+        let first = match self.is_map {
+            true => one.skip_entries_within(alike_first)?,
+            false => one.skip_within(one.node, alike_first)?,
+        };
         let mut two = other.element;
         two.start += one.start - self.element.start;
         let last = alike(one.rest(), two.rest(), true);
@@ -400,13 +489,23 @@ impl<'b> ListPart<'_, 'b> {
             let (cursor, elements) =
                 if is_one { (&mut one, &mut olds) } else { (&mut two, &mut news) };
             let start = cursor.start;
-            cursor.skip(self.element.node)?;
+            match self.is_map {
+                true => _ = cursor.skip_entry()?,
+                false => cursor.skip(self.element.node)?,
+            }
             if cursor.start == start {
                 return Ok(None);
             }
             elements.push(&cursor.bytes[start..cursor.start]);
         }
         Ok(Some((first, olds, news)))
+    }
+
+    /// The value of the key of an entry, and the numbers of bytes of the key.
+    #[cfg(feature = "history")]
+    pub(crate) fn key_of(&self, entry: &[u8]) -> Result<(Value, usize)> {
+        let (key, range) = Cursor { bytes: entry, start: 0, ..self.element }.read()?;
+        Ok((key, range.end))
     }
 
     /// The bytes of the element of this index.
@@ -478,6 +577,17 @@ fn no_field(stored: &Stored, class: usize, variant: usize, name: &str) -> Error 
     let known = stored.fields(class, variant).iter().map(|field| &*field.name);
     let (class, of) = (&stored[class].name, of.unwrap_or_default());
     missing(&format!("{class}{of} has no field `{name}`{}", suggest(name, known)))
+}
+
+#[cold]
+pub(crate) fn no_key(key: &Value) -> Error {
+    missing(&format!("the map has no key [{key}]"))
+}
+
+#[cfg(any(feature = "history", feature = "world"))]
+#[cold]
+pub(crate) fn has_key(key: &Value) -> Error {
+    Error::new(ErrorKind::AlreadyExists, format!("the map has the key [{key}] by now; remove it"))
 }
 
 #[cold]

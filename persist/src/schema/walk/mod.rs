@@ -20,6 +20,8 @@ pub use self::strict::Strict;
 pub use self::read::Reader;
 
 pub(crate) use self::cursor::Cursor;
+#[cfg(any(feature = "history", feature = "world"))]
+pub(crate) use self::cursor::{has_key, no_key};
 
 pub use self::check::Checker;
 

@@ -1,14 +1,15 @@
 //! Operations of edits and histories on a world, besides those on fields.
 
 use std::any::Any;
+use std::mem;
 use std::sync::Arc;
 
 use super::parked::TreePosition;
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::shared_name::read_name;
 use crate::fields::{
-    Direction, EditedWorld, FieldChange, FieldEdit, NumberFields, NumberedBytes, ObjectName, Owner,
-    Print, Root, content_of, hash_of, print_value,
+    Changed, Direction, EditedWorld, FieldChange, FieldEdit, NumberFields, NumberedBytes,
+    ObjectName, Owner, Print, Root, content_of, hash_of, print_value,
 };
 use crate::graph::Registry;
 use crate::sorting::sort;
@@ -260,6 +261,17 @@ impl EditedWorld for World {
         (fields, bits): &Self::Numbers,
     ) -> Option<()> {
         fields.put(self.any_component(column, object)?, bits)
+    }
+
+    fn watch(&self) {
+        self.touched.begin();
+    }
+
+    fn take_touched(&mut self) -> Vec<Changed<'static>> {
+        let mut touched = mem::take(&mut self.touched);
+        let changed = touched.take(|object| self.contains(object));
+        self.touched = touched;
+        changed
     }
 
     fn prints(&self, objects: Option<&[ObjectId]>, prints: &mut Vec<Print>) {

@@ -24,6 +24,7 @@ use super::column::{Column, Page};
 use super::component::{AnyComponent, Component};
 use super::names::{Name, Names};
 use super::resources::UnknownComponent;
+use super::touched::Touch;
 use super::{
     Activity, ColumnEntry, ComponentType, DeferredChange, FramePhase, LAST_ID, Location, Object,
     ParkedObject, Shape, World,
@@ -70,6 +71,15 @@ impl World {
         self.objects.get_mut(self.directory.location(id)?)
     }
 
+    /// Notes that an object has changed, for the reports of a history.
+    #[cfg_attr(not(feature = "history"), expect(clippy::unused_self, reason = "nobody asks"))]
+    fn touch(&mut self, object: ObjectId, touch: Touch) {
+        #[cfg(feature = "history")]
+        self.touched.note((object, touch), self.count);
+        #[cfg(not(feature = "history"))]
+        let _ = (object, touch);
+    }
+
     /// Returns the object, or an error if it is not in the world.
     fn check(&self, id: ObjectId) -> Result<&Object> {
         self.object(id).ok_or_else(|| missing(id))
@@ -113,9 +123,11 @@ impl World {
         if let Some(found) = self.object_mut(object) {
             found.set_name(new);
         }
+        self.touch(object, Touch::Renamed);
     }
 
     fn enter(&mut self, id: ObjectId, object: Object) -> Location {
+        self.touch(id, Touch::Entered);
         let (location, is_new) = self.directory.enter(id);
         if is_new {
             self.objects.insert_page(location.page);
@@ -160,7 +172,8 @@ impl World {
     }
 
     /// Takes an object out of its column, without its components.
-    fn take_object(&mut self, location: Location) -> Option<Object> {
+    fn take_object(&mut self, id: ObjectId, location: Location) -> Option<Object> {
+        self.touch(id, Touch::Left);
         let object = self.objects.remove(location)?;
         self.count -= 1;
         self.emptied += usize::from(self.objects.page(location.page).is_some_and(Page::is_empty));
@@ -175,7 +188,7 @@ impl World {
             let component = self.columns[*column].column.remove(location);
             components.extend(component.map(|component| (*column, component)));
         }
-        Some(ParkedObject { id, object: self.take_object(location)?, components })
+        Some(ParkedObject { id, object: self.take_object(id, location)?, components })
     }
 
     fn remove_now(&mut self, object: ObjectId) {
@@ -195,7 +208,7 @@ impl World {
     /// Removes an object that has no components.
     fn leave(&mut self, object: ObjectId) {
         let Some(location) = self.directory.location(object) else { return };
-        if let Some(name) = self.take_object(location).and_then(|found| found.name) {
+        if let Some(name) = self.take_object(object, location).and_then(|found| found.name) {
             self.names.leave(name);
             self.names.drop(name);
         }
@@ -257,6 +270,7 @@ impl World {
         parent.map_or(Ok(()), |parent| self.check(parent).map(drop))?;
         self.check_above(object, parent)?;
         self.unlink(object);
+        self.touch(object, Touch::Moved);
         if let Some(found) = self.object_mut(object) {
             found.parent = parent;
         }

@@ -11,6 +11,7 @@ use crate::types::Remap;
 use crate::world::names::Name;
 use crate::world::recorded::content_size;
 use crate::world::stored::{EncodeScope, ObjectSource, live, save_of};
+use crate::world::touched::Touch;
 use crate::world::{LAST_ID, Object, Parked, ParkedObject, World};
 use crate::{Error, ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
@@ -138,6 +139,7 @@ fn rename_newcomer(world: &mut World, newcomer: ObjectId, old: Name) {
     if let Some(found) = world.object_mut(newcomer) {
         found.set_name(Some(name));
     }
+    world.touch(newcomer, Touch::Renamed);
 }
 
 /// Saves an object and its descendants, which may be in the world or parked.

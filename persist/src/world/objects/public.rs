@@ -14,6 +14,7 @@ use crate::world::column::query::{Query, SharedQuery};
 use crate::world::column::{Page, query};
 use crate::world::component::Component;
 use crate::world::references::Reference;
+use crate::world::touched::Touch;
 use crate::world::{Activity, ComponentIndex, class_of};
 use crate::world::{DeferredChange, World, references};
 use crate::{ErrorKind, ObjectId, Persist, Result};
@@ -266,6 +267,7 @@ impl World {
             return Ok(());
         }
         found.activity = activity;
+        self.touch(object, Touch::Activity);
         if activity == Activity::Expired {
             self.deferred.expired.push_back(object);
         }

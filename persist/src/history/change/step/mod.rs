@@ -53,6 +53,9 @@ pub(in crate::history) trait Perform {
     /// Bytes of memory that it takes, roughly.
     fn size(&self) -> usize;
 
+    /// The objects that it says it changes directly. `None` if it changed nothing directly.
+    fn direct_objects(&self) -> Option<Vec<ObjectId>>;
+
     /// The first object that the command itself says it changes.
     fn object(&self) -> Option<ObjectId>;
 

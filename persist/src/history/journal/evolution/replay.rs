@@ -57,6 +57,7 @@ pub(in crate::history::journal) fn replay<T: 'static>(
 ) -> io::Result<ReplayOutcome> {
     let contents = RecordedComponents::default();
     let (begun, stale) = (ReplayStart::No, HashSet::new());
+    history.report_all(target);
     let mut replay = Replay { history, target, programs, contents, saved, begun, stale };
     let mut outcome = ReplayOutcome { length: until, ..ReplayOutcome::default() };
     let mut position = None;
@@ -67,11 +68,12 @@ pub(in crate::history::journal) fn replay<T: 'static>(
         let result = catch_unwind(AssertUnwindSafe(|| replay.frame(&frame)));
         let (error, is_broken) = match result {
             Ok(Ok(())) => {
-                use FrameKind::{Committed, Done, Program, Redone, Undone};
+                use FrameKind::{Committed, Done, Insignificant, Program, Redone, Undone};
                 if frame.kind == Program {
                     outcome.program = frame.payload.to_vec();
                 }
-                let is_step = matches!(frame.kind, Done | Committed | Undone | Redone);
+                let is_step =
+                    matches!(frame.kind, Done | Insignificant | Committed | Undone | Redone);
                 if reader.scan.open.is_none() {
                     // An edit that was merged or rolled back is not a step of its own.
                     let previous = position.replace(replay.history.ring.position());
@@ -144,7 +146,7 @@ impl<T: 'static> Replay<'_, '_, T> {
                 }
             }
             FrameKind::Stacks | FrameKind::Entry => self.begin(frame.kind, payload)?,
-            FrameKind::Done => {
+            FrameKind::Done | FrameKind::Insignificant => {
                 let StoredDone { label, merging, ids, mut steps } = read(payload)?;
                 let is_direct = self.migrate(&mut steps)?;
                 reserve_ids(self.target, ids.map(|ids| ids.before))?;
@@ -161,9 +163,10 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let changed = unrefreshed(&steps).into_iter();
                 self.stale.extend(changed.map(|(owner, class)| (owner, class.to_owned())));
                 reserve_ids(self.target, ids.map(|ids| ids.after))?;
-                self.history.changed(self.target);
+                self.history.report(self.target, &steps, Direction::Redo);
                 let mut entry = UndoEntry::new(label, steps.into());
                 entry.weigh();
+                entry.is_significant &= frame.kind == FrameKind::Done;
                 self.history.enter(self.target, entry, (merging, MergeTarget::default()));
                 if is_direct {
                     self.contents.clear();
@@ -394,6 +397,8 @@ impl<T: 'static> Replay<'_, '_, T> {
         steps.append(&mut self.restore_all(rest, ChangeState::Undone)?);
         let mut entry = UndoEntry::new(label, steps.into());
         entry.weigh();
+        // One that was made as insignificant has the state before it, whatever its steps are.
+        entry.is_significant &= state != self.history.state_at(at);
         entry.state = state;
         self.history.usage.bytes += entry.size;
         self.history.ring.put(entry);

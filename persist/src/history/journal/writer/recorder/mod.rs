@@ -109,7 +109,7 @@ impl Journal {
         (target, support): (&T, &Support<T>),
         label: &Label,
         steps: &mut [Step<T>],
-        merging: Merging,
+        (merging, is_insignificant): (Merging, bool),
     ) -> Result<()> {
         // An undecided save may change which contents and classes are known.
         self.decide()?;
@@ -151,7 +151,8 @@ impl Journal {
         let ids = now.last_id.map(|after| StoredIds { before: support.last_id, after });
         let known = self.known.last_id.map(|id| StoredIds { before: id, after: id });
         let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
-        frames.push((FrameKind::Done, payload(&StoredDone { label, merging, ids, steps })?));
+        let kind = if is_insignificant { FrameKind::Insignificant } else { FrameKind::Done };
+        frames.push((kind, payload(&StoredDone { label, merging, ids, steps })?));
         self.append(frames, false)?;
         self.known = now;
         if begins || ends {

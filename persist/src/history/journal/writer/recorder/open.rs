@@ -172,6 +172,10 @@ impl<T: Persist + Default> SessionOptions<T> {
             }
             None => None,
         };
+        if end.is_none() {
+            // A replay reports the loaded target when it begins.
+            history.report_all(&mut target);
+        }
         let is_stopped = recovered.stopped.is_some() || end.is_none();
         // A later program may be able to replay the skipped steps: this one may have forgotten to register a class.
         let is_skipped = recovered.skipped.iter().any(|row| !row.is_declared);

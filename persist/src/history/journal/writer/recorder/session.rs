@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::fmt;
 use std::hash::Hash;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -22,7 +23,8 @@ use crate::history::journal::{
 #[cfg(feature = "world")]
 use crate::history::world::World;
 use crate::history::{
-    Capacity, Command, Drag, Editable, History, HistoryEvent, Label, MergeWindow, Subscription,
+    Capacity, Changed, Command, Drag, Editable, History, HistoryEvent, Label, MergeWindow,
+    Subscription,
 };
 use crate::platform::held;
 use crate::save::{SaveOutcome, SlotInfo};
@@ -342,6 +344,7 @@ impl<T: 'static> Session<T> {
         set_merge_window(window: impl Into<MergeWindow>) -> ();
         /// To receive [`HistoryEvent::Recovered`], subscribe to the history before the session is opened.
         subscribe(listener: impl FnMut(&HistoryEvent, &History<T>) + Send + 'static) -> Subscription;
+        subscribe_changes(listener: impl FnMut(&mut T, &[Changed<'_>]) + Send + 'static) -> Subscription;
     }
 
     of_history! {
@@ -386,6 +389,14 @@ impl<T: 'static> Session<T> {
         let result = catch_unwind(AssertUnwindSafe(|| run(self)));
         self.history.end_transaction(&mut self.target, depth, result)
     }
+
+    /// Runs edits that leave the target unmodified, such as those of a selection. See [`History::insignificant`].
+    pub fn insignificant<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        let outer = mem::replace(&mut self.history.is_insignificant, true);
+        let result = catch_unwind(AssertUnwindSafe(|| run(self)));
+        self.history.is_insignificant = outer;
+        result.unwrap_or_else(|panic| resume_unwind(panic))
+    }
 }
 
 impl<T: Reflect> Session<T> {
@@ -402,6 +413,7 @@ impl<T: Reflect> Session<T> {
         set_field_merging[target](key: impl Hash, path: impl IntoFieldPath, value: impl Into<Value>) -> Result<Value>;
         insert_element[target](list: impl IntoFieldPath, index: usize, value: impl Into<Value>) -> Result<()>;
         remove_element[target](list: impl IntoFieldPath, index: usize) -> Result<()>;
+        remove_key[target](key: impl IntoFieldPath) -> Result<Value>;
         move_element[target](list: impl IntoFieldPath, from: usize, to: usize) -> Result<()>;
     }
 }

@@ -1,0 +1,273 @@
+//! Keys of maps that come and go, in documents and in components.
+
+use std::collections::{BTreeMap, HashMap};
+
+use persist::{
+    Component, ErrorKind, FieldPath, History, Persist, Result, Saves, Session, Value, World, field,
+};
+use rand::{Rng, SeedableRng};
+use rand_pcg::Lcg64Xsh32;
+
+use crate::mirror::{DocumentMirror, Mirror};
+
+#[derive(Persist, Default, Clone, Debug, PartialEq)]
+struct City {
+    roads: BTreeMap<u32, Road>,
+    names: HashMap<String, u32>,
+    districts: BTreeMap<String, BTreeMap<u32, Vec<u16>>>,
+    plan: Option<BTreeMap<u32, u8>>,
+}
+
+#[derive(Persist, Default, Clone, Debug, PartialEq)]
+struct Road {
+    lanes: u8,
+    stops: Vec<String>,
+}
+
+/// A small key, so that keys meet.
+fn key(random: &mut Lcg64Xsh32) -> u32 {
+    random.gen_range(0..12)
+}
+
+fn name(random: &mut Lcg64Xsh32) -> String {
+    format!("street {}", key(random))
+}
+
+/// Changes a city by the methods of its maps.
+fn change(city: &mut City, random: &mut Lcg64Xsh32) {
+    for _ in 0..random.gen_range(1..6) {
+        let (at, name, lanes) = (key(random), name(random), random.r#gen());
+        match random.gen_range(0..8) {
+            0 => _ = city.roads.insert(at, Road { lanes, stops: vec![name] }),
+            1 => _ = city.roads.remove(&at),
+            2 => city.roads.values_mut().for_each(|road| road.lanes = road.lanes.wrapping_add(1)),
+            3 => _ = city.names.insert(name, at),
+            4 => _ = city.names.remove(&name),
+            5 => {
+                let district = city.districts.entry(name).or_default();
+                district.entry(at).or_default().push(u16::from(lanes));
+            }
+            6 => _ = city.districts.remove(&name),
+            _ => _ = city.plan.get_or_insert_default().insert(at, lanes),
+        }
+    }
+}
+
+/// Sets or removes one key by its path. Returns false if the path led nowhere.
+fn change_key(session: &mut Session<City>, random: &mut Lcg64Xsh32) -> Result<bool> {
+    let (at, name, lanes) = (key(random), name(random), random.gen_range(0..99_u8));
+    let district = field!(City.districts[&name]);
+    let result = match random.gen_range(0..7) {
+        0 => session.set_field(field!(City.names[&name]), at),
+        1 => session.remove_key(field!(City.names[&name])),
+        2 => session.remove_key(field!(City.roads[&at])),
+        3 => session.set_field(field!(City.roads[&at].lanes), lanes),
+        4 => session.set_field(district, Value::Map(vec![(at.into(), Value::Seq(vec![]))])),
+        5 => session.set_field(format!("City:districts[\"{name}\"][{at}]").as_str(), {
+            Value::Seq(vec![u16::from(lanes).into()])
+        }),
+        _ => session.remove_key(district),
+    };
+    match result {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[test]
+fn keys_come_and_go_as_in_a_plain_map() -> Result<()> {
+    for seed in 0..30 {
+        let mut random = Lcg64Xsh32::seed_from_u64(seed);
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths = (folder.path().join("city.sav"), folder.path().join("city.journal"));
+        let open = || {
+            let mut history = History::new(None);
+            let mirror = DocumentMirror::of(&City::default(), &mut history);
+            let options = Session::<City>::with(Saves::new(), history).memory(2_000);
+            options.open(&paths.0, &paths.1).map(|(session, _)| (session, mirror))
+        };
+        let (mut session, mut mirror) = open()?;
+        let mut states = vec![City::default()];
+        for step in 0..120 {
+            let (position, before) = (session.history().position(), session.target().clone());
+            match random.gen_range(0..10) {
+                0..4 => session.edit("Build", |city| {
+                    change(city, &mut random);
+                    Ok(())
+                })?,
+                4..7 => {
+                    if !change_key(&mut session, &mut random)? {
+                        assert_eq!(*session.target(), before);
+                    }
+                }
+                7 => session.go_to(random.gen_range(0..states.len()))?,
+                8 => _ = session.undo()?,
+                _ => {
+                    if random.r#gen() {
+                        session.save()?;
+                    }
+                    drop(session);
+                    (session, mirror) = open()?;
+                    assert_eq!(*session.target(), before, "seed {seed}, step {step}");
+                }
+            }
+            let what = format!("seed {seed}, step {step}");
+            let now = session.history().position();
+            if now == position + 1 && !session.history().can_redo() && now == states.len() {
+                states.push(session.target().clone());
+            } else if now == position + 1 && !session.history().can_redo() {
+                states.truncate(now);
+                states.push(session.target().clone());
+            }
+            assert_eq!(*session.target(), states[now], "{what}");
+            mirror.compare(session.target(), &what);
+        }
+    }
+    Ok(())
+}
+
+impl Component for City {}
+
+#[test]
+fn keys_of_components_come_and_go_too() -> Result<()> {
+    let mut random = Lcg64Xsh32::seed_from_u64(1);
+    let (mut world, mut history) = (World::new(), History::new(None));
+    let town = world.spawn_with("Town", (City::default(),))?;
+    let mirror = Mirror::of(&world, &mut history);
+    let mut states = vec![City::default()];
+    for step in 0..300 {
+        let what = format!("step {step}");
+        let (at, name) = (key(&mut random), name(&mut random));
+        let old = states[history.position()].clone();
+        let position = history.position();
+        match random.gen_range(0..5) {
+            0 => history.edit(&mut world, "Name", |edit| {
+                edit.set(town, field!(City.names[&name]), at).map(drop)
+            })?,
+            1 => {
+                let removed = history.edit(&mut world, "Forget", |edit| {
+                    edit.remove_key(town, field!(City.names[&name]))
+                });
+                assert_eq!(removed.ok(), old.names.get(&name).map(|value| Value::U32(*value)));
+            }
+            2 => history.edit(&mut world, "Build", |edit| {
+                change(edit.get_mut::<City>(town)?, &mut random);
+                Ok(())
+            })?,
+            3 => _ = history.redo(&mut world)?,
+            _ => _ = history.undo(&mut world)?,
+        }
+        let city = world.get::<City>(town).expect("a city").clone();
+        if history.position() > position && !history.can_redo() && city != old {
+            states.truncate(position + 1);
+            states.push(city.clone());
+        }
+        assert_eq!(city, states[history.position()], "{what}");
+        mirror.compare(&world, &what);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_key_among_many_is_recorded_by_itself() -> Result<()> {
+    let mut city = City::default();
+    city.names = (0..20_000).map(|at| (format!("street {at}"), at)).collect();
+    city.roads = (0..20_000).map(|at| (at, Road { lanes: 2, stops: vec![] })).collect();
+    let mut history = History::new(None);
+    history.edit(&mut city, "Open", |city| {
+        city.names.insert("street 1000 b".into(), 7);
+        city.roads.remove(&12_345);
+        city.roads.entry(77).or_default().lanes = 9;
+        city.roads.insert(30_000, Road::default());
+        Ok(())
+    })?;
+    history.set_field(&mut city, field!(City.roads[&40_000]), {
+        let mut road = persist::Record::new("Road");
+        road.push("lanes", Value::U8(1));
+        road.push("stops", Value::Seq(vec![]));
+        Value::Struct(road)
+    })?;
+    history.remove_key(&mut city, field!(City.names["street 5"]))?;
+    let labels: Vec<_> = history.entries().map(|entry| entry.label.to_string()).collect();
+    assert_eq!(labels, ["Open", "Insert City.roads[40000]", "Remove City.names[\"street 5\"]"]);
+    let bytes: Vec<_> = history.entries().map(|entry| entry.bytes).collect();
+    assert!(bytes.iter().all(|bytes| *bytes < 1_200), "{bytes:?}");
+    let after = city.clone();
+    history.go_to(&mut city, 0)?;
+    assert_eq!((city.names.len(), city.roads.len(), city.roads[&77].lanes), (20_000, 20_000, 2));
+    history.go_to(&mut city, 3)?;
+    assert_eq!(city, after);
+    Ok(())
+}
+
+#[test]
+fn a_key_that_is_there_or_is_none_is_refused() -> Result<()> {
+    let (mut city, mut history) = (City::default(), History::new(100));
+    history.set_field(&mut city, field!(City.names["a"]), 1)?;
+    history.remove_key(&mut city, field!(City.names["a"]))?;
+    city.plan = Some(BTreeMap::from([(1, 2)]));
+    // Beside the history, the key is back: an undo would replace its value.
+    city.names.insert("a".into(), 5);
+    let undone = history.undo(&mut city);
+    assert_eq!(undone.as_ref().map_err(persist::Error::kind), Err(ErrorKind::AlreadyExists));
+    insta::assert_snapshot!(undone.expect_err("the key is there"));
+    assert_eq!(city.names["a"], 5);
+    for (path, kind) in [
+        ("City:names[\"b\"]", ErrorKind::NotFound),
+        ("City:names[5]", ErrorKind::NotFound),
+        ("City:names", ErrorKind::NotFound),
+        ("City:roads[1].lanes", ErrorKind::NotFound),
+        ("City:plan[1]", ErrorKind::Unsupported),
+        ("City:plan[2]", ErrorKind::NotFound),
+        ("City:roads", ErrorKind::NotFound),
+        ("City:districts[\"a\"][1]", ErrorKind::NotFound),
+    ] {
+        let before = city.clone();
+        let path: FieldPath = path.parse()?;
+        let error = history.remove_key(&mut city, path.clone()).expect_err("there is no such key");
+        assert_eq!(error.kind(), kind, "{path}: {error}");
+        assert_eq!(city, before);
+    }
+    insta::assert_snapshot!(history.remove_key(&mut city, "City:names").expect_err("it is no key"));
+    Ok(())
+}
+
+/// Valid while no name is empty. The sum is computed.
+#[derive(Persist, Default, Clone, Debug, PartialEq)]
+#[persist(validate = Ledger::check, after_load = Ledger::add_up)]
+struct Ledger {
+    accounts: BTreeMap<String, u32>,
+    #[persist(skip)]
+    sum: u32,
+}
+
+impl Ledger {
+    fn check(&self) -> Result<(), String> {
+        if self.accounts.contains_key("") {
+            Err("an account without a name".into())
+        } else {
+            Ok(())
+        }
+    }
+
+    fn add_up(&mut self) {
+        self.sum = self.accounts.values().sum();
+    }
+}
+
+#[test]
+fn a_key_that_validate_refuses_leaves_the_map_as_it_was() -> Result<()> {
+    let (mut ledger, mut history) = (Ledger::default(), History::new(100));
+    history.set_field(&mut ledger, field!(Ledger.accounts["ada"]), 5)?;
+    history.set_field(&mut ledger, field!(Ledger.accounts["bob"]), 7)?;
+    assert_eq!(ledger.sum, 12);
+    let error = history.set_field(&mut ledger, field!(Ledger.accounts[""]), 1);
+    assert_eq!(error.expect_err("no name").kind(), ErrorKind::Refused);
+    assert_eq!((ledger.accounts.len(), ledger.sum), (2, 12));
+    history.remove_key(&mut ledger, field!(Ledger.accounts["ada"]))?;
+    assert_eq!(ledger.sum, 7);
+    history.undo(&mut ledger)?;
+    assert_eq!((ledger.accounts.len(), ledger.sum), (2, 12));
+    Ok(())
+}
