@@ -9,7 +9,7 @@ use bevy_ecs::hierarchy::{ChildOf, Children};
 use bevy_ecs::name::Name;
 use bevy_ecs::world::{Ref, World};
 use persist::{ObjectId, Persist, Result, Saves};
-use persist_mirror::{As, Copies, Ids, Mirror, Target};
+use persist_mirror::{As, Copies, Mirror, Target};
 
 use crate::entity::{entity, key};
 use crate::types::{Apply, IsSaved, Since, Type, changed};
@@ -125,6 +125,7 @@ fn parent_not_saved() -> Type {
                 .for_each(|object| copies.lost().add("ChildOf", DETAIL, Some(object)));
             Ok(Box::new(|_| ()))
         },
+        touched: |_, _| (0, Some(Vec::new())),
         lost: |world, lost| {
             marked(world).for_each(|object| lost.add("ChildOf", DETAIL, Some(object)));
         },
@@ -235,27 +236,6 @@ pub(crate) fn copy_tree<W: Target>(
         }
     }
     Ok(below > 0)
-}
-
-/// Returns true if no parent and no order of children has changed since a tick.
-pub(crate) fn is_tree_unchanged(
-    world: &mut World,
-    loaded: &persist::World,
-    ids: &Ids,
-    since: &Since,
-) -> bool {
-    let mut below = 0;
-    let mut children = world.query_filtered::<Ref<'_, ChildOf>, IsSaved>();
-    for parent in children.iter(world) {
-        if since.is_changed(parent.last_changed()) {
-            return false;
-        }
-        below += usize::from(ids.object(key(parent.parent())).is_some());
-    }
-    let mut parents = world.query_filtered::<Ref<'_, Children>, IsSaved>();
-    let is_changed = parents.iter(world).any(|parent| since.is_changed(parent.last_changed()));
-    let has_parent = |object: &ObjectId| loaded.parent(*object).is_some();
-    !is_changed && loaded.objects().filter(has_parent).count() == below
 }
 
 /// Restores the parents of entities, and the order of their children. With a world, restores only what differs there.

@@ -31,6 +31,7 @@ pub(crate) fn state<S: FreelyMutableState + Persist + Pointee>() -> Type {
                 }
             }))
         },
+        touched: |_, _| (0, Some(Vec::new())),
         lost: |world, lost| lost.add_resource::<S>(world),
         enter: |_, _| Ok(()),
         lacks: |_, _| false,

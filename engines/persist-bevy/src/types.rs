@@ -114,8 +114,8 @@ pub(crate) struct Type {
     /// Copies changes into an edit of the mirror.
     pub(crate) record: fn(&mut World, &mut Mirror<Recorded<'_, '_>>, &Since) -> Result<()>,
     pub(crate) restore: Restore,
-    /// Returns the entities whose component has changed. `None` if a component may have been inserted or removed.
-    pub(crate) touched: fn(&mut World, &persist::World, &Since) -> Option<Vec<Entity>>,
+    /// Counts the components, and finds those that have changed.
+    pub(crate) touched: fn(&mut World, Option<&Since>) -> (usize, TouchedEntities),
     /// Reports the references in the mirror to entities that are not saved.
     pub(crate) lost: fn(&persist::World, &mut Lost),
     /// Copies a resource that the mirror lacks into an edit of it.
@@ -141,7 +141,7 @@ impl Type {
             copy: copy::<T, F, _>,
             record: |world, mirror, since| copy::<T, F, _>(world, mirror, since),
             restore: restore::<T, F>,
-            touched: touched::<T, F>,
+            touched: touched::<T>,
             lost: |world, lost| lost.add_components::<F::Stored>(world),
             enter: |_, _| Ok(()),
             lacks: |_, _| false,
@@ -180,7 +180,7 @@ impl Type {
                 }))
             },
             // Resources are few, and all of them are compared.
-            touched: |_, _, _| Some(Vec::new()),
+            touched: |_, _| (0, Some(Vec::new())),
             lost: |world, lost| lost.add_resource::<R>(world),
             enter: |world, mirror| match world.get_resource::<R>() {
                 Some(resource) if lacks::<R>(world, mirror.world()) => {
@@ -238,25 +238,31 @@ fn copy<T: Component, F: Form<T>, W: Target>(
     mirror.sweep::<F::Stored>(count, |key| world.get::<T>(entity(key)).is_some())
 }
 
-/// Finds changed components by their ticks. If none was inserted, and there are as many as in the mirror, none was
-/// removed either.
-fn touched<T: Component, F: Form<T>>(
+/// The entities whose component has changed. `None` if one was inserted.
+pub(crate) type TouchedEntities = Option<Vec<Entity>>;
+
+/// Counts the saved components of a type, and finds those that have changed by their ticks.
+///
+/// If none was inserted, and there are as many as before, none was removed either.
+pub(crate) fn touched<T: Component>(
     world: &mut World,
-    loaded: &persist::World,
-    since: &Since,
-) -> Option<Vec<Entity>> {
+    since: Option<&Since>,
+) -> (usize, TouchedEntities) {
     let mut query = world.query_filtered::<(Entity, Ref<'_, T>), IsSaved>();
-    let (mut touched, mut count) = (Vec::new(), 0);
-    for (entity, component) in query.iter(world) {
-        count += 1;
-        if since.is_changed(component.added()) {
-            return None;
-        }
+    let components = query.iter(world);
+    // The filters decide by archetype, so the upper bound is exact.
+    let count = components.size_hint().1.unwrap_or(usize::MAX);
+    let Some(since) = since else { return (count, None) };
+    let mut touched = Vec::new();
+    for (entity, component) in components {
         if since.is_changed(component.last_changed()) {
+            if since.is_changed(component.added()) {
+                return (count, None);
+            }
             touched.push(entity);
         }
     }
-    (loaded.query::<&F::Stored>().count() == count).then_some(touched)
+    (count, Some(touched))
 }
 
 fn copy_resource<R: Resource + Persist + Pointee + Clone, W: Target>(

@@ -4,13 +4,16 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::hash::Hash;
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bevy_ecs::change_detection::Tick;
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
-use persist::history::{Changed, Edit, Label, Recovered};
+use persist::history::{
+    Changed, Drag, Edit, HistoryEvent, Label, Recovered, SessionOptions, Subscription,
+};
 use persist::save::{ReportRow, SaveOutcome};
 use persist::{History, ObjectId, Result, Session};
 use persist_mirror::{Ids, Mirror, Recorded};
@@ -19,7 +22,9 @@ use crate::entity::entity;
 use crate::filter::mark_all;
 use crate::types::{Initial, Types};
 use crate::warnings::SaveWarnings;
-use crate::world_saves::{Known, WorldSaves, copy_changes, place, place_some, touched};
+use crate::world_saves::{
+    Known, WorldSaves, copy_changes, count_saved, place, place_some, touched,
+};
 
 /// An edited level with undo and redo, recoverable after a crash.
 ///
@@ -81,6 +86,8 @@ struct State {
     initial: Vec<Initial>,
     has_tree: bool,
     warnings: SaveWarnings,
+    /// The numbers of saved entities and components at that tick.
+    counts: Vec<usize>,
     reported: Arc<Mutex<Reported>>,
 }
 
@@ -133,7 +140,39 @@ impl EditSession {
         world: &mut World,
         save: impl AsRef<Path>,
         journal: impl AsRef<Path>,
+        history: History,
+    ) -> Result<(Self, Recovered)> {
+        Self::open_with(world, save, journal, history, |options| options)
+    }
+
+    /// Opens a level like [`open`](Self::open), with other options: when the journal is flushed, and how much of the
+    /// history stays in memory.
+    ///
+    /// ```
+    /// # use bevy_app::App;
+    /// # use persist::history::{Flush, History};
+    /// # use persist_bevy::EditSession;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let (level, journal) = (folder.path().join("a.sav"), folder.path().join("a.journal"));
+    /// # let mut app = App::new();
+    /// # let world = app.world_mut();
+    /// let history = History::new(10_000);
+    /// let (mut session, _) = EditSession::open_with(world, level, journal, history, |options| {
+    ///     options.flush(Flush::OnIdle).memory(64 << 20)
+    /// })?;
+    /// session.flush()?; // while the user looks at the result
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`open`](Self::open).
+    pub fn open_with(
+        world: &mut World,
+        save: impl AsRef<Path>,
+        journal: impl AsRef<Path>,
         mut history: History,
+        options: impl FnOnce(SessionOptions<persist::World>) -> SessionOptions<persist::World>,
     ) -> Result<(Self, Recovered)> {
         let reported = Arc::new(Mutex::new(Reported::default()));
         let told = Arc::clone(&reported);
@@ -144,7 +183,7 @@ impl EditSession {
         state.settle();
         let mut types = state.types.clone();
         types.all.retain(|ty| ty.is_edited);
-        let options = Session::with(settings.saves.clone(), history);
+        let options = options(Session::with(settings.saves.clone(), history));
         let (save, journal) = (save.as_ref(), journal.as_ref());
         let (session, mut recovered) = options.open(save, journal)?;
         let initial = types.all.iter().filter_map(|ty| (ty.initial)(world)).collect();
@@ -167,6 +206,7 @@ impl EditSession {
             initial,
             has_tree: true,
             warnings: SaveWarnings::default(),
+            counts: Vec::new(),
             reported,
         };
         state.begin(world, is_new)?;
@@ -246,6 +286,136 @@ impl EditSession {
         self.state().step(world, |session| session.go_to(position))
     }
 
+    /// Begins a drag: all edits until [`end_drag`](Self::end_drag) become one entry, like
+    /// [`History::begin_drag`](persist::History::begin_drag).
+    pub fn begin_drag(&mut self, label: impl Into<Label>) -> Drag {
+        self.state().session.begin_drag(label)
+    }
+
+    /// Ends a drag. Does nothing if the drag has already ended.
+    pub fn end_drag(&mut self, drag: Drag) {
+        self.state().session.end_drag(drag);
+    }
+
+    /// Ends a drag and reverts what it did, as when the user presses Escape.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`undo`](Self::undo). The drag has ended all the same.
+    pub fn cancel_drag(&mut self, world: &mut World, drag: Drag) -> Result<()> {
+        self.state().step(world, |session| session.cancel_drag(drag))
+    }
+
+    /// Runs a closure whose edits become one entry. If the closure fails or panics, all of them are rolled back.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// # use bevy_app::App;
+    /// # use bevy_ecs::prelude::*;
+    /// # use persist::{History, Persist};
+    /// # use persist_bevy::{EditSession, PersistApp, Saved};
+    /// # #[derive(Component, Persist, Clone)]
+    /// # #[persist(component)]
+    /// # #[require(Saved)]
+    /// # struct Door;
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let (level, journal) = (folder.path().join("a.sav"), folder.path().join("a.journal"));
+    /// # let mut app = App::new();
+    /// # app.persist_component::<Door>();
+    /// # let world = app.world_mut();
+    /// # let (mut session, _) = EditSession::open(world, &level, &journal, History::new(256))?;
+    /// session.transaction(world, "Build house", |session, world| {
+    ///     session.edit(world, "Front", |world| Ok(world.spawn(Door).id()))?;
+    ///     session.edit(world, "Back", |world| Ok(world.spawn(Door).id()))
+    /// })?;
+    /// session.undo(world)?;
+    /// assert_eq!(world.query::<&Door>().iter(world).count(), 0);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of the closure, and the same errors as [`edit`](Self::edit).
+    pub fn transaction<R>(
+        &mut self,
+        world: &mut World,
+        label: impl Into<Label>,
+        run: impl FnOnce(&mut Self, &mut World) -> Result<R>,
+    ) -> Result<R> {
+        let previous = self.state().session.history().state();
+        self.state().session.begin(label)?;
+        let result = catch_unwind(AssertUnwindSafe(|| run(self, world)));
+        let state = self.state();
+        let committed = match &result {
+            Ok(Ok(_)) => state.session.commit(),
+            _ => Ok(()),
+        };
+        if matches!(result, Ok(Ok(_))) && committed.is_ok() {
+            state.note_resources(world, previous);
+        } else {
+            let rolled_back = state.step(world, Session::rollback);
+            // A panic or the error of the closure says more.
+            if let Ok(Ok(_)) = &result {
+                rolled_back?;
+            }
+        }
+        let value = result.unwrap_or_else(|panic| resume_unwind(panic))?;
+        committed.map(|()| value)
+    }
+
+    /// Runs edits that leave the level unmodified, such as those of a selection, like
+    /// [`History::insignificant`](persist::History::insignificant).
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`edit`](Self::edit).
+    pub fn edit_insignificant<R>(
+        &mut self,
+        world: &mut World,
+        label: impl Into<Label>,
+        change: impl FnOnce(&mut World) -> Result<R>,
+    ) -> Result<R> {
+        self.state().change(world, change, |session, record| {
+            session.insignificant(|session| session.edit(label, record))
+        })
+    }
+
+    /// Adds a listener of the history, for menus, like [`History::subscribe`](persist::History::subscribe).
+    pub fn subscribe(
+        &mut self,
+        listener: impl FnMut(&HistoryEvent, &History) + Send + 'static,
+    ) -> Subscription {
+        self.state().session.subscribe(listener)
+    }
+
+    /// Flushes the journal, like [`Session::flush`].
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Session::flush`].
+    pub fn flush(&mut self) -> Result<()> {
+        self.state().session.flush()
+    }
+
+    /// Flushes the journal if the interval of its policy has passed, like [`Session::tick`]. Call it in each frame.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Session::flush`].
+    pub fn tick(&mut self) -> Result<()> {
+        self.state().session.tick()
+    }
+
+    /// Ends the session and removes its journal: edits since the last save are lost. The world stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`Session::discard`].
+    pub fn discard(self) -> Result<()> {
+        self.state.into_inner().unwrap_or_else(PoisonError::into_inner).session.discard()
+    }
+
     /// Lists the parts of the level that another run will not load, like [`WorldSaves::warnings`].
     ///
     /// These are references to entities that are not saved, which only this run can undo and redo, and components that
@@ -304,6 +474,7 @@ impl State {
                 session.set_modified(false)?;
             }
         }
+        self.counts = count_saved(world, &self.types);
         self.last = world.increment_change_tick();
         Ok(())
     }
@@ -341,12 +512,18 @@ impl State {
         }
         // The world has these changes.
         *locked(&self.reported) = Reported::default();
+        self.counts = count_saved(world, &self.types);
         self.last = now;
+        self.note_resources(world, previous);
+        recorded
+    }
+
+    /// Notes which resources the world has, unless the history is still in the previous state.
+    fn note_resources(&mut self, world: &World, previous: u64) {
         let state = self.session.history().state();
         if state != previous {
             self.initial.iter_mut().for_each(|initial| initial.note(world, state));
         }
-        recorded
     }
 
     fn step<R>(
@@ -361,9 +538,9 @@ impl State {
 
     /// Updates the world to match its mirror.
     fn apply(&mut self, world: &mut World) -> Result<()> {
-        let Self { session, types, ids, last, reported, .. } = self;
+        let Self { session, types, ids, last, counts, reported, .. } = self;
         let reported = mem::take(&mut *locked(reported));
-        let touched = (!reported.is_whole).then(|| touched(world, session.world(), types, ids, *last));
+        let touched = (!reported.is_whole).then(|| touched(world, types, ids, (*last, counts)));
         if let Some(mut objects) = touched.flatten() {
             let mut found: BTreeSet<_> = objects.iter().map(|(object, _)| *object).collect();
             let others = reported.objects.into_iter().filter(|object| found.insert(*object));
@@ -376,6 +553,7 @@ impl State {
         let state = self.session.history().state();
         self.initial.iter().for_each(|initial| initial.restore(world, state));
         self.has_tree = true;
+        self.counts = count_saved(world, &self.types);
         self.last = world.increment_change_tick();
         Ok(())
     }

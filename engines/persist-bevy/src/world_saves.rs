@@ -20,7 +20,7 @@ use crate::builtin::{self, copy_tree, restore_tree};
 use crate::entity::{entity, key};
 use crate::filter::{claim_all, mark_all};
 use crate::jobs::{Job, Outcome, Request, Running};
-use crate::types::{IsSaved, Since, Type, Types};
+use crate::types::{IsSaved, Since, TouchedEntities, Type, Types, touched as touched_of};
 use crate::warnings::SaveWarnings;
 
 /// The maximum age of a change tick that is compared: Bevy clamps older ones.
@@ -361,15 +361,26 @@ pub(crate) fn copy_changes<W: Target>(
     copy_tree(world, mirror, &since, had_tree)
 }
 
+/// Counts the saved entities, their parents and their components of each type.
+pub(crate) fn count_saved(world: &mut World, types: &Types) -> Vec<usize> {
+    mark_all(world, &types.filters);
+    let of_types = types.all.iter().map(|ty| ty.touched);
+    STRUCTURE.into_iter().chain(of_types).map(|of| of(world, None).0).collect()
+}
+
+/// The components that say which entities are saved, and where they are in the hierarchy.
+const STRUCTURE: [fn(&mut World, Option<&Since>) -> (usize, TouchedEntities); 3] =
+    [touched_of::<Saved>, touched_of::<ChildOf>, touched_of::<Children>];
+
 /// Returns the objects whose components have changed since a tick, with their entities.
 ///
-/// `None` if an entity, a component or a place in the hierarchy may be new or gone: then all must be compared.
+/// `None` if an entity, a component or a place in the hierarchy is new or gone: then all must be compared. `known` has
+/// the [counts](count_saved) at that tick.
 pub(crate) fn touched(
     world: &mut World,
-    loaded: &persist::World,
     types: &Types,
     ids: &Ids,
-    last: Tick,
+    (last, known): (Tick, &[usize]),
 ) -> Option<Vec<(ObjectId, Entity)>> {
     mark_all(world, &types.filters);
     let now = world.change_tick();
@@ -377,18 +388,14 @@ pub(crate) fn touched(
         return None;
     }
     let since = Since { last: Some(last), now, first_new: None, renews_references: false };
-    let mut saved = world.query_filtered::<Entity, IsSaved>();
-    let mut count = 0;
-    for entity in saved.iter(world) {
-        ids.object(key(entity))?;
-        count += 1;
-    }
-    if count != ids.len() || !builtin::is_tree_unchanged(world, loaded, ids, &since) {
-        return None;
-    }
     let mut touched = Vec::new();
-    for ty in &types.all {
-        touched.extend((ty.touched)(world, loaded, &since)?);
+    for (at, of) in STRUCTURE.into_iter().chain(types.all.iter().map(|ty| ty.touched)).enumerate() {
+        let (count, entities) = of(world, Some(&since));
+        let entities = entities.filter(|_| known.get(at) == Some(&count))?;
+        if at < STRUCTURE.len() && !entities.is_empty() {
+            return None;
+        }
+        touched.extend(entities);
     }
     touched.into_iter().map(|entity| Some((ids.object(key(entity))?, entity))).collect()
 }

@@ -1,6 +1,8 @@
 //! Tests of undo, redo and recovery in an editor.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use bevy_app::prelude::*;
 use bevy_ecs::prelude::*;
@@ -619,4 +621,182 @@ fn an_edit_that_fails_is_rolled_back() {
     session.edit(world, "Look", |world| Ok(healths(world))).unwrap();
     assert_eq!(session.session().history().position(), 1);
     world.save_to_vec().unwrap(); // beside the session
+}
+
+/// What is saved of each entity, by its name.
+fn seen(world: &mut World) -> Vec<String> {
+    let mut saved = world.query_filtered::<Entity, With<Saved>>();
+    let all: Vec<Entity> = saved.iter(world).collect();
+    let name = |entity: Entity| world.get::<Name>(entity).map_or("nobody", Name::as_str);
+    let mut seen: Vec<String> = all
+        .iter()
+        .map(|entity| {
+            let mana = world.get::<Mana>(*entity).map(|mana| (mana.points, name(mana.source)));
+            let children = world.get::<Children>(*entity).into_iter().flat_map(|it| it.iter());
+            let children: Vec<_> = children.map(name).collect();
+            let health = world.get::<Health>(*entity);
+            format!("{} {health:?} {mana:?} {children:?}", name(*entity))
+        })
+        .collect();
+    seen.sort();
+    seen.push(format!("{:?}", world.get_resource::<Score>().map(|score| score.points)));
+    seen
+}
+
+/// Random numbers. The generator is that of Marsaglia, "Xorshift RNGs", 2003.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, count: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 32).unwrap() % count
+    }
+
+    /// Changes something of the level.
+    fn change(&mut self, world: &mut World, names: &mut u32) {
+        let mut saved = world.query_filtered::<Entity, With<Saved>>();
+        let mut all: Vec<Entity> = saved.iter(world).collect();
+        all.sort_by_key(|entity| world.get::<Name>(*entity).map(|name| name.as_str().to_owned()));
+        if all.len() < 4 || self.below(12) == 0 {
+            *names += 1;
+            world.spawn((Health(*names), Name::new(format!("{names}"))));
+            return;
+        }
+        let (entity, other) = (all[self.below(all.len())], all[self.below(all.len())]);
+        let points = u16::try_from(self.below(100)).unwrap();
+        match self.below(12) {
+            0..5 => world.get_mut::<Health>(entity).unwrap().0 = u32::from(points),
+            5 => _ = world.entity_mut(entity).insert(Mana { points, source: other }),
+            6 => _ = world.entity_mut(entity).remove::<Mana>(),
+            7 if entity != other && world.get::<ChildOf>(other).is_none() => {
+                let is_parent = world.get::<Children>(entity).is_some();
+                if !is_parent {
+                    world.entity_mut(entity).insert(ChildOf(other));
+                }
+            }
+            8 => _ = world.entity_mut(entity).remove::<ChildOf>(),
+            9 => _ = world.despawn(entity),
+            10 => world.insert_resource(Score { points: points.into(), leader: None }),
+            _ => {
+                if let Some(mut mana) = world.get_mut::<Mana>(entity) {
+                    mana.points = points;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_undo_restores_what_was_changed_by_edits_and_without_them() {
+    for seed in 1..12_u64 {
+        let mut chance = Chance(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let folder = tempfile::tempdir().unwrap();
+        let (mut app, mut session, _) = open(folder.path());
+        let world = app.world_mut();
+        let (mut states, mut names) = (vec![seen(world)], 0);
+        for step in 0..80 {
+            for _ in 0..chance.below(3) {
+                chance.change(world, &mut names);
+            }
+            let position = session.session().history().position();
+            match chance.below(8) {
+                0..4 => {
+                    let count = 1 + chance.below(3);
+                    let edited = session.edit(world, "Edit", |world| {
+                        (0..count).for_each(|_| chance.change(world, &mut names));
+                        Ok(())
+                    });
+                    edited.unwrap();
+                    let new = session.session().history().position();
+                    if new > position {
+                        states.truncate(new);
+                        states.push(seen(world));
+                    }
+                }
+                4 => {
+                    let failed = session.edit(world, "Fail", |world| {
+                        chance.change(world, &mut names);
+                        Err::<(), Error>("enough".into())
+                    });
+                    assert!(failed.is_err());
+                }
+                5 | 6 => _ = session.undo(world).unwrap(),
+                _ => _ = session.redo(world).unwrap(),
+            }
+            let position = session.session().history().position();
+            assert_eq!(seen(world), states[position], "seed {seed}, step {step}");
+        }
+    }
+}
+
+#[test]
+fn drags_transactions_and_selections_are_those_of_the_history() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut app, mut session, _) = open(folder.path());
+    let world = app.world_mut();
+    let events = Arc::new(Mutex::new(0));
+    let heard = Arc::clone(&events);
+    session.subscribe(move |_, _| *heard.lock().unwrap() += 1);
+    let rat = session.edit(world, "Add", |world| Ok(world.spawn(Health(1)).id())).unwrap();
+    assert!(*events.lock().unwrap() > 0);
+    let set = |session: &mut EditSession, world: &mut World, health: u32| {
+        session.edit(world, "Set", |world| {
+            world.get_mut::<Health>(rat).unwrap().0 = health;
+            Ok(())
+        })
+    };
+    let drag = session.begin_drag("Drag");
+    (2..10).for_each(|health| set(&mut session, world, health).unwrap());
+    session.end_drag(drag);
+    assert_eq!((healths(world), session.session().history().position()), (vec![9], 2));
+    let drag = session.begin_drag("Drag");
+    (10..20).for_each(|health| set(&mut session, world, health).unwrap());
+    session.cancel_drag(world, drag).unwrap();
+    assert_eq!((healths(world), session.session().history().position()), (vec![9], 2));
+
+    let score = |session: &mut EditSession, world: &mut World, points| {
+        session.edit(world, "Score", |world| {
+            world.insert_resource(Score { points, leader: Some(rat) });
+            Ok(())
+        })
+    };
+    session
+        .transaction(world, "Both", |session, world| {
+            set(session, world, 30)?;
+            score(session, world, 7)
+        })
+        .unwrap();
+    assert_eq!((healths(world), session.session().history().position()), (vec![30], 3));
+    let failed = session.transaction(world, "Both", |session, world| {
+        set(session, world, 40)?;
+        score(session, world, 8)?;
+        Err::<(), Error>("enough".into())
+    });
+    assert_eq!(failed.unwrap_err().message(), "enough");
+    assert_eq!((healths(world), world.resource::<Score>().points), (vec![30], 7));
+    let panic = catch_unwind(AssertUnwindSafe(|| {
+        session.transaction(world, "Both", |session, world| -> Result<(), Error> {
+            set(session, world, 50)?;
+            panic!("half way")
+        })
+    }));
+    assert!(panic.is_err());
+    assert_eq!((healths(world), session.session().history().position()), (vec![30], 3));
+    session.undo(world).unwrap();
+    assert!(healths(world) == [9] && world.get_resource::<Score>().is_none());
+
+    session.save().unwrap();
+    let selected = session.edit_insignificant(world, "Select", |world| {
+        world.get_mut::<Health>(rat).unwrap().0 = 60;
+        Ok(())
+    });
+    selected.unwrap();
+    assert!(!session.session().history().is_modified());
+    session.flush().unwrap();
+    session.tick().unwrap();
+    session.discard().unwrap();
+    let (mut app, _, recovered) = open(folder.path());
+    assert_eq!((healths(app.world_mut()), recovered.replayed), (vec![9], 0));
 }
