@@ -344,10 +344,10 @@ pub mod __private {
 pub mod __tools {
     pub use crate::codec::pages::PageEntry;
     pub use crate::env::{Env, Trial};
-    #[cfg(feature = "history")]
-    pub use crate::fields::value_at;
     #[cfg(any(feature = "history", feature = "world"))]
     pub use crate::fields::{Direction, FieldChange, FieldEdit, Owner, PathStep};
+    #[cfg(feature = "history")]
+    pub use crate::fields::{key_at, value_at};
     #[cfg(feature = "history")]
     pub use crate::format::Digest;
     pub use crate::format::{

@@ -9,7 +9,7 @@ use persist::__tools::{
     Change, ChangeKind, ClassSchema, ComponentPlace, Digest, FILES, FieldChange, FieldEdit,
     Fragment, Frame, FrameKind, FrameReader, JournalScan, Merging, Reader as Values, Stored,
     StoredCommand, StoredDone, StoredEntry, StoredEvicted, StoredProgram, StoredStacks, StoredStep,
-    WorldChange, read, scan, value_at, wrong,
+    WorldChange, key_at, read, scan, value_at, wrong,
 };
 use persist::history::{Label, ReplayStop, TornWrite, Verb};
 use persist::{Error, FieldPath, Limits, ObjectId, Result, Value};
@@ -134,7 +134,7 @@ pub enum ListedStep {
         /// The value after the change, if the journal has it.
         new: Option<Value>,
         #[doc(hidden)]
-        whole: ListedWhole,
+        whole: Box<ListedWhole>,
     },
     /// A command of the program.
     Command {
@@ -154,6 +154,8 @@ pub enum ListedStep {
 pub struct ListedWhole {
     pub(super) fragment: Option<Fragment>,
     pub(super) place: Option<ComponentPlace>,
+    /// The key of a map that was inserted or removed.
+    pub(super) key: Option<Value>,
 }
 
 impl JournalListing {
@@ -336,6 +338,7 @@ impl ListedClasses {
         let text = |text: &str| Some(Value::from(text));
         let mut show = |verb, path, index, [old, new]: [Option<Value>; 2], whole| {
             let name = change.name.as_ref().map(ToString::to_string);
+            let whole = Box::new(whole);
             shown.push(ListedStep::Change { verb, object, name, path, index, old, new, whole });
         };
         let verb = change.verb();
@@ -343,11 +346,12 @@ impl ListedClasses {
             ChangeKind::Field(_) | ChangeKind::Fields(_) => {
                 for FieldChange { path, how } in change.fields() {
                     let (index, ends) = self.ends(path, how);
-                    show(Verb::of_field(how), Some(path.clone()), index, ends, none());
+                    let whole = ListedWhole { key: self.key(path, how), ..none() };
+                    show(Verb::of_field(how), Some(path.clone()), index, ends, whole);
                 }
             }
             ChangeKind::World(WorldChange::Spawn(fragment) | WorldChange::Delete(fragment)) => {
-                let whole = ListedWhole { fragment: fragment.clone(), place: None };
+                let whole = ListedWhole { fragment: fragment.clone(), ..none() };
                 show(verb, None, None, [None, None], whole);
             }
             ChangeKind::World(WorldChange::Attach(detached) | WorldChange::Detach(detached)) => {
@@ -357,7 +361,7 @@ impl ListedClasses {
                 if verb == Verb::Detach {
                     ends.reverse();
                 }
-                let whole = ListedWhole { place: detached.place(), fragment: None };
+                let whole = ListedWhole { place: detached.place(), ..none() };
                 show(verb, Some(class), None, ends, whole);
             }
             ChangeKind::World(WorldChange::Rename { old, new }) => {
@@ -388,6 +392,16 @@ impl ListedClasses {
             FieldEdit::InsertKey { value: new } => (None, [None, value(new, false)]),
             FieldEdit::RemoveKey { value: old } => (None, [value(old, false), None]),
         }
+    }
+
+    /// The key of a map that was inserted or removed.
+    fn key(&self, path: &FieldPath, how: &FieldEdit) -> Option<Value> {
+        if !matches!(how, FieldEdit::InsertKey { .. } | FieldEdit::RemoveKey { .. }) {
+            return None;
+        }
+        let classes = self.of_fields()?;
+        let class = *classes.by_name.get(path.class())?;
+        key_at(&mut classes.values.borrow_mut(), &classes.stored, (class, path.steps()))
     }
 
     /// The value of a field, or of an element of the list in it, from its bytes.

@@ -11,8 +11,7 @@
 mod drawing;
 
 use std::io::{self, BufRead, Write};
-use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use persist::history::{Changed, Flush, HistoryEvent};
@@ -21,33 +20,15 @@ use persist::{History, Result, Saves, Session, field, to_value};
 use self::drawing::{Align, Drawing, Layer, Shape};
 
 const HELP: &str = "\
-add X Y W H INK LAYER    a rectangle on top
-drag N X Y               moves it there step by step; `drag N X Y esc` cancels
-ink N INK                sets a field
-type N TEXT              types a name into it, one entry for all keys
-raise N, delete N        moves it to the top; removes it
-copy N...                pastes copies of several, as one entry
-align                    a command: all shapes to the left
-layer NAME, hide NAME    a new key of a map; a field of its value
-drop NAME                removes the key
-select N...              does not modify the drawing
-undo, redo, go N, list   the history
-save, crash, quit";
-
-fn main() -> ExitCode {
-    let folder = std::env::args().nth(1).map_or_else(|| PathBuf::from("drawing"), PathBuf::from);
-    match draw(&folder) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("draw: {error}");
-            ExitCode::FAILURE
-        }
-    }
-}
+add X Y W H INK LAYER, ink N INK, type N TEXT, raise N, delete N, copy N.., align
+drag N X Y, and `drag N X Y esc`, which cancels it
+layer NAME, hide NAME, drop NAME, select N..
+undo, redo, go N, list, save, crash, quit";
 
 /// Opens the drawing in a folder, and does what is typed.
-fn draw(folder: &Path) -> Result<()> {
-    std::fs::create_dir_all(folder)?;
+fn main() -> Result<()> {
+    let folder = std::env::args().nth(1).map_or_else(|| PathBuf::from("drawing"), PathBuf::from);
+    std::fs::create_dir_all(&folder)?;
     let mut history = History::new(1000);
     // Menu and canvas are right from the first event on, also after a crash.
     let menu = Arc::new(Mutex::new(String::new()));
@@ -63,10 +44,12 @@ fn draw(folder: &Path) -> Result<()> {
     history.subscribe_changes(|drawing: &mut Drawing, changes| {
         for change in changes {
             match change {
-                Changed::Field(field) => match field.new_value() {
-                    Some(value) => println!("  {} = {value}", field.path()),
-                    None => println!("  {} {:?}", field.path(), field.element_edit()),
-                },
+                Changed::Field(field) => {
+                    let edit =
+                        field.element_edit().map_or("Set".into(), |edit| format!("{edit:?}"));
+                    let value = field.new_value().map(|value| value.to_string());
+                    println!("  {} {edit} {}", field.path(), value.unwrap_or_default());
+                }
                 _ => println!("  all {} shapes", drawing.shapes.len()),
             }
         }

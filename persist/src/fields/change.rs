@@ -251,7 +251,7 @@ fn spliced(
 }
 
 /// Returns the key at the end of a path, and the steps to its map.
-fn key_of(steps: &[PathStep]) -> Result<(Value, &[PathStep])> {
+pub(super) fn key_of(steps: &[PathStep]) -> Result<(Value, &[PathStep])> {
     let key = match steps.split_last() {
         Some((PathStep::Index(index), map)) => Some((Value::U64(*index), map)),
         Some((PathStep::Key(key), map)) => key.parse().ok().map(|key| (key, map)),

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::change::{Direction, FieldChange, Splice};
+use super::change::{Direction, FieldChange, Splice, key_of};
 use super::path::{FieldPath, PathStep};
-use crate::schema::{Form, KindSchema, Reader, Stored};
+use crate::schema::{Form, KindSchema, Reader, Stored, Strict, write_value};
 use crate::{Limits, ObjectId, Value};
 
 /// A part of a target that a call through a [`History`](crate::History) changed.
@@ -124,6 +124,16 @@ impl<'a> ChangedField<'a> {
         self.value(self.direction)
     }
 
+    /// Returns the key that was inserted into a map or removed from it. `None` for any other change.
+    #[must_use]
+    pub fn key(&self) -> Option<Value> {
+        let edit = self.element_edit()?;
+        matches!(edit, ElementEdit::InsertKey | ElementEdit::RemoveKey).then_some(())?;
+        let path = &self.change.path;
+        let class = self.layout.iter().position(|class| class.name == path.class())?;
+        key_at(&mut Reader::new(&Limits::DEFAULT, 0), &self.layout, (class, path.steps()))
+    }
+
     /// Returns the value that the field has when its change was last applied in this direction.
     fn value(&self, direction: Direction) -> Option<Value> {
         let (bytes, is_element) = match self.change.how.splice(direction) {
@@ -161,10 +171,7 @@ pub fn value_at(
     bytes: &[u8],
     is_element: bool,
 ) -> Option<Value> {
-    let mut nodes = vec![stored.root(class)];
-    for step in steps {
-        nodes = nodes.into_iter().flat_map(|node| parts(stored, node, step)).collect();
-    }
+    let mut nodes = nodes_at(stored, (class, steps));
     if is_element {
         nodes.iter_mut().for_each(|node| *node = stored.node(opened(stored, *node)).first());
     }
@@ -174,6 +181,35 @@ pub fn value_at(
         .filter_map(|node| values.whole(stored, node, bytes, &Limits::DEFAULT).ok());
     let first = found.next()?;
     found.all(|other| other == first).then_some(first)
+}
+
+/// Reads the key at the end of a path of a class, with the kind that it has in its map.
+///
+/// `None` if the path does not end with a key of a map, or like [`value_at`].
+pub fn key_at(
+    values: &mut Reader,
+    stored: &Stored,
+    (class, steps): (usize, &[PathStep]),
+) -> Option<Value> {
+    let (key, map) = key_of(steps).ok()?;
+    let typed = |node| {
+        let node = opened(stored, node);
+        matches!(stored.node(node).kind, KindSchema::Map(_)).then_some(())?;
+        let (node, mut bytes) = (stored.node(node).first(), Vec::new());
+        let mut target = Strict::new(stored, &Limits::DEFAULT, &|_, _| Ok(()));
+        write_value(&mut target, stored, node, &key, &mut bytes).ok()?;
+        values.whole(stored, node, &bytes, &Limits::DEFAULT).ok()
+    };
+    let mut found = nodes_at(stored, (class, map)).into_iter().filter_map(typed);
+    let first = found.next()?;
+    found.all(|other| other == first).then_some(first)
+}
+
+/// The nodes that a path of a class leads to. In an enum, several variants may have a field.
+fn nodes_at(stored: &Stored, (class, steps): (usize, &[PathStep])) -> Vec<usize> {
+    steps.iter().fold(vec![stored.root(class)], |nodes, step| {
+        nodes.into_iter().flat_map(|node| parts(stored, node, step)).collect()
+    })
 }
 
 /// The node inside options and newtypes, which paths pass through.

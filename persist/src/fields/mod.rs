@@ -63,7 +63,7 @@ pub(crate) use change::Request;
 pub(crate) use change::{ChangeState, awaken};
 pub use change::{Direction, FieldChange, FieldEdit};
 #[cfg(feature = "history")]
-pub use changed::{Changed, ChangedField, ElementEdit, value_at};
+pub use changed::{Changed, ChangedField, ElementEdit, key_at, value_at};
 #[cfg(feature = "history")]
 pub(crate) use compare::{compared, content_of};
 #[cfg(feature = "history")]

@@ -80,7 +80,7 @@
 //     |       StepOf   step: a Change (data) or a command (code)           |
 //     |   Support      support: classes, buffers, field access, lent out   |
 //     |   Listeners    event, group: notified at the end of a call         |
-//     |   ChangeListeners  reports: told what a call changed               |
+//     |   ChangeListeners  reports: hear what a call changed               |
 //     |   Journal      journal: the same steps as frames of a file         |
 //     +--------------------------------------------------------------------+
 //                           | Change::apply, Command::apply

@@ -14,7 +14,7 @@ use crate::fields::{Changed, ChangedField, Direction, EditedWorld as _, ObjectCh
 
 type ChangeListener<T> = Box<dyn FnMut(&mut T, &[Changed<'_>]) + Send>;
 
-/// The listeners that are told what changed, each with whether it has been unsubscribed.
+/// The listeners of changes, each with whether it has been unsubscribed.
 pub(super) struct ChangeListeners<T> {
     all: Vec<(ChangeListener<T>, Arc<AtomicBool>)>,
 }
@@ -40,7 +40,7 @@ impl<T: 'static> ChangeListeners<T> {
         subscription
     }
 
-    /// Tells all listeners what these steps changed, which were just run in a direction. Returns the first panic.
+    /// Reports to all listeners what these steps changed, which were just run in a direction. Returns the first panic.
     #[cold]
     pub(super) fn report<C: Perform<Target = T> + ?Sized>(
         &mut self,
@@ -49,25 +49,25 @@ impl<T: 'static> ChangeListeners<T> {
         direction: Direction,
     ) -> Option<Panic> {
         let changed = changed((target, support), steps, direction);
-        self.tell(target, &changed)
+        self.notify(target, &changed)
     }
 
-    /// Tells all listeners that anything may have changed, and notes the objects that change from now on.
+    /// Reports to all listeners that anything may have changed, and notes the objects that change from now on.
     pub(super) fn report_all(&mut self, target: &mut T) -> Option<Panic> {
         if let Some(world) = world_mut(target) {
             world.watch();
             world.take_touched();
         }
-        self.tell(target, &[Changed::All])
+        self.notify(target, &[Changed::All])
     }
 
     /// Calls each listener, even if another one panics. Returns the first panic.
-    fn tell(&mut self, target: &mut T, changed: &[Changed<'_>]) -> Option<Panic> {
+    fn notify(&mut self, target: &mut T, changed: &[Changed<'_>]) -> Option<Panic> {
         self.all.retain(|(_, has_ended)| !has_ended.load(Ordering::Relaxed));
         let mut panic = None;
         for (listener, _) in &mut self.all {
-            let told = catch_unwind(AssertUnwindSafe(|| listener(target, changed)));
-            panic = panic.or(told.err());
+            let heard = catch_unwind(AssertUnwindSafe(|| listener(target, changed)));
+            panic = panic.or(heard.err());
         }
         panic
     }

@@ -563,7 +563,7 @@ impl<T: 'static> History<T> {
 
 /// The end of a call.
 impl<T: 'static> History<T> {
-    /// Tells listeners what steps changed that were just run in a direction.
+    /// Reports to listeners what steps changed that were just run in a direction.
     #[inline]
     pub(in crate::history) fn report(
         &mut self,
@@ -578,7 +578,7 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Tells listeners what an entry changed that was just undone or redone.
+    /// Reports to listeners what an entry changed that was just undone or redone.
     fn report_entry(&mut self, target: &mut T, index: usize, direction: Direction) {
         if self.change_listeners.are_present()
             && let Some(entry) = self.ring.get(index)
@@ -589,7 +589,7 @@ impl<T: 'static> History<T> {
         }
     }
 
-    /// Tells listeners that anything in the target may have changed.
+    /// Reports to listeners that anything in the target may have changed.
     pub(in crate::history) fn report_all(&mut self, target: &mut T) {
         if self.change_listeners.are_present() {
             let panic = self.change_listeners.report_all(target);

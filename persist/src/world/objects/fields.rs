@@ -86,6 +86,7 @@ impl World {
     /// - An integer may have any width, and must fit.
     /// - A float is rounded to the width of the field. A float that is too large for the field is an error.
     /// - For an option, a value that is not an option is wrapped in `Some`.
+    /// - A path that ends with a new key of a map inserts it, and the old value is [`Value::Unit`].
     /// - A struct needs all its fields. A variant without fields can be given by its name.
     /// - An [`ObjectId`] must belong to an object of this world.
     ///

@@ -110,11 +110,20 @@ impl<'s> ReplayTarget<'s> {
 
     /// The value at a path, in the component or resource that the path begins with.
     fn value(&mut self, object: Option<ObjectId>, path: &FieldPath) -> Option<&mut Value> {
+        self.part(object, path.class(), path.steps())
+    }
+
+    fn part(
+        &mut self,
+        object: Option<ObjectId>,
+        class: &str,
+        steps: &[PathStep],
+    ) -> Option<&mut Value> {
         let start = match &mut self.world {
-            Some(world) => world.content_mut(object, path.class())?,
+            Some(world) => world.content_mut(object, class)?,
             None => &mut self.root,
         };
-        path.steps().iter().try_fold(start, step_into)
+        steps.iter().try_fold(start, step_into)
     }
 }
 
@@ -163,6 +172,7 @@ impl ReplayedChange<'_> {
         // A held value is put back itself, so the journal's form of it is not converted.
         let new = new.as_ref().filter(|_| self.held.is_none());
         let new = new.map(|new| target.adopted(new, self.classes)).transpose()?;
+        let key = whole.key.as_ref().map(|key| target.adopted(key, self.classes)).transpose()?;
         // `None` if the change does not fit the save, which is then unchanged.
         let applied = match verb {
             Verb::Set if new.is_none() => return Err(self.refused()),
@@ -175,6 +185,25 @@ impl ReplayedChange<'_> {
                     || mem::discriminant(&*target) == mem::discriminant(&new);
                 // A value of a different form would give a save that no program loads.
                 is_alike.then(|| *target = new)
+            }),
+            Verb::Insert | Verb::Remove if key.is_some() => path.and_then(|path| {
+                let (key, (_, steps)) = (key?, path.steps().split_last()?);
+                let Value::Map(entries) = opened(target.part(owner, path.class(), steps)?)? else {
+                    return None;
+                };
+                let at = entries.iter().position(|(other, _)| *other == key);
+                match (inserts, at) {
+                    (true, None) => {
+                        let place = entries.partition_point(|(other, _)| is_before(other, &key));
+                        entries.insert(place, (key, new?));
+                        Some(())
+                    }
+                    (false, Some(at)) => {
+                        entries.remove(at);
+                        Some(())
+                    }
+                    _ => None,
+                }
             }),
             Verb::Insert | Verb::Remove => path.and_then(|path| {
                 let list = opened(target.value(owner, path)?)?;
@@ -311,6 +340,17 @@ fn step_into<'v>(value: &'v mut Value, step: &PathStep) -> Option<&'v mut Value>
             entries.find(|(known, _)| is_key(known, &key)).map(|(_, value)| value)
         }
         _ => None,
+    }
+}
+
+/// True if a key comes before another one in an ordered map. A program that loads the save orders its keys itself.
+fn is_before(key: &Value, other: &Value) -> bool {
+    match (key.as_text(), other.as_text()) {
+        (Some(key), Some(other)) => key < other,
+        _ => match (key.as_i64(), other.as_i64()) {
+            (Some(key), Some(other)) => key < other,
+            _ => true,
+        },
     }
 }
 
