@@ -547,3 +547,37 @@ fn edits_that_leave_the_drawing_unmodified_are_undone_and_reopened_like_others()
     assert!(session.history().is_modified());
     Ok(())
 }
+
+#[test]
+fn a_splice_is_one_entry_or_nothing_and_a_command_is_found_in_its_entry() -> Result<()> {
+    let mut random = Lcg64Xsh32::seed_from_u64(3);
+    let mut drawing = Drawing { layers: vec!["a".into(), "b".into()], ..Drawing::default() };
+    let mut history = History::new(None);
+    let mut states = vec![drawing.layers.clone()];
+    for step in 0..60 {
+        let mut plain = drawing.layers.clone();
+        let (one, two) = (random.gen_range(0..=plain.len()), random.gen_range(0..=plain.len()));
+        let range = one.min(two)..one.max(two);
+        let new: Vec<_> = (0..random.gen_range(0..5)).map(|at| format!("{step} {at}")).collect();
+        let values = new.iter().map(|name| name.as_str().into());
+        history.splice(&mut drawing, field!(Drawing.layers), range.clone(), values)?;
+        plain.splice(range, new);
+        assert_eq!(drawing.layers, plain);
+        if history.position() == states.len() {
+            states.push(plain);
+        }
+    }
+    let count = drawing.layers.len();
+    let too_far = history.splice(&mut drawing, field!(Drawing.layers), 0..count + 1, []);
+    assert_eq!(too_far.expect_err("there are fewer").kind(), ErrorKind::NotFound);
+    assert_eq!(drawing.layers.len(), count);
+    for position in (0..states.len()).rev().chain(0..states.len()) {
+        history.go_to(&mut drawing, position)?;
+        assert_eq!(drawing.layers, states[position]);
+    }
+    history.apply(&mut drawing, Retitle("New".into()))?;
+    let last = history.entries().len() - 1;
+    assert_eq!(history.command::<Retitle>(last).map(|command| &*command.0), Some(""));
+    assert!(history.command::<Retitle>(0).is_none() && history.command::<Retitle>(99).is_none());
+    Ok(())
+}

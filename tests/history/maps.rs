@@ -171,9 +171,11 @@ fn keys_of_components_come_and_go_too() -> Result<()> {
 
 #[test]
 fn a_key_among_many_is_recorded_by_itself() -> Result<()> {
-    let mut city = City::default();
-    city.names = (0..20_000).map(|at| (format!("street {at}"), at)).collect();
-    city.roads = (0..20_000).map(|at| (at, Road { lanes: 2, stops: vec![] })).collect();
+    let mut city = City {
+        names: (0..20_000).map(|at| (format!("street {at}"), at)).collect(),
+        roads: (0..20_000).map(|at| (at, Road { lanes: 2, stops: vec![] })).collect(),
+        ..City::default()
+    };
     let mut history = History::new(None);
     history.edit(&mut city, "Open", |city| {
         city.names.insert("street 1000 b".into(), 7);

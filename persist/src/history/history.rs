@@ -3,6 +3,7 @@
 mod edits;
 mod engine;
 
+use std::any::Any;
 use std::fmt;
 
 use super::change::step::{FinalState, ends};
@@ -150,6 +151,47 @@ impl<T: 'static> History<T> {
             Some([only]) => only.children(),
             Some(steps) => steps.iter().map(Step::label).collect(),
         }
+    }
+
+    /// Returns the command of an entry, if a command of this type made it.
+    ///
+    /// It is `None` for an entry whose steps are in a [file](super::SessionOptions::memory).
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::history::CommandEdit;
+    /// use persist::{Command, History, Result};
+    ///
+    /// struct Add(i64);
+    ///
+    /// impl Command<i64> for Add {
+    ///     fn apply(&mut self, edit: &mut CommandEdit<'_, i64>) -> Result<()> {
+    ///         *edit.target() += self.0;
+    ///         Ok(())
+    ///     }
+    ///
+    ///     fn undo(&mut self, target: &mut i64) -> Result<()> {
+    ///         *target -= self.0;
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let (mut number, mut history) = (1, History::new(100));
+    /// history.apply(&mut number, Add(5))?;
+    /// assert_eq!(history.command::<Add>(0).map(|command| command.0), Some(5));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    #[must_use]
+    pub fn command<C: super::Command<T>>(&self, index: usize) -> Option<&C> {
+        let entry = self.ring.get(index).filter(|_| index < self.len())?;
+        entry.steps.iter().find_map(|step| match step {
+            Step::Command(performed) => {
+                let command: &dyn Any = &performed.command;
+                command.downcast_ref()
+            }
+            Step::Change(_) => None,
+        })
     }
 
     /// Adds a listener that receives what each call changed: an edit, an undo, a redo, a rollback, or the opening of a

@@ -65,7 +65,7 @@ impl Command for Double {
 
 impl Double {
     fn times(&self, world: &mut World, factor: f32) {
-        for speed in world.query_mut::<&mut Speed>().expect("one borrow").into_iter() {
+        for speed in world.query_mut::<&mut Speed>().expect("one borrow") {
             speed.0 *= factor;
         }
     }

@@ -2,6 +2,7 @@
 
 use std::any::{Any, type_name};
 use std::hash::Hash;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 
@@ -665,6 +666,49 @@ impl<T: Reflect> History<T> {
             return self.check_usable(target);
         }
         self.change_list(target, list, &Request::Move(from as u64, to as u64))
+    }
+
+    /// Replaces a range of elements of a list of a value by other elements, as one entry.
+    ///
+    /// An empty range inserts, and no values remove.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{History, Persist, field};
+    ///
+    /// #[derive(Persist)]
+    /// struct Drawing { shapes: Vec<u32> }
+    ///
+    /// let (mut drawing, mut history) = (Drawing { shapes: vec![1, 2, 3, 4] }, History::new(100));
+    /// history.splice(&mut drawing, field!(Drawing.shapes), 1..3, [7.into(), 8.into(), 9.into()])?;
+    /// assert_eq!(drawing.shapes, [1, 7, 8, 9, 4]);
+    /// history.undo(&mut drawing)?;
+    /// assert_eq!(drawing.shapes, [1, 2, 3, 4]);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`insert_element`](Self::insert_element) and [`remove_element`](Self::remove_element).
+    /// The list is then as before.
+    pub fn splice(
+        &mut self,
+        target: &mut T,
+        list: impl IntoFieldPath,
+        range: Range<usize>,
+        values: impl IntoIterator<Item = Value>,
+    ) -> Result<()> {
+        self.edit_as(target, None, Label::None, |edit| {
+            let list = list.into_field_path()?;
+            for index in range.clone().rev() {
+                edit.change_field(list.clone(), &Request::Remove(index as u64))?;
+            }
+            for (index, value) in (range.start..).zip(values) {
+                edit.change_field(list.clone(), &Request::Insert(index as u64, &value))?;
+            }
+            Ok(())
+        })
     }
 
     /// Removes a key of a map of a value, and returns the value that it had, in the time of that value.

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::hash::Hash;
 use std::mem;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
 use std::sync::Mutex;
@@ -414,6 +415,7 @@ impl<T: Reflect> Session<T> {
         insert_element[target](list: impl IntoFieldPath, index: usize, value: impl Into<Value>) -> Result<()>;
         remove_element[target](list: impl IntoFieldPath, index: usize) -> Result<()>;
         remove_key[target](key: impl IntoFieldPath) -> Result<Value>;
+        splice[target](list: impl IntoFieldPath, range: Range<usize>, values: impl IntoIterator<Item = Value>) -> Result<()>;
         move_element[target](list: impl IntoFieldPath, from: usize, to: usize) -> Result<()>;
     }
 }
