@@ -690,6 +690,7 @@ impl<V> Splice<V> {
 }
 
 /// Returns an error if the path ends inside a part that cannot be borrowed, such as the content of an option.
+#[cfg(feature = "history")]
 pub(super) fn check_end(part: &FieldPart<'_>, path: &FieldPath) -> Result<()> {
     if part.is_end() { Ok(()) } else { Err(not_by_itself(path)) }
 }
