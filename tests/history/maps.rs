@@ -273,3 +273,77 @@ fn a_key_that_validate_refuses_leaves_the_map_as_it_was() -> Result<()> {
     assert_eq!((ledger.accounts.len(), ledger.sum), (2, 12));
     Ok(())
 }
+
+/// The city of a later program, which counts its roads.
+#[derive(Persist, Default, Clone, Debug, PartialEq)]
+#[persist(class = "City")]
+struct LaterCity {
+    #[persist(default)]
+    mayor: String,
+    roads: BTreeMap<u32, LaterRoad>,
+    names: HashMap<String, u32>,
+    districts: BTreeMap<String, BTreeMap<u32, Vec<u16>>>,
+    plan: Option<BTreeMap<u32, u8>>,
+}
+
+#[derive(Persist, Default, Clone, Debug, PartialEq)]
+#[persist(class = "Road")]
+struct LaterRoad {
+    stops: Vec<String>,
+    lanes: u16,
+}
+
+impl From<City> for LaterCity {
+    fn from(City { roads, names, districts, plan }: City) -> Self {
+        let later = |road: Road| LaterRoad { stops: road.stops, lanes: road.lanes.into() };
+        let roads = roads.into_iter().map(|(at, road)| (at, later(road))).collect();
+        Self { mayor: String::new(), roads, names, districts, plan }
+    }
+}
+
+#[test]
+fn a_later_program_replays_keys_that_came_and_went() -> Result<()> {
+    for seed in 0..25 {
+        let mut random = Lcg64Xsh32::seed_from_u64(100 + seed);
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths = (folder.path().join("city.sav"), folder.path().join("city.journal"));
+        let options = Session::<City>::with(Saves::new(), History::new(None));
+        let (mut session, _) = options.open(&paths.0, &paths.1)?;
+        let mut states = vec![City::default()];
+        for step in 0..30 {
+            match random.gen_range(0..8) {
+                0..3 => session.edit("Build", |city| {
+                    change(city, &mut random);
+                    Ok(())
+                })?,
+                3..6 => _ = change_key(&mut session, &mut random)?,
+                6 => _ = session.undo()?,
+                _ if step == 15 => _ = session.save()?,
+                _ => _ = session.redo()?,
+            }
+            let now = session.history().position();
+            states.truncate(session.history().entries().len() + 1);
+            if now == states.len() {
+                states.push(session.target().clone());
+            } else if !session.history().can_redo() {
+                states[now] = session.target().clone();
+            }
+        }
+        let position = session.history().position();
+        drop(session);
+        let mut history = History::new(None);
+        let mirror = DocumentMirror::of(&LaterCity::default(), &mut history);
+        let options = Session::<LaterCity>::with(Saves::new(), history);
+        let (mut session, recovered) = options.open(&paths.0, &paths.1)?;
+        assert!(recovered.stopped.is_none() && recovered.skipped.is_empty(), "{recovered}");
+        assert_eq!(session.history().position(), position);
+        let count = session.history().entries().len();
+        for position in (0..=count).rev().chain(0..=count) {
+            session.go_to(position)?;
+            let expected = LaterCity::from(states[position].clone());
+            assert_eq!(*session.target(), expected, "seed {seed}, position {position}");
+            mirror.compare(session.target(), "in a later program");
+        }
+    }
+    Ok(())
+}

@@ -115,7 +115,7 @@ pub(crate) struct Type {
     pub(crate) record: fn(&mut World, &mut Mirror<Recorded<'_, '_>>, &Since) -> Result<()>,
     pub(crate) restore: Restore,
     /// Counts the components, and finds those that have changed.
-    pub(crate) touched: fn(&mut World, Option<&Since>) -> (usize, TouchedEntities),
+    pub(crate) touched: FindTouched,
     /// Reports the references in the mirror to entities that are not saved.
     pub(crate) lost: fn(&persist::World, &mut Lost),
     /// Copies a resource that the mirror lacks into an edit of it.
@@ -240,6 +240,9 @@ fn copy<T: Component, F: Form<T>, W: Target>(
 
 /// The entities whose component has changed. `None` if one was inserted.
 pub(crate) type TouchedEntities = Option<Vec<Entity>>;
+
+/// A function that counts components, and finds those that have changed.
+pub(crate) type FindTouched = fn(&mut World, Option<&Since>) -> (usize, TouchedEntities);
 
 /// Counts the saved components of a type, and finds those that have changed by their ticks.
 ///

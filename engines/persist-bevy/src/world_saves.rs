@@ -20,7 +20,7 @@ use crate::builtin::{self, copy_tree, restore_tree};
 use crate::entity::{entity, key};
 use crate::filter::{claim_all, mark_all};
 use crate::jobs::{Job, Outcome, Request, Running};
-use crate::types::{IsSaved, Since, TouchedEntities, Type, Types, touched as touched_of};
+use crate::types::{FindTouched, IsSaved, Since, Type, Types, touched as touched_of};
 use crate::warnings::SaveWarnings;
 
 /// The maximum age of a change tick that is compared: Bevy clamps older ones.
@@ -369,7 +369,7 @@ pub(crate) fn count_saved(world: &mut World, types: &Types) -> Vec<usize> {
 }
 
 /// The components that say which entities are saved, and where they are in the hierarchy.
-const STRUCTURE: [fn(&mut World, Option<&Since>) -> (usize, TouchedEntities); 3] =
+const STRUCTURE: [FindTouched; 3] =
     [touched_of::<Saved>, touched_of::<ChildOf>, touched_of::<Children>];
 
 /// Returns the objects whose components have changed since a tick, with their entities.
