@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use persist::{
     Component, ErrorKind, FieldPath, History, Persist, Result, Saves, Session, Value, World, field,
 };
+use persist_tests::support::short_or_long;
 use rand::{Rng, SeedableRng};
 use rand_pcg::Lcg64Xsh32;
 
@@ -77,7 +78,7 @@ fn change_key(session: &mut Session<City>, random: &mut Lcg64Xsh32) -> Result<bo
 
 #[test]
 fn keys_come_and_go_as_in_a_plain_map() -> Result<()> {
-    for seed in 0..30 {
+    for seed in 0..short_or_long(10, 300) {
         let mut random = Lcg64Xsh32::seed_from_u64(seed);
         let folder = tempfile::tempdir().expect("a folder");
         let paths = (folder.path().join("city.sav"), folder.path().join("city.journal"));
@@ -303,7 +304,7 @@ impl From<City> for LaterCity {
 
 #[test]
 fn a_later_program_replays_keys_that_came_and_went() -> Result<()> {
-    for seed in 0..25 {
+    for seed in 0..short_or_long(10, 300) {
         let mut random = Lcg64Xsh32::seed_from_u64(100 + seed);
         let folder = tempfile::tempdir().expect("a folder");
         let paths = (folder.path().join("city.sav"), folder.path().join("city.journal"));
@@ -343,6 +344,124 @@ fn a_later_program_replays_keys_that_came_and_went() -> Result<()> {
             let expected = LaterCity::from(states[position].clone());
             assert_eq!(*session.target(), expected, "seed {seed}, position {position}");
             mirror.compare(session.target(), "in a later program");
+        }
+    }
+    Ok(())
+}
+
+#[derive(Persist, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Place {
+    Nowhere,
+    Square(i8, i8),
+    Street { name: String, number: Option<u16> },
+}
+
+#[derive(Persist, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Id(u32);
+
+#[derive(Persist, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[persist(transparent)]
+struct Code {
+    text: String,
+}
+
+#[derive(Persist, Default, Clone, Debug, PartialEq)]
+struct Keys {
+    signed: BTreeMap<i8, u8>,
+    huge: HashMap<u128, u8>,
+    letters: BTreeMap<char, u8>,
+    flags: BTreeMap<bool, u8>,
+    texts: HashMap<String, u8>,
+    pairs: BTreeMap<(u8, String), u8>,
+    places: HashMap<Place, u8>,
+    ids: BTreeMap<Id, u8>,
+    codes: BTreeMap<Code, u8>,
+    perhaps: BTreeMap<Option<i16>, u8>,
+    bytes: BTreeMap<Vec<u8>, u8>,
+    lists: BTreeMap<[i16; 2], u8>,
+    lengths: BTreeMap<std::time::Duration, u8>,
+    units: BTreeMap<(), u8>,
+    empty: BTreeMap<u8, ()>,
+}
+
+#[test]
+fn keys_of_every_kind_are_undone_and_redone() -> Result<()> {
+    for seed in 0..short_or_long(6, 200) {
+        let mut random = Lcg64Xsh32::seed_from_u64(200 + seed);
+        let folder = tempfile::tempdir().expect("a folder");
+        let paths = (folder.path().join("keys.sav"), folder.path().join("keys.journal"));
+        let open = || {
+            let options = Session::<Keys>::with(Saves::new(), History::new(None));
+            options.open(&paths.0, &paths.1).map(|(session, _)| session)
+        };
+        let mut session = open()?;
+        let mut states = vec![Keys::default()];
+        for _ in 0..60 {
+            session.edit("Keys", |keys| {
+                for _ in 0..random.gen_range(1..4) {
+                    let (at, value) = (random.gen_range(-3..3_i8), random.r#gen::<u8>());
+                    let texts = ["", "a]b", "\"q\" \\ .x", "\n\t", "ü😀", "3", "some(1)"];
+                    let text = texts[random.gen_range(0..texts.len())].to_owned();
+                    let number = at.unsigned_abs();
+                    macro_rules! turn {
+                        ($map:expr, $key:expr) => {
+                            match $map.remove(&$key) {
+                                Some(old) if value % 2 == 0 => {
+                                    _ = $map.insert($key, old.wrapping_add(1))
+                                }
+                                Some(_) => {}
+                                None => _ = $map.insert($key, value),
+                            }
+                        };
+                    }
+                    match random.gen_range(0..15) {
+                        0 => turn!(keys.signed, at),
+                        1 => turn!(keys.huge, u128::MAX - u128::from(number)),
+                        2 => turn!(
+                            keys.letters,
+                            ['a', '\'', '\n', ']', '\u{301}', '"'][number as usize]
+                        ),
+                        3 => turn!(keys.flags, at > 0),
+                        4 => turn!(keys.texts, text.clone()),
+                        5 => turn!(keys.pairs, (number, text.clone())),
+                        6 => turn!(keys.places, Place::Square(at, -at)),
+                        7 => turn!(
+                            keys.places,
+                            [
+                                Place::Nowhere,
+                                Place::Street { name: text.clone(), number: None },
+                                Place::Street { name: text.clone(), number: Some(7) },
+                            ][number as usize % 3]
+                                .clone()
+                        ),
+                        8 => turn!(keys.ids, Id(number.into())),
+                        9 => turn!(keys.codes, Code { text: text.clone() }),
+                        10 => turn!(keys.perhaps, (at != 0).then_some(i16::from(at))),
+                        11 => turn!(keys.bytes, vec![number; number as usize]),
+                        12 => turn!(keys.lists, [i16::from(at), 2]),
+                        13 => turn!(keys.lengths, std::time::Duration::from_millis(number.into())),
+                        _ => {
+                            turn!(keys.units, ());
+                            if keys.empty.remove(&number).is_none() {
+                                keys.empty.insert(number, ());
+                            }
+                        }
+                    }
+                }
+                Ok(())
+            })?;
+            if session.history().position() == states.len() {
+                states.push(session.target().clone());
+            }
+            if random.gen_ratio(1, 20) {
+                drop(session);
+                session = open()?;
+            }
+        }
+        for _ in 0..60 {
+            let position = random.gen_range(0..states.len());
+            session.go_to(position)?;
+            assert_eq!(*session.target(), states[position], "seed {seed}");
         }
     }
     Ok(())

@@ -6,13 +6,13 @@ use std::ops::Range;
 use hashbrown::HashMap;
 
 use super::bytes::Bytes;
-use super::change::{FieldChange, FieldEdit, check_end};
-use super::path::FieldPath;
+use super::change::{FieldChange, FieldEdit, check_end, key_of};
+use super::path::{FieldPath, PathStep};
 use super::{FieldPart, PartBuffers, Root, SchemaKey, Trail};
-use crate::Result;
 use crate::codec::{FieldAccess, ListAccess, MapAccess, Portable};
 use crate::graph::Registry;
 use crate::schema::{Cursor, ProgramClass};
+use crate::{Result, Value};
 
 /// Encodes a whole value.
 pub(crate) fn content_of(registry: &Registry, root: &dyn Portable) -> Result<Vec<u8>> {
@@ -225,6 +225,15 @@ impl ValueComparison<'_> {
             pairs.push((olds.key_of(key_bytes)?.0, key_bytes, Some(old), None));
         }
         if pairs.len() > 1 && bytes > Bytes::held_of(old) + Bytes::held_of(new) {
+            return Ok(false);
+        }
+        // A change by a path must find its key again, whatever the kind of the key is.
+        let is_in_path = |(key, key_bytes, ..): &(Value, &[u8], _, _)| {
+            let step = [PathStep::from_key(key)];
+            let found = key_of(&step).ok().and_then(|(key, _)| cursor(new)?.key_bytes(&key));
+            found.as_deref() == Some(*key_bytes)
+        };
+        if !pairs.iter().all(is_in_path) {
             return Ok(false);
         }
         for (key, key_bytes, old, new) in pairs {
