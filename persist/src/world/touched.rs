@@ -31,6 +31,8 @@ pub(super) struct TouchLog {
     /// True if a history reports the changes. Otherwise none are noted.
     is_watched: Cell<bool>,
     noted: Vec<(ObjectId, Touch)>,
+    /// The largest number of objects since then: an edit may remove all of them.
+    most: usize,
     /// True if some changes were not noted, so that anything may have changed.
     has_lost: Cell<bool>,
 }
@@ -47,8 +49,9 @@ impl TouchLog {
 
     #[cold]
     fn push(&mut self, touched: (ObjectId, Touch), count: usize) {
+        self.most = self.most.max(count);
         // A program may change its world beside a history that is not called for hours.
-        if self.noted.len() >= 4096 + 4 * count {
+        if self.noted.len() >= 4096 + 4 * self.most {
             self.noted = Vec::new();
             self.has_lost.set(true);
         }
@@ -67,6 +70,7 @@ impl TouchLog {
     /// Takes what was noted, as the difference that it makes. `contains` says which objects are in the world.
     pub(super) fn take(&mut self, contains: impl Fn(ObjectId) -> bool) -> Vec<Changed<'static>> {
         let noted = mem::take(&mut self.noted);
+        self.most = 0;
         if self.has_lost.take() {
             return vec![Changed::All];
         }

@@ -168,3 +168,33 @@ fn a_command_is_reported_by_the_objects_that_it_names_or_as_anything() -> Result
     assert_eq!(heard.take(), [""; 0]);
     Ok(())
 }
+
+#[test]
+fn a_removal_of_all_objects_is_reported_by_each_and_countless_changes_beside_the_history_as_all()
+-> Result<()> {
+    let (mut world, mut history) = (World::new(), History::new(100));
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&reports);
+    history.subscribe_changes(move |_, changes| {
+        let is_all = matches!(changes, [Changed::All]);
+        heard.lock().expect("nobody panicked").push((is_all, changes.len()));
+    });
+    let count = 20_000;
+    let root = history.edit(&mut world, "Build", |edit| {
+        let root = edit.spawn("")?;
+        (1..count).try_for_each(|_| edit.spawn_in(root, "").map(drop))?;
+        Ok(root)
+    })?;
+    history.edit(&mut world, "Remove", |edit| edit.remove(root))?;
+    history.undo(&mut world)?;
+    // A game that moves its objects for hours, and an edit at last.
+    let child = world.children(root)[0];
+    for _ in 0..100_000 {
+        world.set_parent_at(child, Some(root), 0)?;
+    }
+    history.edit(&mut world, "Rename", |edit| edit.rename(root, "Root").map(drop))?;
+    history.edit(&mut world, "Rename", |edit| edit.rename(root, "Roots").map(drop))?;
+    let expected = [(true, 1), (false, count), (false, count), (true, 1), (false, 1)];
+    assert_eq!(*reports.lock().expect("nobody panicked"), expected);
+    Ok(())
+}
