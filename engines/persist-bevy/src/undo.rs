@@ -91,7 +91,7 @@ struct State {
     reported: Arc<Mutex<Reported>>,
 }
 
-/// What the history has reported since the world was last updated.
+/// The reports of the history since the world was last updated.
 #[derive(Default)]
 struct Reported {
     /// The objects whose fields have changed.
@@ -175,8 +175,8 @@ impl EditSession {
         options: impl FnOnce(SessionOptions<persist::World>) -> SessionOptions<persist::World>,
     ) -> Result<(Self, Recovered)> {
         let reported = Arc::new(Mutex::new(Reported::default()));
-        let told = Arc::clone(&reported);
-        history.subscribe_changes(move |_, changes| locked(&told).add(changes));
+        let heard = Arc::clone(&reported);
+        history.subscribe_changes(move |_, changes| locked(&heard).add(changes));
         world.init_resource::<WorldSaves>();
         let mut saves = world.resource_mut::<WorldSaves>();
         let (settings, state) = saves.parts();
@@ -210,6 +210,7 @@ impl EditSession {
             reported,
         };
         state.begin(world, is_new)?;
+        *locked(&state.reported) = Reported::default();
         Ok((Self { state: Mutex::new(state) }, recovered))
     }
 
@@ -489,6 +490,7 @@ impl State {
         ) -> Result<()>,
     ) -> Result<R> {
         let previous = self.session.history().state();
+        let was_behind = locked(&self.reported).is_whole;
         let changed = change(world);
         world.flush();
         mark_all(world, &self.types.filters);
@@ -510,8 +512,8 @@ impl State {
             self.apply(world)?;
             return recorded;
         }
-        // The world has these changes.
-        *locked(&self.reported) = Reported::default();
+        // The world has these changes, unless an earlier call left it behind.
+        *locked(&self.reported) = Reported { is_whole: was_behind, ..Reported::default() };
         self.counts = count_saved(world, &self.types);
         self.last = now;
         self.note_resources(world, previous);
@@ -539,7 +541,9 @@ impl State {
     /// Updates the world to match its mirror.
     fn apply(&mut self, world: &mut World) -> Result<()> {
         let Self { session, types, ids, last, counts, reported, .. } = self;
-        let reported = mem::take(&mut *locked(reported));
+        // After an error, the next call compares everything.
+        let unknown = Reported { is_whole: true, ..Reported::default() };
+        let reported = mem::replace(&mut *locked(reported), unknown);
         let touched = (!reported.is_whole).then(|| touched(world, types, ids, (*last, counts)));
         if let Some(mut objects) = touched.flatten() {
             let mut found: BTreeSet<_> = objects.iter().map(|(object, _)| *object).collect();
@@ -550,6 +554,7 @@ impl State {
             let known = Known::Compared(&mut *ids);
             (*ids, _) = place(world, session.world(), types, Some(known))?;
         }
+        *locked(&self.reported) = Reported::default();
         let state = self.session.history().state();
         self.initial.iter().for_each(|initial| initial.restore(world, state));
         self.has_tree = true;

@@ -4,7 +4,7 @@
 //! cargo run --release --example draw [folder]
 //! ```
 //!
-//! Type `help` for its commands. What a canvas would repaint is printed: the reports of changes.
+//! Type `help` for its commands. It prints the reports of changes, by which a canvas would repaint.
 
 #![expect(clippy::print_stdout, reason = "it is a program to look at")]
 

@@ -199,7 +199,7 @@ impl<T: 'static> History<T> {
     ///
     /// A view, a spatial index or a mirror in an engine follows the target by it, without looking at the rest. The
     /// listener may also update derived state in the target. That is not recorded, so it must depend on the rest of the
-    /// target alone. Changes beside the history are not reported, or with the next call as [`Changed::All`].
+    /// target alone. Of changes beside the history, those of objects are reported with the next call, and no others.
     ///
     /// It is also called after a call that failed and was rolled back, mostly with an empty list, since derived state may
     /// have to be updated.

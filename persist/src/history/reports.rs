@@ -73,7 +73,7 @@ impl<T: 'static> ChangeListeners<T> {
     }
 }
 
-/// What steps changed that were just run in a direction.
+/// Returns what steps changed that were just run in a direction.
 fn changed<'s, T: 'static, C: Perform<Target = T> + ?Sized>(
     (target, support): (&mut T, &Support<T>),
     steps: &'s [StepOf<C>],
@@ -133,7 +133,7 @@ fn whole_object(changed: &Changed<'_>) -> Option<ObjectId> {
     }
 }
 
-/// What steps consist of, in the order in which they were run.
+/// The parts of steps, in the order in which they were run.
 struct RunSteps<'s> {
     changes: Vec<&'s Change>,
     /// The objects that direct commands name.

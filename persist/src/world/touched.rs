@@ -1,6 +1,6 @@
 //! The objects that have changed since a history last asked, for the reports of its calls.
 //!
-//! Steps of a history do not tell which objects come and go: a subtree comes back as it was parked, a name that is taken
+//! Steps of a history do not say which objects come and go. A subtree comes back as it was parked, a name that is taken
 //! gives another object a number, and a command may change the world directly. So the world notes them.
 
 #[cfg(feature = "history")]
@@ -60,7 +60,7 @@ impl TouchLog {
         }
     }
 
-    /// Notes changes from now on. What was before is not known, so anything counts as changed.
+    /// Notes changes from now on. Earlier ones are not known, so anything counts as changed.
     pub(super) fn begin(&self) {
         if !self.is_watched.replace(true) {
             self.has_lost.set(true);
