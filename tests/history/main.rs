@@ -32,4 +32,5 @@ mod spill;
 mod steps;
 mod subject;
 mod transactions;
+mod users;
 mod world;

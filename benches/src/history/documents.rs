@@ -1,5 +1,6 @@
 //! The cost of an edit of a document of a thousand to a million shapes, with a journal.
 
+use std::collections::HashMap;
 use std::fs;
 use std::hint::black_box;
 use std::path::Path;
@@ -31,6 +32,8 @@ struct Drawing {
     title: String,
     selected: Vec<u32>,
     layers: Vec<Vec<Shape>>,
+    /// As many entries as there are shapes.
+    names: HashMap<u32, String>,
 }
 
 /// Selects a shape, by code of the program.
@@ -113,15 +116,19 @@ fn measured(count: usize, folder: &Path) -> Result<Vec<(&'static str, f64, f64)>
         (from..from + count / 4).map(shape).collect()
     };
     let layers = (0..4).map(|number| layer(number * count / 4)).collect();
-    let drawing = Drawing { title: String::from("Plan"), selected: Vec::new(), layers };
+    let names = (0..count as u32).map(|number| (number, format!("name {number}"))).collect();
+    let drawing = Drawing { title: String::from("Plan"), selected: Vec::new(), layers, names };
     let save = folder.join("a.sav");
     Saves::new().file(&save).save(&drawing)?;
     drop(drawing);
     let mut history = History::new(None);
     history.set_proof(Proof::Off);
-    let options = Session::<Drawing>::with(Saves::new(), history).register_command::<Select>()?;
-    let (session, _) = options.flush(Flush::OnIdle).open(&save, folder.join("a.journal"))?;
-    let mut it = Measured { session, folder, found: Vec::new() };
+    let open = |history| {
+        let options = Session::<Drawing>::with(Saves::new(), history);
+        let options = options.register_command::<Select>()?.flush(Flush::OnIdle);
+        options.open(&save, folder.join("a.journal")).map(|(session, _)| session)
+    };
+    let mut it = Measured { session: open(history)?, folder, found: Vec::new() };
 
     it.take("save, without a history", |session| session.save().map(drop))?;
     it.take("first edit after a save", |session| {
@@ -173,5 +180,25 @@ fn measured(count: usize, folder: &Path) -> Result<Vec<(&'static str, f64, f64)>
         Ok(())
     })?;
     it.take("its undo and redo", |session| session.undo().and(session.redo()).map(drop))?;
+    let key = count as u32;
+    it.take("new key of a map", |session| {
+        session.set_field(field!(Drawing.names[&key]), "new").map(drop)
+    })?;
+    it.take("removal of a key", |session| session.remove_key(field!(Drawing.names[&5])).map(drop))?;
+    it.session.save()?;
+    drop(it.session);
+    let mut history = History::new(None);
+    history.set_proof(Proof::Off);
+    // As a view that draws what has changed.
+    let view = history.subscribe_changes(|_, changes| _ = black_box(changes.len()));
+    it.session = open(history)?;
+    it.take("`set_field`, reported", |session| {
+        session.set_field(field!(Drawing.layers[0][8].y), 7.5_f32).map(drop)
+    })?;
+    it.take("undo of a move of a layer, reported", |session| {
+        session.move_element(field!(Drawing.layers), 0, 2)?;
+        session.undo().map(drop)
+    })?;
+    view.end();
     Ok(it.found)
 }

@@ -344,7 +344,7 @@ impl ListedClasses {
         let verb = change.verb();
         match &change.what {
             ChangeKind::Field(_) | ChangeKind::Fields(_) => {
-                for FieldChange { path, how } in change.fields() {
+                for FieldChange { path, how, .. } in change.fields() {
                     let (index, ends) = self.ends(path, how);
                     let whole = ListedWhole { key: self.key(path, how), ..none() };
                     show(Verb::of_field(how), Some(path.clone()), index, ends, whole);

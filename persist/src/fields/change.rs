@@ -33,6 +33,11 @@ pub struct FieldChange {
     pub path: FieldPath,
     /// The kind of the change, with the old and the new content.
     pub how: FieldEdit,
+    /// The number of elements of the lists that the path leads through, without the one that is inserted or removed.
+    ///
+    /// An index leads to the same element in the same lists alone. Another history of the target, or the program, may
+    /// have inserted one before it; an undo would then remove or change one that this history has nothing to do with.
+    pub elements: u32,
 }
 
 /// The kind of a change, with the encoded old and new content. Both are kept, so that undo and redo do not depend on
@@ -282,14 +287,15 @@ impl Root<'_> {
         if is_new_key || matches!(request, Request::RemoveKey) {
             return self.record_key(path, request, &mut target);
         }
-        let has_hooks = self.registry.has_hooks(part.class);
+        let (has_hooks, elements) =
+            (self.registry.has_hooks(part.class), part.elements(value, request));
         // With a `validate` or `after_load` function the whole list is encoded, so that it can be restored after a refusal.
         if let Some(list) = part.whole_list().filter(|_| !has_hooks)
             && let Some(how) =
                 part.how_in_list(request, list, value, &mut target).map_err(located(steps))?
         {
             part.change_list(self.value, list, &how, Direction::Redo)?;
-            return Ok((FieldChange { path, how }, None));
+            return Ok((FieldChange { path, how, elements }, None));
         }
         part.encode(&*self.value, value)?;
         let cursor = part.cursor()?;
@@ -317,7 +323,7 @@ impl Root<'_> {
         let how = how().map_err(located(steps))?;
         part.change(self.value, &how.splice(Direction::Redo), has_hooks)?;
         self.buffers.trim();
-        Ok((FieldChange { path, how }, old_value))
+        Ok((FieldChange { path, how, elements }, old_value))
     }
 
     /// Inserts a value under the key at the end of a path, or removes the key. See [`record`](Self::record).
@@ -346,6 +352,7 @@ impl Root<'_> {
                 (FieldEdit::RemoveKey { value: bytes.into() }, Some(cursor.read()?.0))
             }
         };
+        let elements = part.elements(value, request);
         let change = |root: &mut dyn Portable, direction| {
             part.change_key(root, &key, &how, direction).map_err(located(path.steps()))
         };
@@ -358,7 +365,7 @@ impl Root<'_> {
             }
             checked.unwrap_or_else(|panic| resume_unwind(panic))?;
         }
-        Ok((FieldChange { path, how }, old))
+        Ok((FieldChange { path, how, elements }, old))
     }
 
     /// Redoes or undoes a change. Returns true if the value has `validate` or `after_load` functions. The caller runs
@@ -368,19 +375,27 @@ impl Root<'_> {
         let (steps, splice) = (change.path.steps(), change.how.splice(direction));
         if matches!(splice, Splice::InsertKey(_) | Splice::RemoveKey) {
             let (root, path) = (&*self.value, &change.path);
-            let (part, _, key) = FieldPart::reach_map(self.buffers, self.registry, root, path)?;
+            let (part, value, key) = FieldPart::reach_map(self.buffers, self.registry, root, path)?;
+            part.check_elements(value, &splice, change.elements).map_err(located(steps))?;
             part.change_key(self.value, &key, &change.how, direction).map_err(located(steps))?;
             return Ok(self.registry.has_hooks(part.class));
         }
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, &*self.value, steps)?;
         let has_hooks = self.registry.has_hooks(part.class);
+        part.check_elements(value, &splice, change.elements).map_err(located(steps))?;
         if let Some(list) = part.whole_list()
             && splice.is_in(list, value)
         {
+            if let (Splice::Remove(at), Splice::Insert(_, element)) =
+                (&splice, change.how.splice(direction.reversed()))
+            {
+                part.check_element(list, value, *at, element).map_err(located(steps))?;
+            }
             part.change_list(self.value, list, &change.how, direction)?;
             return Ok(has_hooks);
         }
         part.encode(&*self.value, value)?;
+        part.check_set(change, direction).map_err(located(steps))?;
         part.change(self.value, &splice, false)?;
         self.buffers.trim();
         Ok(has_hooks)
@@ -398,15 +413,16 @@ impl Root<'_> {
         direction: Direction,
     ) -> Option<bool> {
         let path = &changes.first()?.path;
-        let mut edits = Vec::with_capacity(changes.len());
+        let (mut edits, mut elements) = (Vec::with_capacity(changes.len()), Vec::new());
         let (mut inserted, mut removed) = (0, 0);
         for change in changes {
             // The changes before it have moved the element in the list that was.
-            let (index, is_insert) = match &change.how {
-                FieldEdit::Insert { index, .. } => (index, true),
-                FieldEdit::Remove { index, .. } => (index, false),
+            let (index, element, is_insert) = match &change.how {
+                FieldEdit::Insert { index, element } => (index, element, true),
+                FieldEdit::Remove { index, element } => (index, element, false),
                 _ => return None,
             };
+            elements.push(element);
             let after = usize::try_from(*index).ok()?;
             let before = after.checked_add(removed)?.checked_sub(inserted)?;
             *(if is_insert { &mut inserted } else { &mut removed }) += 1;
@@ -418,11 +434,17 @@ impl Root<'_> {
             });
         }
         let root = &*self.value;
-        let part = FieldPart::reach(self.buffers, self.registry, root, path.steps()).ok()?.0;
+        let (part, value) =
+            FieldPart::reach(self.buffers, self.registry, root, path.steps()).ok()?;
         let list = part.whole_list()?;
+        let next = if direction == Direction::Undo { changes.last()? } else { changes.first()? };
+        part.check_elements(value, &next.how.splice(direction), next.elements).ok()?;
         let mut new = list.empty();
-        for change in changes {
-            let Splice::Insert(_, element) = change.how.splice(direction) else { continue };
+        for (element, edit) in elements.into_iter().zip(&edits) {
+            if let ListSplice::Remove(at) = *edit {
+                part.check_element(list, value, at as u64, element).ok()?;
+                continue;
+            }
             let len = list.len(&*new)?;
             let insert = |input: &mut Decoder<'_>| list.insert(&mut *new, len, input);
             FieldLinks::new(self.registry).decode(element, insert).ok()?;
@@ -587,10 +609,7 @@ impl FieldPart<'_> {
             }
             Request::Remove(index) => match get(index) {
                 Some(element) => {
-                    let (mut buffer, mut links) = (Buffer::new(), FieldLinks::new(self.registry));
-                    let write = |out: &mut Encoder<'_>| list.element().encode(element, out);
-                    let element =
-                        buffer.encode_with(&self.registry.env(), &mut links, write)?.into();
+                    let element = self.encoded(list, element)?;
                     Some(FieldEdit::Remove { index, element })
                 }
                 None => None,
@@ -598,6 +617,63 @@ impl FieldPart<'_> {
             Request::Move(from, to) => get(from).and(get(to)).map(|_| FieldEdit::Move { from, to }),
             _ => None,
         })
+    }
+
+    fn encoded(&self, list: &dyn ListAccess, element: &dyn Any) -> Result<Bytes> {
+        let (mut buffer, mut links) = (Buffer::new(), FieldLinks::new(self.registry));
+        let write = |out: &mut Encoder<'_>| list.element().encode(element, out);
+        Ok(buffer.encode_with(&self.registry.env(), &mut links, write)?.into())
+    }
+
+    /// Returns the number of elements of the lists on the path, without the one that is inserted or removed.
+    fn elements<V>(&self, value: &dyn Any, splice: &Splice<V>) -> u32 {
+        let len = || self.whole_list().and_then(|list| list.len(value)).unwrap_or(0);
+        let at_end = match splice {
+            Splice::Set(_) | Splice::InsertKey(_) | Splice::RemoveKey => 0,
+            Splice::Insert(..) | Splice::Move(..) => len(),
+            Splice::Remove(_) => len().saturating_sub(1),
+        };
+        self.elements.saturating_add(u32::try_from(at_end).unwrap_or(u32::MAX))
+    }
+
+    /// Returns an error if the lists on the path have other [elements](FieldChange::elements) than a change left.
+    #[cfg(feature = "history")]
+    fn check_elements<V>(&self, value: &dyn Any, splice: &Splice<V>, left: u32) -> Result<()> {
+        let found = self.elements(value, splice);
+        if found == left {
+            return Ok(());
+        }
+        let own = u32::from(matches!(splice, Splice::Remove(_)));
+        bail!(
+            ErrorKind::WrongTarget,
+            "the lists on this path have {} elements, and this history left {}; an index may lead to another element by now, so skip the entry or drop it",
+            found.saturating_add(own),
+            left.saturating_add(own)
+        )
+    }
+
+    /// Returns an error if the element that is to be removed is not the one that a change inserted.
+    #[cfg(feature = "history")]
+    fn check_element(
+        &self,
+        list: &dyn ListAccess,
+        value: &dyn Any,
+        index: u64,
+        left: &[u8],
+    ) -> Result<()> {
+        let element = usize::try_from(index).ok().and_then(|index| list.get(value, index));
+        let is_left = *self.encoded(list, element.ok_or(Fail::Value)?)? == *left;
+        if is_left { Ok(()) } else { Err(other_element()) }
+    }
+
+    /// Returns an error if an element, or the part of one that is to be set, is not as a change left it.
+    #[cfg(feature = "history")]
+    fn check_set(&self, change: &FieldChange, direction: Direction) -> Result<()> {
+        let left = match change.how.splice(direction.reversed()) {
+            Splice::Set(left) if change.elements > 0 => left,
+            _ => return Ok(()),
+        };
+        if self.bytes()[self.cursor()?.range()?] == *left { Ok(()) } else { Err(other_element()) }
     }
 
     /// Applies an operation to the encoded part and decodes the result into the value. If that is refused, or code of
@@ -699,6 +775,15 @@ pub(super) fn check_end(part: &FieldPart<'_>, path: &FieldPath) -> Result<()> {
 fn not_by_itself(path: &FieldPath) -> Error {
     let message = "the part lies in an option, a tuple or an array, and cannot be edited by itself; take the path of what is around it";
     path.locate(Error::new(ErrorKind::Unsupported, message))
+}
+
+#[cfg(feature = "history")]
+#[cold]
+fn other_element() -> Error {
+    error!(
+        ErrorKind::WrongTarget,
+        "the element is not as this history left it, and may be another one by now; skip the entry or drop it"
+    )
 }
 
 fn no_pointer(_: &KindSchema, _: Option<ObjectId>) -> Result<()> {

@@ -29,7 +29,8 @@ pub(crate) fn compared(
     root: &dyn Any,
     (old, new): (&[u8], &[u8]),
 ) -> Result<Vec<FieldChange>> {
-    let mut comparison = ValueComparison { registry, trail: Trail::new(class, &[]), found: vec![] };
+    let mut comparison =
+        ValueComparison { registry, trail: Trail::new(class, &[], 0), found: vec![] };
     if old != new {
         comparison.value(root, None, None, old, new)?;
     }
@@ -43,7 +44,8 @@ impl Root<'_> {
         let (mut part, value) = FieldPart::reach(self.buffers, self.registry, root, path.steps())?;
         check_end(&part, path)?;
         part.encode(root, value)?;
-        let (trail, new) = (Trail::new(path.class(), path.steps()), part.bytes());
+        let trail = Trail::new(path.class(), path.steps(), part.elements);
+        let new = part.bytes();
         let mut comparison = ValueComparison { registry: self.registry, trail, found: Vec::new() };
         if old != new {
             comparison.value(value, part.access(), part.key(), old, new)?;
@@ -147,6 +149,7 @@ impl ValueComparison<'_> {
         else {
             return Ok(false);
         };
+        let len = u32::try_from(olds.len()).unwrap_or(u32::MAX);
         let Some((first, olds, news)) = olds.differing(&news)? else { return Ok(false) };
         let ops = script(&olds, &news);
         let changes = ops.iter().map(|op| match op {
@@ -159,7 +162,8 @@ impl ValueComparison<'_> {
         if !is_single && changes.sum::<usize>() > Bytes::held_of(old) + Bytes::held_of(new) {
             return Ok(false);
         }
-        let mut at = first as u64;
+        let (mut at, outer) = (first as u64, self.trail.elements);
+        self.trail.elements = outer.saturating_add(len);
         for op in ops {
             match op {
                 Op::Keep => {}
@@ -177,13 +181,16 @@ impl ValueComparison<'_> {
                 }
                 Op::Insert(to) => {
                     self.find(FieldEdit::Insert { index: at, element: news[to].into() });
+                    self.trail.elements = self.trail.elements.saturating_add(1);
                 }
                 Op::Remove(from) => {
+                    self.trail.elements = self.trail.elements.saturating_sub(1);
                     self.find(FieldEdit::Remove { index: at, element: olds[from].into() });
                 }
             }
             at += u64::from(!matches!(op, Op::Remove(_)));
         }
+        self.trail.elements = outer;
         Ok(true)
     }
 
@@ -293,7 +300,11 @@ impl ValueComparison<'_> {
     }
 
     fn find(&mut self, how: FieldEdit) {
-        self.found.push(FieldChange { path: self.trail.path(), how });
+        self.found.push(FieldChange {
+            path: self.trail.path(),
+            how,
+            elements: self.trail.elements,
+        });
     }
 }
 

@@ -116,6 +116,8 @@ pub(crate) struct FieldPart<'p> {
     place: Option<(usize, usize, usize)>,
     depth: usize,
     steps: &'p [PathStep],
+    /// The number of elements of the lists whose elements the part lies in.
+    elements: u32,
     /// The number of steps that led to the part. The other steps are followed in its bytes.
     taken: usize,
 }
@@ -140,13 +142,15 @@ enum AccessStep {
 struct Trail<'c> {
     class: &'c str,
     steps: Vec<PathStep>,
+    /// The number of elements of the lists that the steps lead through.
+    elements: u32,
 }
 
 #[cfg(feature = "history")]
 impl<'c> Trail<'c> {
     /// Starts at these steps.
-    fn new(class: &'c str, steps: &[PathStep]) -> Self {
-        Self { class, steps: steps.to_vec() }
+    fn new(class: &'c str, steps: &[PathStep], elements: u32) -> Self {
+        Self { class, steps: steps.to_vec(), elements }
     }
 
     fn enter(&mut self, name: &'static str) {
@@ -197,8 +201,9 @@ impl<'p> FieldPart<'p> {
         let Some((class, _)) = registry.entry(value) else {
             bail!(ErrorKind::NotFound, "its class is not registered");
         };
+        let (access, place, depth, elements, taken) = (None, None, 0, 0, 0);
         let mut part =
-            Self { registry, class, buffers, access: None, place: None, depth: 0, steps, taken: 0 };
+            Self { registry, class, buffers, access, place, depth, steps, elements, taken };
         for step in steps {
             let inner = match step {
                 PathStep::Field(name) => part.field(value, name)?,
@@ -253,6 +258,8 @@ impl<'p> FieldPart<'p> {
         let (list, index) = (self.list()?, usize::try_from(index).ok()?);
         let element = list.get(value, index)?;
         self.buffers.hops.push(AccessStep::Element(list, index));
+        let len = list.len(value).and_then(|len| u32::try_from(len).ok());
+        self.elements = self.elements.saturating_add(len.unwrap_or(u32::MAX));
         self.access = Some(list.element());
         self.depth += 1;
         Some(element)

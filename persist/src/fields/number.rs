@@ -137,7 +137,7 @@ impl NumberFields {
             let new = field.bits(root)?;
             if *old != new {
                 let how = ReplacedNumber { old: *old, new, number: field.number }.how();
-                found.push(FieldChange { path: path.clone(), how });
+                found.push(FieldChange { path: path.clone(), how, elements: 0 });
             }
         }
         Some(found)

@@ -41,7 +41,7 @@ const LONGEST_TEXT: usize = 256;
 impl Trail<'_> {
     /// Returns the path of the current field.
     pub(super) fn path(&self) -> FieldPath {
-        let Trail { class, steps } = self;
+        let Trail { class, steps, .. } = self;
         let make = || FieldPath::from_steps((*class).to_owned(), steps);
         let is_field = |step: &PathStep| matches!(step, PathStep::Field(_));
         if !steps.iter().all(is_field) {

@@ -67,7 +67,7 @@ fn a_path_that_leads_nowhere_any_more_is_an_error_of_the_undo_and_nothing_change
     }
     world.get_mut::<Thing>(ada).expect("it is there").mood = mood;
     assert!(history.undo(&mut world)?);
-    assert_eq!(kind(history.undo(&mut world)), persist::ErrorKind::NotFound);
+    assert_eq!(kind(history.undo(&mut world)), persist::ErrorKind::WrongTarget);
     world.get_mut::<Thing>(ada).expect("it is there").items = items;
     assert!(history.undo(&mut world)?);
     assert_eq!(world.get(ada), Some(&Thing::sample()));

@@ -206,6 +206,7 @@ impl Change {
             ChangeKind::Field(FieldChange {
                 path,
                 how: FieldEdit::Insert { .. } | FieldEdit::Remove { .. },
+                ..
             }) => Some(path),
             _ => None,
         }

@@ -543,7 +543,7 @@ impl History<World> {
         {
             let old = replaced.old();
             if replaced.is_other() {
-                let field = FieldChange { path, how: replaced.how() };
+                let field = FieldChange { path, how: replaced.how(), elements: 0 };
                 let change = Change::found(world, Some(object).into(), field);
                 self.enter_change(world, change)?;
             }

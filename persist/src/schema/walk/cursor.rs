@@ -508,6 +508,12 @@ impl<'b> ListPart<'_, 'b> {
         Ok((key, range.end))
     }
 
+    /// The number of elements.
+    #[cfg(feature = "history")]
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
     /// The bytes of the element of this index.
     pub(crate) fn element(&self, index: u64) -> Result<&[u8]> {
         let start = self.place(index, false)?;

@@ -126,7 +126,10 @@ impl World {
             && let Some(replaced) = self.set_number(object, &path, value)
         {
             let how = replaced.is_other().then(|| replaced.how());
-            return Ok((how.map(|how| FieldChange { path, how }), Some(replaced.old())));
+            return Ok((
+                how.map(|how| FieldChange { path, how, elements: 0 }),
+                Some(replaced.old()),
+            ));
         }
         let class = path.clone();
         let result = self
