@@ -2,8 +2,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use persist::codec::{Decoder, EditableList, EditableMap, Encoder, Fail, Items, Prototypes, Stop};
+use persist::reflect::Kind;
 use persist::{
     Component, ErrorKind, FieldPath, History, Persist, Result, Saves, Session, Value, World, field,
+    to_value,
 };
 use persist_tests::support::short_or_long;
 use rand::{Rng, SeedableRng};
@@ -17,12 +20,115 @@ struct City {
     names: HashMap<String, u32>,
     districts: BTreeMap<String, BTreeMap<u32, Vec<u16>>>,
     plan: Option<BTreeMap<u32, u8>>,
+    tracks: Table<Road>,
+    queue: Chain,
 }
 
 #[derive(Persist, Default, Clone, Debug, PartialEq)]
 struct Road {
     lanes: u8,
     stops: Vec<String>,
+}
+
+/// A map that a program has written.
+#[derive(Default, Clone, Debug, PartialEq)]
+struct Table<T>(BTreeMap<u32, T>);
+
+/// A key that the table refuses.
+const FULL: u32 = 99;
+
+impl<T: Persist> Persist for Table<T> {
+    const PERSIST_ITEMS: Items = Items::map::<Self>();
+
+    fn persist_kind() -> Kind {
+        Kind::Map(u32::persist_kind, T::persist_kind)
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Self(BTreeMap::new()))
+    }
+
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> std::result::Result<(), Stop> {
+        out.value(&self.0)
+    }
+
+    fn persist_decode(input: &mut Decoder<'_>) -> std::result::Result<Self, Fail> {
+        input.value().map(Self)
+    }
+}
+
+impl<T: Persist> EditableMap for Table<T> {
+    type Key = u32;
+    type Value = T;
+
+    fn persist_get(&self, key: &u32) -> Option<&T> {
+        self.0.get(key)
+    }
+
+    fn persist_get_mut(&mut self, key: &u32) -> Option<&mut T> {
+        self.0.get_mut(key)
+    }
+
+    fn persist_insert(&mut self, key: u32, value: T) -> Result<()> {
+        if key == FULL {
+            return Err("the table is full".into());
+        }
+        self.0.insert(key, value);
+        Ok(())
+    }
+
+    fn persist_remove(&mut self, key: &u32) -> Option<T> {
+        self.0.remove(key)
+    }
+}
+
+/// A list that a program has written.
+#[derive(Default, Clone, Debug, PartialEq)]
+struct Chain(Vec<u16>);
+
+impl Persist for Chain {
+    const PERSIST_ITEMS: Items = Items::list::<Self>();
+
+    fn persist_kind() -> Kind {
+        Kind::List(u16::persist_kind)
+    }
+
+    fn persist_empty(_: &Prototypes<'_>) -> Result<Self> {
+        Ok(Self(Vec::new()))
+    }
+
+    fn persist_encode(&self, out: &mut Encoder<'_>) -> std::result::Result<(), Stop> {
+        out.value(&self.0)
+    }
+
+    fn persist_decode(input: &mut Decoder<'_>) -> std::result::Result<Self, Fail> {
+        input.value().map(Self)
+    }
+}
+
+impl EditableList for Chain {
+    type Element = u16;
+
+    fn persist_len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn persist_get(&self, index: usize) -> Option<&u16> {
+        self.0.get(index)
+    }
+
+    fn persist_get_mut(&mut self, index: usize) -> Option<&mut u16> {
+        self.0.get_mut(index)
+    }
+
+    fn persist_insert(&mut self, index: usize, element: u16) -> Result<()> {
+        self.0.insert(index, element);
+        Ok(())
+    }
+
+    fn persist_remove(&mut self, index: usize) -> Option<u16> {
+        (index < self.0.len()).then(|| self.0.remove(index))
+    }
 }
 
 /// A small key, so that keys meet.
@@ -38,7 +144,11 @@ fn name(random: &mut Lcg64Xsh32) -> String {
 fn change(city: &mut City, random: &mut Lcg64Xsh32) {
     for _ in 0..random.gen_range(1..6) {
         let (at, name, lanes) = (key(random), name(random), random.r#gen());
-        match random.gen_range(0..8) {
+        match random.gen_range(0..12) {
+            8 => _ = city.tracks.0.insert(at, Road { lanes, stops: vec![name] }),
+            9 => _ = city.tracks.0.remove(&at),
+            10 => city.queue.0.insert(random.gen_range(0..=city.queue.0.len()), u16::from(lanes)),
+            11 => city.queue.0.truncate(random.gen_range(0..=city.queue.0.len())),
             0 => _ = city.roads.insert(at, Road { lanes, stops: vec![name] }),
             1 => _ = city.roads.remove(&at),
             2 => city.roads.values_mut().for_each(|road| road.lanes = road.lanes.wrapping_add(1)),
@@ -58,7 +168,22 @@ fn change(city: &mut City, random: &mut Lcg64Xsh32) {
 fn change_key(session: &mut Session<City>, random: &mut Lcg64Xsh32) -> Result<bool> {
     let (at, name, lanes) = (key(random), name(random), random.gen_range(0..99_u8));
     let district = field!(City.districts[&name]);
-    let result = match random.gen_range(0..7) {
+    let tracks = field!(City.tracks).at(at);
+    let result = match random.gen_range(0..11) {
+        7 => session.set_field(tracks, to_value(&Road { lanes, stops: Vec::new() })?),
+        8 => session.remove_key(tracks),
+        9 => session.set_field(tracks.field("lanes"), lanes),
+        10 => {
+            let queue = field!(City.queue);
+            let len = session.target().queue.0.len();
+            match lanes % 3 {
+                0 => session.insert_element(queue, at as usize % (len + 1), u16::from(lanes))?,
+                _ if len == 0 => return Ok(false),
+                1 => session.remove_element(queue, at as usize % len)?,
+                _ => session.move_element(queue, at as usize % len, lanes as usize % len)?,
+            }
+            return Ok(true);
+        }
         0 => session.set_field(field!(City.names[&name]), at),
         1 => session.remove_key(field!(City.names[&name])),
         2 => session.remove_key(field!(City.roads[&at])),
@@ -285,6 +410,8 @@ struct LaterCity {
     names: HashMap<String, u32>,
     districts: BTreeMap<String, BTreeMap<u32, Vec<u16>>>,
     plan: Option<BTreeMap<u32, u8>>,
+    tracks: Table<LaterRoad>,
+    queue: Chain,
 }
 
 #[derive(Persist, Default, Clone, Debug, PartialEq)]
@@ -295,10 +422,13 @@ struct LaterRoad {
 }
 
 impl From<City> for LaterCity {
-    fn from(City { roads, names, districts, plan }: City) -> Self {
+    fn from(City { roads, names, districts, plan, tracks, queue }: City) -> Self {
         let later = |road: Road| LaterRoad { stops: road.stops, lanes: road.lanes.into() };
-        let roads = roads.into_iter().map(|(at, road)| (at, later(road))).collect();
-        Self { mayor: String::new(), roads, names, districts, plan }
+        let all = |roads: BTreeMap<u32, Road>| {
+            roads.into_iter().map(|(at, road)| (at, later(road))).collect()
+        };
+        let (mayor, roads, tracks) = (String::new(), all(roads), Table(all(tracks.0)));
+        Self { mayor, roads, names, districts, plan, tracks, queue }
     }
 }
 
@@ -464,5 +594,39 @@ fn keys_of_every_kind_are_undone_and_redone() -> Result<()> {
             assert_eq!(*session.target(), states[position], "seed {seed}");
         }
     }
+    Ok(())
+}
+
+#[test]
+fn a_container_that_a_program_wrote_is_edited_by_its_keys_and_elements() -> Result<()> {
+    let mut city = City::default();
+    city.tracks.0 = (100..1_000).map(|key| (key, Road::default())).collect();
+    city.queue.0 = vec![0; 10_000];
+    let before = city.clone();
+    let mut history = History::new(None);
+    history.edit(&mut city, "Build", |city| {
+        city.tracks.0.insert(2_000, Road { lanes: 3, stops: Vec::new() });
+        city.tracks.0.remove(&700);
+        if let Some(track) = city.tracks.0.get_mut(&900) {
+            track.lanes = 4;
+        }
+        city.queue.0[5_000] = 1;
+        city.queue.0.push(2);
+        Ok(())
+    })?;
+    let after = city.clone();
+    let bytes: usize = history.entries().map(|entry| entry.bytes).sum();
+    assert!(bytes < 2_000, "{bytes} bytes for five changes");
+    history.undo(&mut city)?;
+    assert_eq!(city, before);
+    history.redo(&mut city)?;
+    assert_eq!(city, after);
+
+    let full = field!(City.tracks).at(FULL);
+    let position = history.position();
+    let road = to_value(&Road::default())?;
+    let error = history.set_field(&mut city, full, road).expect_err("the table refuses the key");
+    insta::assert_snapshot!(error, @"the table is full (class City, field tracks[99])");
+    assert_eq!((city, history.position()), (after, position));
     Ok(())
 }

@@ -101,11 +101,11 @@ pub trait ListAccess: Sync {
     /// Exchanges elements for those of `new`, another list of this type, in one pass. The edits are in the order of the
     /// list. Afterwards `new` has the elements that were removed.
     ///
-    /// `None` if an edit is outside of the list; both lists are then as before.
+    /// `None` if an edit is outside of the list, or must be made by itself; both lists are then as before.
     fn splice(&self, list: &mut dyn Any, new: &mut dyn Any, edits: &[ListSplice]) -> Option<()>;
 
-    /// Returns an empty list of this type.
-    fn empty(&self) -> Box<dyn Any>;
+    /// Returns an empty list of this type; `None` if it has no [`splice`](Self::splice).
+    fn empty(&self) -> Option<Box<dyn Any>>;
 }
 
 /// An edit of one of several elements.

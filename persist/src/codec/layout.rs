@@ -3,6 +3,7 @@
 use super::boxed::on_stack;
 use super::class_holder::HolderAccess;
 use super::field_access::{ListAccess, MapAccess};
+use super::items::Items;
 use super::type_set::FieldCodec;
 
 /// How the values of a type, or the fields of a row, lie in a save, and how the library reaches what is in them.
@@ -57,6 +58,11 @@ impl Layout {
             map: None,
             class_holder: None,
         }
+    }
+
+    /// The layout with the elements or keys of the type.
+    pub const fn with_items(self, items: Items) -> Self {
+        Self { list: items.list, map: items.map, ..self }
     }
 
     /// The layout of a type like `u32`, whose values take `bytes` bytes.

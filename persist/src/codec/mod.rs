@@ -41,7 +41,7 @@
 //! | `encoder` with `buffer`, this file | the cursor that writes, and its memory, which grows by windows |
 //! | `decoder`, `fail`, `boxed`, this file | the cursor that reads; values too large for the stack; limits of memory |
 //! | `count`, `compact`, `text`, `pod` | counts, small integers, strings and blocks as bytes |
-//! | `class`, `field_access`, `type_set`, `parts` | fields at run time; the types that a registration collects |
+//! | `class`, `field_access`, `items`, `type_set`, `parts` | fields at run time; the types that a registration collects |
 //! | `with`, `convert`, `skip` | adapters, older types of a field, elements that cannot be loaded |
 //! | `object`, `pointer`, `content`, `trait_object`, `lock` | shared objects, boxes, trait objects, cells |
 //! | `class_holder` | values that hold classes which their type does not name, as worlds do |
@@ -112,6 +112,7 @@ mod fail;
 #[allow(clippy::missing_errors_doc, reason = "not for programs")]
 pub(crate) mod field_access;
 pub(crate) mod index;
+mod items;
 pub(crate) mod layout;
 mod links;
 mod lock;
@@ -151,6 +152,7 @@ pub use class::Reflect;
 pub use decoder::Decoder;
 pub use encoder::{Buffer, Encoder, Stop, decode, decode_into};
 pub use fail::Fail;
+pub use items::{EditableList, EditableMap, Items};
 pub use links::Prototypes;
 pub use pointer::Pointee;
 // The root of the crate documents it.

@@ -6,6 +6,7 @@ use super::boxed::{boxed, is_bulky, out_of_line};
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
+use super::items::Items;
 use super::layout::Layout;
 use super::links::Prototypes;
 use super::row::FieldCoder;
@@ -191,6 +192,12 @@ pub trait Persist: Sized + 'static {
         Ok(())
     }
 
+    /// The elements or keys inside, for a type that is a list or a map. It is then edited by them.
+    ///
+    /// Without it, a history records the value as a whole. See [`EditableMap`](crate::codec::EditableMap), which has an
+    /// example, and [`EditableList`](crate::codec::EditableList).
+    const PERSIST_ITEMS: Items = Items::NONE;
+
     // Hidden from here on. The items below change no byte of a save. They are for speed and for the derive, and an impl
     // by hand needs none of them.
     //
@@ -206,7 +213,7 @@ pub trait Persist: Sized + 'static {
 
     /// Number of bytes, cost and properties of a value.
     #[doc(hidden)]
-    const __LAYOUT: Layout = Layout::new::<Self>();
+    const __LAYOUT: Layout = Layout::new::<Self>().with_items(Self::PERSIST_ITEMS);
 
     // Not in the layout: a list has these from its elements, whose layout may need that of the list in them.
 

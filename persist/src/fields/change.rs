@@ -439,7 +439,7 @@ impl Root<'_> {
         let list = part.whole_list()?;
         let next = if direction == Direction::Undo { changes.last()? } else { changes.first()? };
         part.check_elements(value, &next.how.splice(direction), next.elements).ok()?;
-        let mut new = list.empty();
+        let mut new = list.empty()?;
         for (element, edit) in elements.into_iter().zip(&edits) {
             if let ListSplice::Remove(at) = *edit {
                 part.check_element(list, value, at as u64, element).ok()?;

@@ -1,12 +1,10 @@
 //! Maps: a count, then key and value of each entry. A hashed map is written in the order of its encoded keys, which
 //! [`SortedEntries`] sorts.
 
-use std::any::Any;
 use std::borrow::Borrow;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
-use std::marker::PhantomData;
 use std::ops::Range;
 
 use super::SortedEntries;
@@ -18,10 +16,9 @@ use crate::codec::compact::Compact;
 use crate::codec::skip::Skipping;
 use crate::codec::with::{Adapter, Usual, clash};
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, Generic, KeyLinks, Layout, LoadLinks, Persist, Prototypes,
-    Stop, TypeSet, Visitor,
+    Buffer, Decoder, Encoder, Fail, Generic, Items, KeyLinks, Layout, LoadLinks, Persist,
+    Prototypes, Stop, TypeSet, Visitor,
 };
-use crate::codec::{FieldAccess, MapAccess, decode};
 use crate::reflect::{Kind, TypeCode};
 use crate::sorting::{order, sort_by};
 
@@ -134,11 +131,8 @@ where
         K::persist_name(),
         V::persist_name()
     );
-    const __LAYOUT: Layout = Layout {
-        skips: true,
-        map: Some(&MapOf::<Self>(PhantomData)),
-        ..Layout::collection::<Self>()
-    };
+    const __LAYOUT: Layout =
+        Layout { skips: true, ..Layout::collection::<Self>().with_items(Items::map::<Self>()) };
     const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
     hashed_map_items!(K, V);
 }
@@ -231,11 +225,8 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         K::persist_name(),
         V::persist_name()
     );
-    const __LAYOUT: Layout = Layout {
-        skips: true,
-        map: Some(&MapOf::<Self>(PhantomData)),
-        ..Layout::collection::<Self>()
-    };
+    const __LAYOUT: Layout =
+        Layout { skips: true, ..Layout::collection::<Self>().with_items(Items::map::<Self>()) };
     const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
 
     fn __reach(types: &mut TypeSet) {
@@ -331,56 +322,43 @@ pub(super) fn decode_entries<C: Adapter<K> + Adapter<V>, K: Persist, P: Ord, V: 
     Ok(entries)
 }
 
-/// Accesses maps of type `M`.
-struct MapOf<M>(PhantomData<fn() -> M>);
-
-macro_rules! map_access {
-    ($($map:ident<K, V $(, $hasher:ident)?> where K: $($bound:ident)+;)+) => {
-        $(impl<K, V $(, $hasher)?> MapAccess for MapOf<$map<K, V $(, $hasher)?>>
+/// Implements `EditableMap` for a map of the standard library, or of another crate.
+macro_rules! editable_map {
+    ($map:ty, $key:ident: $($bound:ident)+, $value:ident $(, $hasher:ident)?) => {
+        impl<$key, $value $(, $hasher)?> $crate::codec::EditableMap for $map
         where
-            K: Persist $(+ $bound)+,
-            V: Persist,
-            $($hasher: BuildHasher + 'static,)?
+            $key: Persist $(+ $bound)+,
+            $value: Persist,
+            $($hasher: BuildHasher + Default + 'static,)?
         {
-            fn get<'v>(&self, map: &'v dyn Any, key: &[u8]) -> Option<&'v dyn Any> {
-                let map = map.downcast_ref::<$map<K, V $(, $hasher)?>>()?;
-                Some(map.get(&decode::<K>(key).ok()?)?)
+            type Key = $key;
+            type Value = $value;
+
+            fn persist_get(&self, key: &$key) -> Option<&$value> {
+                self.get(key)
             }
 
-            fn get_mut<'v>(&self, map: &'v mut dyn Any, key: &[u8]) -> Option<&'v mut dyn Any> {
-                let map = map.downcast_mut::<$map<K, V $(, $hasher)?>>()?;
-                Some(map.get_mut(&decode::<K>(key).ok()?)?)
+            fn persist_get_mut(&mut self, key: &$key) -> Option<&mut $value> {
+                self.get_mut(key)
             }
 
-            fn value(&self) -> &'static FieldAccess {
-                const { &FieldAccess::new::<V>() }
+            fn persist_insert(&mut self, key: $key, value: $value) -> $crate::Result<()> {
+                self.insert(key, value);
+                Ok(())
             }
 
-            fn insert(
-                &self,
-                map: &mut dyn Any,
-                key: &[u8],
-                input: &mut Decoder<'_>,
-            ) -> Result<bool, Fail> {
-                let map = map.downcast_mut::<$map<K, V $(, $hasher)?>>().ok_or(Fail::Value)?;
-                let key = decode::<K>(key).map_err(|_| Fail::Value)?;
-                let value = input.value::<V>()?;
-                let is_new = !map.contains_key(&key);
-                if is_new {
-                    map.insert(key, value);
-                }
-                Ok(is_new)
+            fn persist_remove(&mut self, key: &$key) -> Option<$value> {
+                self.remove(key)
             }
-
-            fn remove(&self, map: &mut dyn Any, key: &[u8]) -> Option<()> {
-                let map = map.downcast_mut::<$map<K, V $(, $hasher)?>>()?;
-                map.remove(&decode::<K>(key).ok()?).map(drop)
-            }
-        })+
+        }
     };
 }
+#[cfg(any(
+    feature = "hashbrown-0_15",
+    feature = "hashbrown-0_16",
+    feature = "hashbrown-0_17"
+))]
+pub(super) use editable_map;
 
-map_access! {
-    HashMap<K, V, S> where K: Eq Hash;
-    BTreeMap<K, V> where K: Ord;
-}
+editable_map!(HashMap<K, V, S>, K: Eq Hash, V, S);
+editable_map!(BTreeMap<K, V>, K: Ord, V);

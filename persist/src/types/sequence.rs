@@ -1,9 +1,7 @@
 //! Sequences: a count, then the elements.
 
-use std::any::Any;
 use std::borrow::Cow;
 use std::collections::{BinaryHeap, LinkedList, VecDeque};
-use std::marker::PhantomData;
 use std::mem::take;
 
 use super::{compact_items, counted_items, skipping_items};
@@ -15,7 +13,7 @@ use crate::codec::{
     Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet, Visitor, count,
     decode_vec,
 };
-use crate::codec::{FieldAccess, ListAccess, ListSplice};
+use crate::codec::{EditableList, Items, ListSplice};
 use crate::reflect::{Kind, TypeCode};
 
 /// Writes the elements of a list or an ordered set after its head, each by the adapter.
@@ -137,8 +135,7 @@ impl<T: Persist> Persist for Vec<T> {
     const __LAYOUT: Layout = Layout {
         cost: 6,
         skips: true,
-        list: Some(&ListOf::<Self>(PhantomData)),
-        ..Layout::collection::<Self>()
+        ..Layout::collection::<Self>().with_items(Items::list::<Self>())
     };
     const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(Vec<Skipping<Same>>);
@@ -245,11 +242,8 @@ impl<T: Persist> Persist for Box<[T]> {
 
 impl<T: Persist> Persist for VecDeque<T> {
     counted_items!(Kind::List(T::persist_kind), "VecDeque<{}>", T::persist_name());
-    const __LAYOUT: Layout = Layout {
-        skips: true,
-        list: Some(&ListOf::<Self>(PhantomData)),
-        ..Layout::collection::<Self>()
-    };
+    const __LAYOUT: Layout =
+        Layout { skips: true, ..Layout::collection::<Self>().with_items(Items::list::<Self>()) };
     const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(VecDeque<Skipping<Same>>);
 
@@ -391,113 +385,63 @@ impl<T: Persist + Ord> Persist for BinaryHeap<T> {
     }
 }
 
-/// True if the edits are in the order of a list of this length, and insert this number of elements.
-fn is_in_order(edits: &[ListSplice], len: usize, new: usize) -> bool {
-    let (mut at, mut inserted) = (0, 0);
-    let are_inside = edits.iter().all(|edit| {
-        let (index, after) = match *edit {
-            // Saturated, since the index may come from a malicious journal.
-            ListSplice::Remove(index) => (index, index.saturating_add(1)),
-            ListSplice::Insert(index) => (index, index),
-        };
-        let is_next = at <= index && after <= len;
-        at = after;
-        inserted += usize::from(matches!(edit, ListSplice::Insert(_)));
-        is_next
-    });
-    are_inside && inserted == new
-}
-
-/// Accesses lists of type `L`.
-struct ListOf<L>(PhantomData<fn() -> L>);
-
-macro_rules! list_access {
+macro_rules! editable_lists {
     ($($list:ident: $rotate:expr;)+) => {
-        $(impl<T: Persist> ListAccess for ListOf<$list<T>> {
-            fn len(&self, list: &dyn Any) -> Option<usize> {
-                Some(list.downcast_ref::<$list<T>>()?.len())
+        $(impl<T: Persist> EditableList for $list<T> {
+            type Element = T;
+
+            fn persist_len(&self) -> usize {
+                self.len()
             }
 
-            fn get<'v>(&self, list: &'v dyn Any, index: usize) -> Option<&'v dyn Any> {
-                Some(list.downcast_ref::<$list<T>>()?.get(index)?)
+            fn persist_get(&self, index: usize) -> Option<&T> {
+                self.get(index)
             }
 
-            fn get_mut<'v>(&self, list: &'v mut dyn Any, index: usize) -> Option<&'v mut dyn Any> {
-                Some(list.downcast_mut::<$list<T>>()?.get_mut(index)?)
+            fn persist_get_mut(&mut self, index: usize) -> Option<&mut T> {
+                self.get_mut(index)
             }
 
-            fn element(&self) -> &'static FieldAccess {
-                const { &FieldAccess::new::<T>() }
-            }
-
-            fn insert(
-                &self,
-                list: &mut dyn Any,
-                index: usize,
-                input: &mut Decoder<'_>,
-            ) -> Result<(), Fail> {
-                let Some(list) = list.downcast_mut::<$list<T>>() else { return Err(Fail::Value) };
-                if index > list.len() {
-                    return Err(Fail::Value);
-                }
-                let element = T::persist_decode(input)?;
-                list.insert(index, element);
+            fn persist_insert(&mut self, index: usize, element: T) -> Result<()> {
+                self.insert(index, element);
                 Ok(())
             }
 
-            fn remove(&self, list: &mut dyn Any, index: usize) -> Option<()> {
-                let list = list.downcast_mut::<$list<T>>()?;
-                if index < list.len() {
-                    drop(list.remove(index));
-                    return Some(());
-                }
-                None
+            fn persist_remove(&mut self, index: usize) -> Option<T> {
+                (index < self.len()).then(|| self.remove(index).into())?
             }
 
-            fn shift(&self, list: &mut dyn Any, from: usize, to: usize) -> Option<()> {
-                let list = list.downcast_mut::<$list<T>>()?;
-                if from >= list.len() || to >= list.len() {
-                    return None;
-                }
-                ($rotate)(list, from, to);
-                Some(())
+            fn persist_shift(&mut self, from: usize, to: usize) {
+                ($rotate)(self, from, to);
             }
 
-            fn splice(
-                &self,
-                list: &mut dyn Any,
-                new: &mut dyn Any,
-                edits: &[ListSplice],
-            ) -> Option<()> {
-                let list = list.downcast_mut::<$list<T>>()?;
-                let new = new.downcast_mut::<$list<T>>()?;
-                is_in_order(edits, list.len(), new.len()).then_some(())?;
-                let (mut olds, mut news) = (take(list).into_iter(), take(new).into_iter());
+            fn __splice(&mut self, new: &mut Self, edits: &[ListSplice]) -> Option<()> {
+                let (mut olds, mut news) = (take(self).into_iter(), take(new).into_iter());
                 let mut at = 0;
                 for edit in edits {
                     let (ListSplice::Remove(index) | ListSplice::Insert(index)) = *edit;
-                    list.extend(olds.by_ref().take(index - at));
+                    self.extend(olds.by_ref().take(index - at));
                     at = index;
                     match edit {
-                        ListSplice::Insert(_) => list.extend(news.next()),
+                        ListSplice::Insert(_) => self.extend(news.next()),
                         ListSplice::Remove(_) => {
                             new.extend(olds.next());
                             at += 1;
                         }
                     }
                 }
-                list.extend(olds);
+                self.extend(olds);
                 Some(())
             }
 
-            fn empty(&self) -> Box<dyn Any> {
-                Box::new($list::<T>::new())
+            fn __empty() -> Option<Self> {
+                Some(Self::new())
             }
         })+
     };
 }
 
-list_access! {
+editable_lists! {
     Vec: |list: &mut Vec<T>, from: usize, to: usize| match from < to {
         true => (from..to).for_each(|at| list.swap(at, at + 1)),
         false => (to..from).rev().for_each(|at| list.swap(at, at + 1)),

@@ -4,10 +4,10 @@ use std::hash::{BuildHasher, Hash};
 
 use crate::codec::compact::Compact;
 use crate::codec::with::Usual;
-use crate::codec::{Decoder, Encoder, Fail, Layout, Persist, Pointee, Stop, Visitor};
+use crate::codec::{Decoder, Encoder, Fail, Items, Layout, Persist, Pointee, Stop, Visitor};
 use crate::reflect::{Kind, TypeCode};
 use crate::types::counted_items;
-use crate::types::map::hashed_map_items;
+use crate::types::map::{editable_map, hashed_map_items};
 use crate::types::set::hashed_set_items;
 
 macro_rules! maps_and_sets {
@@ -20,10 +20,15 @@ macro_rules! maps_and_sets {
             S: BuildHasher + Default + 'static,
         {
             counted_items!(Kind::Map(K::persist_kind, V::persist_kind));
-            const __LAYOUT: Layout = Layout { skips: true, ..Layout::collection::<Self>() };
+            const __LAYOUT: Layout = Layout {
+                skips: true,
+                ..Layout::collection::<Self>().with_items(Items::map::<Self>())
+            };
             const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
             hashed_map_items!(K, V);
         }
+
+        editable_map!($hashbrown::HashMap<K, V, S>, K: Eq Hash, V, S);
 
         impl<K, V, S> Pointee for $hashbrown::HashMap<K, V, S>
         where
