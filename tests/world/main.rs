@@ -21,6 +21,7 @@ mod queries;
 mod references;
 mod releases;
 mod resources;
+mod restores;
 mod saves;
 mod spawn_with;
 mod stored;

@@ -804,6 +804,7 @@ pub(crate) fn awaken(root: &mut dyn Portable, registry: &Registry) -> Result<()>
     after_load(root, registry)
 }
 
-fn after_load(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
+/// Runs the `after_load` functions of a decoded value.
+pub(crate) fn after_load(root: &mut dyn Portable, registry: &Registry) -> Result<()> {
     root.visit(&mut Visitor::new(Phase::AfterLoad, &registry.env(), &mut Prototypes::bare()))
 }

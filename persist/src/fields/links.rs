@@ -35,6 +35,13 @@ impl<'r> FieldLinks<'r> {
         Self { advice: ADVICE, ..Self::new(registry) }
     }
 
+    /// Creates the links for a snapshot of a world.
+    #[cfg(feature = "world")]
+    pub(crate) fn of_snapshot(registry: &'r Registry) -> Self {
+        const ADVICE: &str = "a component or resource, which then cannot be in a snapshot; register its class in `World::registry_mut`, or save the world instead";
+        Self { advice: ADVICE, ..Self::new(registry) }
+    }
+
     /// Sets the indices that the classes of another program have here.
     #[cfg(feature = "history")]
     pub(crate) fn numbered(self, numbers: Option<&'r [Option<usize>]>) -> Self {

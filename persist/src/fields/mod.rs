@@ -50,7 +50,7 @@ use crate::graph::Registry;
 use crate::names::suggest;
 use crate::schema::Cursor;
 use crate::{Error, ErrorKind, Result, Value};
-#[cfg(not(feature = "history"))]
+#[cfg(not(any(feature = "history", feature = "world")))]
 use links::FieldLinks;
 use path::located;
 
@@ -59,6 +59,8 @@ pub(crate) use bytes::Bytes;
 #[cfg(feature = "history")]
 pub use change::Merge;
 pub(crate) use change::Request;
+#[cfg(feature = "world")]
+pub(crate) use change::after_load;
 #[cfg(feature = "history")]
 pub(crate) use change::{ChangeState, awaken};
 pub use change::{Direction, FieldChange, FieldEdit};
@@ -68,7 +70,7 @@ pub use changed::{Changed, ChangedField, ElementEdit, key_at, value_at};
 pub(crate) use compare::{compared, content_of};
 #[cfg(feature = "history")]
 pub(crate) use edited_world::{EditedWorld, NumberedBytes, ObjectChange};
-#[cfg(feature = "history")]
+#[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use links::FieldLinks;
 #[cfg(feature = "world")]
 pub(crate) use number::{NumberField, ReplacedNumber};

@@ -12,7 +12,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use super::output::{Continued, SaveOutcome};
-use super::{Destination, Output, Snapshot};
+use super::{Destination, Output, UnwrittenSave};
 use crate::codec::Buffer;
 use crate::format::{CRC_SIZE, Checksums, EncodedSave, Sealer, write_again};
 use crate::platform::{held, spawn};
@@ -119,7 +119,7 @@ fn cancelled() -> Error {
 struct Job {
     target: Destination,
     continued: Option<Continued>,
-    snapshot: Snapshot,
+    snapshot: UnwrittenSave,
     output: Output,
     ticket: Arc<Ticket>,
 }
@@ -131,7 +131,7 @@ impl Job {
             ticket.done.fetch_add(bytes, Ordering::Relaxed);
             if ticket.is_cancelled() { Err(cancelled()) } else { Ok(()) }
         };
-        let Snapshot { header, save, pages, memory } = snapshot;
+        let UnwrittenSave { header, save, pages, memory } = snapshot;
         let save = EncodedSave { bytes: save.gather(), checksums: Checksums::None, pages };
         let mut chosen = |path| drop(ticket.path.set(path));
         let result =
@@ -286,7 +286,7 @@ impl Worker {
         &self,
         target: Destination,
         continued: Option<Continued>,
-        snapshot: Snapshot,
+        snapshot: UnwrittenSave,
         output: Output,
     ) -> BackgroundSave {
         let pages = snapshot.pages.iter().map(|(_, page)| page.bytes.len() + CRC_SIZE);

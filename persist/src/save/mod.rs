@@ -118,7 +118,7 @@ pub use {
 
 /// An encoded save in memory. The final header is made when it is written, since it depends on the file that it
 /// replaces.
-struct Snapshot {
+struct UnwrittenSave {
     header: Header,
     /// The save without the pages of its worlds.
     save: Buffer,

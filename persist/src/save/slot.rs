@@ -7,7 +7,7 @@ use super::background::BackgroundSave;
 use super::info::SlotInfo;
 use super::objects::content::{Content, Loadable, Sink, WriteContent};
 use super::source::SaveSource;
-use super::{Destination, Home, Loaded, Output, SaveLocation, SaveOutcome, Saves, Snapshot};
+use super::{Destination, Home, Loaded, Output, SaveLocation, SaveOutcome, Saves, UnwrittenSave};
 use crate::codec::Buffer;
 use crate::format::{Compression, Header, Sealer};
 use crate::sorting::sort_by;
@@ -188,7 +188,7 @@ impl Slot {
         let (saves, out) = (&self.saves, &mut sealer);
         content.write(&prepared, &mut Sink { saves, header: &header, out, buffer: &mut buffer })?;
         let (pages, memory) = (sealer.take_pages(), sealer.memory());
-        let snapshot = Snapshot { header, save: buffer, pages, memory };
+        let snapshot = UnwrittenSave { header, save: buffer, pages, memory };
         Ok(worker.enqueue(target, content.continued(), snapshot, output))
     }
 

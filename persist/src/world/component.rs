@@ -3,12 +3,12 @@
 use std::any::Any;
 use std::fmt;
 
-use super::column::Column;
+use super::column::{BlockMask, Column, Occupancy, Page};
 use super::resources::UnknownComponent;
 use super::{ComponentScope, ComponentType, FramePhase, Location, World};
 use crate::codec::{
-    Decoder, Encoder, Fail, Generic, Persist, Pointee, Stop, count, is_bulky, is_light_box,
-    out_of_line,
+    Decoder, Encoder, Fail, Generic, Persist, Pointee, Stop, count, decode_vec, is_bulky,
+    is_light_box, out_of_line,
 };
 use crate::fields::Sendable;
 use crate::graph::Registry;
@@ -129,9 +129,7 @@ pub(super) trait AnyColumn: Any + Send {
     /// Returns the components of a page in order, from that of a bit on; `None` if one of them is out, or there are
     /// none.
     fn items(&self, page: usize, bit: u32) -> Option<Box<dyn ErasedComponents + '_>>;
-    /// Returns the number of the first save that saw a page as it is, which may be this one. It is 0 if there is no such
-    /// page.
-    fn seen(&self, page: usize, save: u64) -> u64;
+    fn occupancy(&self, page: usize) -> Option<&Occupancy>;
     /// Encodes the component at a place like a `Box<dyn AnyComponent>`, after the number of its class; `None` if there
     /// is none.
     fn encode(
@@ -142,6 +140,18 @@ pub(super) trait AnyColumn: Any + Send {
     ) -> Option<Result<(), Stop>>;
     /// Decodes the component at a place. Returns false, without reading, if there is one already.
     fn decode(&mut self, location: Location, input: &mut Decoder<'_>) -> Result<bool, Fail>;
+    /// Encodes the values of a block as a list.
+    fn encode_block(&self, at: (usize, usize), out: &mut Encoder<'_>) -> Result<(), Stop>;
+    /// Decodes the list of a block into the values of the block. It must have as many.
+    fn decode_block_into(
+        &mut self,
+        at: (usize, usize),
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail>;
+    /// Decodes the list of a block, for [`put_block`](Self::put_block).
+    fn decode_block(&self, input: &mut Decoder<'_>) -> Result<Box<dyn Any>, Fail>;
+    /// Replaces the values of a block. A value whose id had one before takes over the fields that are not stored.
+    fn put_block(&mut self, at: (usize, usize), mask: BlockMask, values: Option<Box<dyn Any>>);
 }
 
 /// Encodes a component like a `Box<dyn AnyComponent>`: the number of its class, and the value.
@@ -233,11 +243,11 @@ impl<T: Component> AnyColumn for Column<T> {
 
     fn items(&self, page: usize, bit: u32) -> Option<Box<dyn ErasedComponents + '_>> {
         let page = self.page(page).filter(|page| !page.is_empty() && page.out().is_none())?;
-        Some(Box::new(page.items().get(page.count_below(bit)..)?.iter()))
+        Some(Box::new(page.items().get(page.occupancy().count_below(bit)..)?.iter()))
     }
 
-    fn seen(&self, page: usize, save: u64) -> u64 {
-        self.page(page).map_or(0, |page| page.seen(save))
+    fn occupancy(&self, page: usize) -> Option<&Occupancy> {
+        self.page(page).map(Page::occupancy)
     }
 
     fn encode(
@@ -266,6 +276,27 @@ impl<T: Component> AnyColumn for Column<T> {
         let component = input.in_box::<T, _>(|input| input.value::<T>()).map_err(registered)?;
         self.insert(location, component);
         Ok(true)
+    }
+
+    fn encode_block(&self, at: (usize, usize), out: &mut Encoder<'_>) -> Result<(), Stop> {
+        self.encode_block(at, out)
+    }
+
+    fn decode_block_into(
+        &mut self,
+        at: (usize, usize),
+        input: &mut Decoder<'_>,
+    ) -> Result<(), Fail> {
+        self.decode_block_into(at, input)
+    }
+
+    fn decode_block(&self, input: &mut Decoder<'_>) -> Result<Box<dyn Any>, Fail> {
+        Ok(Box::new(decode_vec::<T>(input.take(1)?, input)?))
+    }
+
+    fn put_block(&mut self, at: (usize, usize), mask: BlockMask, values: Option<Box<dyn Any>>) {
+        let values = values.and_then(|values| values.downcast().ok());
+        self.put_block(at, mask, values.map_or_else(Vec::new, |values| *values));
     }
 }
 

@@ -29,6 +29,7 @@
 //! | [`Reference`] | a field that holds the id of an object |
 //! | [`FieldPath`] | a field by its name: `Transform:position.x` |
 //! | [`Prefab`], [`ExternalIds`], [`InstantiatedObject`] | an object with its descendants, copied and placed any number of times |
+//! | [`Snapshot`] | the state of a world in memory, which shares what did not change with the one before |
 
 // A map of the files that are not public.
 //
@@ -40,6 +41,7 @@
 //   `phases` (the life cycle), `bundle`, `prefab`. `references` finds the fields that hold an id.
 // - Save: `objects::saving`, `stored` and `sibling_index` (encode), `page_cache` (pages, and those of earlier saves),
 //   `objects::load` (decode).
+// - Snapshots: `objects::snapshot`, of the blocks of `column::blocks`.
 // - Histories: `objects::edits` and `objects::detached::change` (edits as data); `objects::detached`, `objects::parked`
 //   and `recorded` (what an undo brings back), `touched` (the objects that have changed).
 
@@ -85,7 +87,7 @@ use resources::AnyResource;
 use touched::TouchLog;
 
 pub use column::query::Query;
-pub use objects::{Bundle, ExternalIds, InstantiatedObject, Prefab};
+pub use objects::{Bundle, ExternalIds, InstantiatedObject, Prefab, Snapshot};
 #[cfg(feature = "history")]
 pub(crate) use objects::{Detached, WorldChange};
 
@@ -552,6 +554,7 @@ impl Shapes {
 }
 
 /// A component of a class that the program does not have.
+#[derive(Clone)]
 struct UnknownEntry {
     /// The number of known components before it.
     preceding: usize,

@@ -160,6 +160,12 @@ impl Names {
         self.owner(Name::new(self.find_text(base)?, number))
     }
 
+    /// Returns the base and the number of a name, to be kept without holding it.
+    pub(super) fn shared_parts(&self, name: Name) -> (Arc<str>, u32) {
+        let base = self.bases.get(name.index());
+        (base.map_or_else(Arc::default, |base| Arc::clone(&base.text)), name.number)
+    }
+
     /// Returns the base of a name, and the number after it, or 0 for none.
     pub(super) fn parts(&self, name: Name) -> (&str, u32) {
         (self.bases.get(name.index()).map_or("", |base| &base.text), name.number)
@@ -201,6 +207,11 @@ impl Names {
     /// Finds or adds a name by its text, and holds it.
     pub(super) fn hold(&mut self, text: &str) -> Name {
         let (base, number) = split(text);
+        self.hold_parts(base, number)
+    }
+
+    /// Finds or adds a name by its base and number, and holds it.
+    pub(super) fn hold_parts(&mut self, base: &str, number: u32) -> Name {
         let base = self.enter_base(base);
         self.bases[base].holders += 1;
         Name::new(base, number)

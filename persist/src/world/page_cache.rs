@@ -4,15 +4,20 @@
 //! the world takes a page from there if none of its objects was handed out mutably since. Nothing of that shows in the
 //! bytes of a save.
 //!
-//! Each page of a column has a mark, which [`Page::seen`] replaces by the number of the save. So a page of a save is
-//! as it was if all pages of columns from which it was made were last changed before it was encoded.
+//! Each block of a column has a mark, which [`Occupancy::seen`] replaces by the number of the save. So a page of a save
+//! is as it was if all blocks from which it was made were last changed before it was encoded. Snapshots have numbers of
+//! the same sequence.
+//!
+//! [`Occupancy::seen`]: super::column::Occupancy::seen
 
 use std::any::TypeId;
+use std::sync::Weak;
 
 use hashbrown::HashMap;
 
 use super::World;
-use super::column::Page;
+use super::column::{BLOCKS, Page};
+use super::objects::SnapshotState;
 use super::stored::{NextObject, PARENT, RUN, SIZE, StoredObject, StoredPage, WorldWriter};
 use crate::Result;
 use crate::codec::page_source::{PageCopy, PageSink, PageSource};
@@ -25,8 +30,12 @@ const MIN_OBJECT: usize = 6;
 /// The pages that a world keeps.
 #[derive(Default)]
 pub(super) struct PageCache {
-    /// The number of the world's last save that looked at the marks.
+    /// The number of the world's last save or snapshot that looked at the marks.
+    pub number: u64,
+    /// The number of the last such save.
     save: u64,
+    /// The last snapshot that was taken or restored, if it still exists, with its number.
+    pub snapshot: (Weak<SnapshotState>, u64),
     /// By the first id of the row in which the page begins, and the place in the row.
     pages: HashMap<(u64, usize), RetainedPage>,
 }
@@ -109,10 +118,11 @@ fn write_changed_pages(
     saved: &mut PageCache,
     sink: &mut dyn PageSink,
 ) -> Result<()> {
-    saved.save += 1;
     if !saved.pages.is_empty() {
-        mark_moved_children(world);
+        mark_moved_children(world, saved.save);
     }
+    saved.number += 1;
+    saved.save = saved.number;
     let rows = rows(world, saved.save);
     let mut retained = HashMap::with_capacity(saved.pages.len());
     let (mut writer, mut next) = (WorldWriter::of_all(world), NextObject::default());
@@ -164,23 +174,25 @@ fn rows(world: &World, save: u64) -> Vec<RowState> {
     let frozen: Vec<bool> = world.columns.iter().map(|entry| entry.is_frozen()).collect();
     let row = |row| {
         let columns = world.columns.iter().zip(&frozen).map(|(entry, is_frozen)| {
-            let seen = entry.column.seen(row, save);
+            let seen = entry.column.occupancy(row).map_or(0, |ids| ids.seen(save));
             // A value that changes through `&` leaves no mark.
             if *is_frozen || seen == 0 { seen } else { u64::MAX }
         });
-        let objects = world.objects.page(row).map_or(0, |objects| objects.seen(save));
+        let objects = world.objects.page(row).map_or(0, |objects| objects.occupancy().seen(save));
         RowState { first: world.directory.first(row), seen: columns.fold(objects, u64::max) }
     };
     (0..world.directory.len()).map(row).collect()
 }
 
-/// Marks the children whose index among their siblings has changed: it is stored with them.
-fn mark_moved_children(world: &World) {
+/// Marks the children whose index among their siblings has changed since a save: it is stored with them.
+fn mark_moved_children(world: &World, save: u64) {
     let pages = (0..world.directory.len()).filter_map(|row| world.objects.page(row));
-    for parent in pages.filter(|page| page.is_marked()).flat_map(Page::items) {
+    let has_changed =
+        |page: &&Page<_>| (0..BLOCKS).any(|block| page.occupancy().has_changed(block, save));
+    for parent in pages.filter(has_changed).flat_map(Page::items) {
         for child in parent.moved_children() {
-            let row = world.directory.location(*child).map(|location| location.page);
-            row.and_then(|row| world.objects.page(row)).into_iter().for_each(Page::mark);
+            let Some(location) = world.directory.location(*child) else { continue };
+            world.objects.page(location.page).into_iter().for_each(|page| page.mark(location.bit));
         }
     }
 }

@@ -52,8 +52,7 @@ impl TouchLog {
         self.most = self.most.max(count);
         // A program may change its world beside a history that is not called for hours.
         if self.noted.len() >= 4096 + 4 * self.most {
-            self.noted = Vec::new();
-            self.has_lost.set(true);
+            self.lose();
         }
         if !self.has_lost.get() {
             self.noted.push(touched);
@@ -65,6 +64,12 @@ impl TouchLog {
         if !self.is_watched.replace(true) {
             self.has_lost.set(true);
         }
+    }
+
+    /// Notes that anything may have changed.
+    pub(super) fn lose(&mut self) {
+        self.noted = Vec::new();
+        self.has_lost.set(true);
     }
 
     /// Takes what was noted, as the difference that it makes. `contains` says which objects are in the world.

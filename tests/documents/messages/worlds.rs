@@ -387,6 +387,22 @@ fn prefabs() {
     insta::assert_snapshot!(table.text());
 }
 
+#[test]
+fn snapshots_that_are_refused() {
+    let (mut world, mut table) = (World::new(), Table::new());
+    let other = World::new().snapshot().unwrap();
+    table.add("one of another world", world.restore(&other));
+    world.insert_resource(Belt { tool: Box::new(Hammer(1)) }).unwrap();
+    table.add("a trait object that is not registered", world.snapshot());
+    world.insert_resource(Holder { level: 1, shared: None, rest: Unknown::default() }).unwrap();
+    world.remove_resource::<Belt>();
+    table.add("a shared pointer", world.snapshot());
+    let object = world.spawn("Earth");
+    world.attach(object, Globe { inside: World::new() }).unwrap();
+    table.add("a world in a component", world.snapshot());
+    insta::assert_snapshot!(table.text());
+}
+
 /// A world whose save was changed as a value.
 fn changed(world: &World, change: impl FnOnce(&mut Record, &mut Vec<Value>)) -> Result<World> {
     let saves = Saves::new();

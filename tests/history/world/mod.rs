@@ -18,6 +18,7 @@ mod rebound;
 mod refused;
 mod reports;
 mod resources;
+mod restored;
 pub(crate) mod scene;
 mod stage;
 mod stored_as;

@@ -153,8 +153,19 @@ fn a_page_of_an_earlier_save_is_used_only_if_its_objects_are_the_same() -> Resul
     check(&saves, &world, &twin, "at first")?;
     check(&saves, &world, &twin, "without a change")?;
     let mut random = Lcg64Xsh32::seed_from_u64(7);
-    for round in 0..60 {
+    let mut snapshots = [world.snapshot()?, twin.snapshot()?];
+    for round in 0..80 {
         for _ in 0..random.gen_range(1..4) {
+            // Snapshots look at the marks of pages, too.
+            match random.gen_range(0..8) {
+                0 => snapshots = [world.snapshot()?, twin.snapshot()?],
+                1 => drop(world.snapshot()?),
+                2 => {
+                    world.restore(&snapshots[0])?;
+                    twin.restore(&snapshots[1])?;
+                }
+                _ => {}
+            }
             let ids: Vec<ObjectId> = world.objects().collect();
             let [a, b] = [(); 2].map(|()| ids[random.gen_range(0..ids.len())]);
             let (kind, index) = (random.gen_range(0..16), random.gen_range(0..9));

@@ -7,7 +7,7 @@ mod rules;
 
 use std::any::{Any, TypeId};
 use std::cell::RefCell;
-#[cfg(feature = "history")]
+#[cfg(any(feature = "history", feature = "world"))]
 use std::collections::HashSet;
 use std::fmt;
 use std::rc::Rc;
@@ -358,7 +358,7 @@ impl Registry {
     }
 
     /// Returns the path of a field of a class that holds shared pointers, and the name of the class that has the field.
-    #[cfg(feature = "history")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn shared_field(&self, class: usize) -> Option<(String, &str)> {
         let (mut visited, mut next) = (HashSet::from([class]), vec![(class, String::new())]);
         while let Some((class, path)) = next.pop() {

@@ -1,5 +1,6 @@
 //! Columns: values in the order of their objects' ids. A world has a column of objects and one for each component type.
 
+mod blocks;
 mod cursor;
 pub(super) mod query;
 mod zipped;
@@ -30,16 +31,31 @@ pub struct Page<T> {
     items: Vec<T>,
     /// The value that was taken out for a while, if any.
     out: Option<Displaced>,
-    /// The number of the save that first saw the page as it is; `CHANGED` since it was handed out mutably.
-    seen: Cell<u64>,
     index: Occupancy,
 }
 
-/// The mark of a page that may have changed since the last save.
+/// The mark of a block that may have changed since the last save or snapshot.
 const CHANGED: u64 = 0;
 
-/// The ids of a page that have values.
-struct Occupancy {
+/// The number of words in the mask of a block.
+///
+/// Smaller blocks make snapshots smaller after a change of few objects, and larger ones faster after a change of all.
+const BLOCK_WORDS: usize = 4;
+
+/// The number of blocks of a page.
+pub(super) const BLOCKS: usize = WORDS / BLOCK_WORDS;
+
+/// The number of ids of a block.
+pub(super) const BLOCK: usize = WIDTH / BLOCKS;
+
+/// The ids of a block that have values.
+pub(super) type BlockMask = [u64; BLOCK_WORDS];
+
+/// The ids of a page that have values, and when these changed.
+pub(super) struct Occupancy {
+    /// For each block, the number of the save or snapshot that first saw it as it is; `CHANGED` since a value of it was
+    /// handed out mutably.
+    seen: [Cell<u64>; BLOCKS],
     /// A bit for each id that has a value.
     mask: [u64; WORDS],
     /// The rank of each word: the number of bits in all words before it. An entry is valid only if its word has bits
@@ -80,13 +96,14 @@ pub struct Opened<'p, I> {
 
 impl<T> Default for Page<T> {
     fn default() -> Self {
-        Self { items: Vec::new(), out: None, seen: Cell::new(CHANGED), index: Occupancy::default() }
+        Self { items: Vec::new(), out: None, index: Occupancy::default() }
     }
 }
 
 impl Default for Occupancy {
     fn default() -> Self {
-        Self { mask: [0; WORDS], ranks: [0; WORDS], first: 0, end: 0 }
+        let seen = [const { Cell::new(CHANGED) }; BLOCKS];
+        Self { seen, mask: [0; WORDS], ranks: [0; WORDS], first: 0, end: 0 }
     }
 }
 
@@ -143,6 +160,46 @@ impl Occupancy {
         self.mask[word] &= !one;
         self.ranks[word + 1..].iter_mut().for_each(|count| *count = count.wrapping_sub(1));
     }
+
+    /// Returns the number of bits below one.
+    pub(super) fn count_below(&self, bit: u32) -> usize {
+        let (word, one) = split(bit);
+        let words = self.mask[..word].iter().map(|word| word.count_ones() as usize);
+        words.sum::<usize>() + (self.mask[word] & (one - 1)).count_ones() as usize
+    }
+
+    /// Marks the block of a bit as changed. Values change through `&mut` alone, so that this is called before one is
+    /// handed out.
+    #[inline]
+    fn mark(&self, bit: u32) {
+        self.seen[bit as usize / BLOCK % BLOCKS].set(CHANGED);
+    }
+
+    /// Returns the number of the first save or snapshot that saw the page as it is. That is this one if the page is
+    /// marked.
+    pub(super) fn seen(&self, save: u64) -> u64 {
+        (0..BLOCKS).map(|block| self.block_seen(block, save)).fold(CHANGED, u64::max)
+    }
+
+    /// Returns the number of the first save or snapshot that saw a block as it is, like [`seen`](Self::seen).
+    pub(super) fn block_seen(&self, block: usize, save: u64) -> u64 {
+        if self.seen[block].get() == CHANGED {
+            self.seen[block].set(save);
+        }
+        self.seen[block].get()
+    }
+
+    /// Returns true if a block may have changed since a save or snapshot.
+    pub(super) fn has_changed(&self, block: usize, since: u64) -> bool {
+        let seen = self.seen[block].get();
+        seen == CHANGED || seen > since
+    }
+
+    /// Returns the ids of a block that have values.
+    pub(super) fn block(&self, block: usize) -> BlockMask {
+        let words = self.mask.as_chunks().0;
+        words[block]
+    }
 }
 
 impl<T> Page<T> {
@@ -156,31 +213,13 @@ impl<T> Page<T> {
         }
     }
 
-    /// Marks the page as changed. Values change through `&mut` alone, so that this is called before one is handed out.
-    #[inline]
-    pub(super) fn mark(&self) {
-        self.seen.set(CHANGED);
+    /// Marks the block of a bit as changed.
+    pub(super) fn mark(&self, bit: u32) {
+        self.index.mark(bit);
     }
 
-    /// Returns the number of the first save that saw the page as it is. That is this one if the page is marked.
-    #[inline]
-    pub(super) fn seen(&self, save: u64) -> u64 {
-        if self.seen.get() == CHANGED {
-            self.seen.set(save);
-        }
-        self.seen.get()
-    }
-
-    /// Returns true if the page may have changed since the last save.
-    pub(super) fn is_marked(&self) -> bool {
-        self.seen.get() == CHANGED
-    }
-
-    /// Returns the number of values before that of a bit.
-    pub(super) fn count_below(&self, bit: u32) -> usize {
-        let (word, one) = split(bit);
-        let words = self.index.mask[..word].iter().map(|word| word.count_ones() as usize);
-        words.sum::<usize>() + (self.index.mask[word] & (one - 1)).count_ones() as usize
+    pub(super) fn occupancy(&self) -> &Occupancy {
+        &self.index
     }
 
     /// Returns the number of values, including one that is out.
@@ -225,7 +264,7 @@ impl<T> Page<T> {
 
     #[inline]
     fn open_mut(&mut self) -> Opened<'_, slice::IterMut<'_, T>> {
-        self.mark();
+        self.index.seen.iter().for_each(|seen| seen.set(CHANGED));
         Opened { words: &self.index.mask, out: self.out, items: self.items.iter_mut() }
     }
 
@@ -258,13 +297,13 @@ impl<T> Page<T> {
     #[inline]
     fn get_mut(&mut self, bit: u32) -> Option<&mut T> {
         let place = self.place(bit)?;
-        self.seen = Cell::new(CHANGED);
+        self.index.mark(bit);
         self.items.get_mut(place)
     }
 
     #[inline]
     fn insert(&mut self, bit: u32, value: T) -> Option<T> {
-        self.mark();
+        self.index.mark(bit);
         if bit < self.index.end || self.out.is_some() {
             return self.insert_between(bit, value);
         }
@@ -299,7 +338,7 @@ impl<T> Page<T> {
 
     fn remove(&mut self, bit: u32) -> Option<T> {
         self.place(bit)?;
-        self.mark();
+        self.index.mark(bit);
         self.forget_out();
         let rank = self.index.rank(bit);
         self.index.clear(bit);
@@ -309,6 +348,7 @@ impl<T> Page<T> {
     /// Removes the entry of the value that is out, which does not come back, and restores the order of the others.
     fn forget_out(&mut self) {
         let Some(Displaced { bit, rank }) = self.out.take() else { return };
+        self.index.mark(bit);
         let rank = rank as usize;
         if rank < self.items.len() {
             let item = self.items.remove(rank);
@@ -325,7 +365,7 @@ impl<T> Page<T> {
             return self.remove(bit);
         }
         let rank = self.place(bit)?;
-        self.mark();
+        self.index.mark(bit);
         self.out = Some(Displaced { bit, rank: rank as u32 });
         Some(self.items.swap_remove(rank))
     }
