@@ -48,7 +48,10 @@ impl From<StoredName> for Name {
 
 /// Copies names, both as components and as the names of the objects, by which tools find them.
 fn copy_names<W: Target>(world: &mut World, mirror: &mut Mirror<W>, since: &Since) -> Result<()> {
-    let (changed, count, world) = changed::<Name, W>(world, mirror, since, false);
+    let is_new = |entity| since.is_new(mirror, entity);
+    let (changed, count, world) = changed::<Name>(world, since, false, is_new);
+    let changed = changed.into_iter().map(|(entity, name, _)| (key(entity), name));
+    let changed: Vec<_> = changed.collect();
     mirror.copy::<Name, As<StoredName>>(changed.iter().copied())?;
     let mut duplicates = Vec::new();
     for (entity, name) in changed {

@@ -52,12 +52,17 @@ fn find<F: QueryFilter>(world: &mut World) -> Vec<Entity> {
     world.query_filtered::<Entity, (F, Allow<Disabled>)>().iter(world).collect()
 }
 
+/// Counts the entities that pass a filter, by their archetypes.
+fn count<F: ArchetypeFilter>(world: &mut World) -> usize {
+    let mut passing = world.query_filtered::<(), (F, Allow<Disabled>)>();
+    passing.iter(world).size_hint().1.unwrap_or(usize::MAX)
+}
+
 fn unmark<F: ArchetypeFilter + 'static>(world: &mut World) {
-    let marked = find::<With<SavedBy<F>>>(world);
-    let passing = find::<(With<SavedBy<F>>, F)>(world);
-    if marked.len() > passing.len() {
-        let passing: EntityHashSet = passing.into_iter().collect();
-        for entity in marked.into_iter().filter(|entity| !passing.contains(entity)) {
+    if count::<With<SavedBy<F>>>(world) > count::<(With<SavedBy<F>>, F)>(world) {
+        let passing: EntityHashSet = find::<(With<SavedBy<F>>, F)>(world).into_iter().collect();
+        let marked = find::<With<SavedBy<F>>>(world).into_iter();
+        for entity in marked.filter(|entity| !passing.contains(entity)) {
             world.entity_mut(entity).remove::<(Saved, SavedBy<F>)>();
         }
     }

@@ -340,10 +340,11 @@ pub(crate) fn copy_changes<W: Target>(
     let now = world.change_tick();
     let last = last.filter(|last| now.get().wrapping_sub(last.get()) < MAX_AGE);
     let mut since = Since { last, now, first_new: None, renews_references: false };
-    let mut count = 0;
+    let (count, marked) = touched_of::<Saved>(world, Some(&since));
     let mut saved = world.query_filtered::<Entity, IsSaved>();
-    for entity in saved.iter(world) {
-        count += 1;
+    // Without a new `Saved`, no entity is new.
+    let is_any_new = marked.is_none_or(|marked| !marked.is_empty());
+    for entity in is_any_new.then(|| saved.iter(world)).into_iter().flatten() {
         if mirror.ids().object(key(entity)).is_none() {
             let object = mirror.object(key(entity))?;
             since.first_new.get_or_insert(object);

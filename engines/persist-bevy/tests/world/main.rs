@@ -22,6 +22,12 @@ use persist_bevy::{PersistApp, PersistPlugin, PersistWorld, Saved, WorldSaves, e
 #[require(Saved)]
 pub(crate) struct Health(pub(crate) u32);
 
+/// A component that Bevy does not store in tables.
+#[derive(Component, Persist, Clone, Debug, PartialEq)]
+#[persist(component)]
+#[component(storage = "SparseSet")]
+pub(crate) struct Glow(pub(crate) u16);
+
 #[derive(Component, Persist, Clone, Debug, PartialEq)]
 #[persist(component)]
 pub(crate) struct Mana {
@@ -64,6 +70,7 @@ pub(crate) fn app_in(folder: &Path) -> App {
     app.add_plugins(PersistPlugin::new(folder));
     app.persist_component::<Health>()
         .persist_component::<Mana>()
+        .persist_component::<Glow>()
         .persist_component::<Party>()
         .persist_component::<Likes>()
         .persist_resource::<Score>();

@@ -5,14 +5,16 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use bevy_app::prelude::*;
+use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::prelude::*;
+use bevy_ecs::query::Allow;
 use bevy_transform::components::Transform;
 use persist::history::Recovered;
 use persist::save::{Header, ReportRow};
 use persist::{Error, ErrorKind, History, Saves};
 use persist_bevy::{EditSession, PersistApp, PersistPlugin, PersistWorld, Saved};
 
-use crate::{Health, Likes, Mana, Party, Score, app, healths, of_health};
+use crate::{Glow, Health, Likes, Mana, Party, Score, app, healths, of_health};
 
 /// Starts an editor in a folder, and opens its level.
 fn open(folder: &Path) -> (App, EditSession, Recovered) {
@@ -625,7 +627,7 @@ fn an_edit_that_fails_is_rolled_back() {
 
 /// What is saved of each entity, by its name.
 fn seen(world: &mut World) -> Vec<String> {
-    let mut saved = world.query_filtered::<Entity, With<Saved>>();
+    let mut saved = world.query_filtered::<Entity, (With<Saved>, Allow<Disabled>)>();
     let all: Vec<Entity> = saved.iter(world).collect();
     let name = |entity: Entity| world.get::<Name>(entity).map_or("nobody", Name::as_str);
     let mut seen: Vec<String> = all
@@ -635,7 +637,9 @@ fn seen(world: &mut World) -> Vec<String> {
             let children = world.get::<Children>(*entity).into_iter().flat_map(|it| it.iter());
             let children: Vec<_> = children.map(name).collect();
             let health = world.get::<Health>(*entity);
-            format!("{} {health:?} {mana:?} {children:?}", name(*entity))
+            let (glow, disabled) = (world.get::<Glow>(*entity), world.get::<Disabled>(*entity));
+            let name = name(*entity);
+            format!("{name} {health:?} {mana:?} {children:?} {glow:?} {}", disabled.is_some())
         })
         .collect();
     seen.sort();
@@ -656,7 +660,7 @@ impl Chance {
 
     /// Changes something of the level.
     fn change(&mut self, world: &mut World, names: &mut u32) {
-        let mut saved = world.query_filtered::<Entity, With<Saved>>();
+        let mut saved = world.query_filtered::<Entity, (With<Saved>, Allow<Disabled>)>();
         let mut all: Vec<Entity> = saved.iter(world).collect();
         all.sort_by_key(|entity| world.get::<Name>(*entity).map(|name| name.as_str().to_owned()));
         if all.len() < 4 || self.below(12) == 0 {
@@ -666,7 +670,7 @@ impl Chance {
         }
         let (entity, other) = (all[self.below(all.len())], all[self.below(all.len())]);
         let points = u16::try_from(self.below(100)).unwrap();
-        match self.below(12) {
+        match self.below(16) {
             0..5 => world.get_mut::<Health>(entity).unwrap().0 = u32::from(points),
             5 => _ = world.entity_mut(entity).insert(Mana { points, source: other }),
             6 => _ = world.entity_mut(entity).remove::<Mana>(),
@@ -679,12 +683,56 @@ impl Chance {
             8 => _ = world.entity_mut(entity).remove::<ChildOf>(),
             9 => _ = world.despawn(entity),
             10 => world.insert_resource(Score { points: points.into(), leader: None }),
+            11 if world.get::<Disabled>(entity).is_none() => {
+                world.entity_mut(entity).insert(Disabled);
+            }
+            11 => _ = world.entity_mut(entity).remove::<Disabled>(),
+            12 => _ = world.entity_mut(entity).insert(Glow(points)),
+            13 => _ = world.entity_mut(entity).remove::<Glow>(),
+            14 => {
+                if let Some(mut glow) = world.get_mut::<Glow>(entity) {
+                    glow.0 = points;
+                }
+            }
             _ => {
                 if let Some(mut mana) = world.get_mut::<Mana>(entity) {
                     mana.points = points;
                 }
             }
         }
+    }
+}
+
+#[test]
+fn an_undo_finds_a_change_without_an_edit_among_many_entities() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut app, mut session, _) = open(folder.path());
+    let world = app.world_mut();
+    let add = |world: &mut World| {
+        let source = Entity::PLACEHOLDER;
+        let new = (0..2_000).map(|number| (Health(number), Mana { points: 1, source }));
+        Ok(world.spawn_batch(new.collect::<Vec<_>>()).collect::<Vec<_>>())
+    };
+    let all = session.edit(world, "Add", add).unwrap();
+    for changed in [0, 1, 254, 255, 256, 257, 511, 512, 1_998, 1_999] {
+        let entity = all[changed];
+        let hurt = |world: &mut World| {
+            world.get_mut::<Health>(all[1_000]).unwrap().0 = 5_000;
+            Ok(())
+        };
+        session.edit(world, "Hurt", hurt).unwrap();
+        world.get_mut::<Mana>(entity).unwrap().points = 7;
+        world.get_mut::<Health>(all[1_999 - changed]).unwrap().0 = 6_000;
+        session.undo(world).unwrap();
+        assert!(all.iter().all(|entity| world.get::<Mana>(*entity).unwrap().points == 1));
+        assert!(healths(world).into_iter().eq(0..2_000), "{changed}");
+        // The next edit records the change of one entity.
+        world.get_mut::<Mana>(entity).unwrap().points = 8;
+        session.edit(world, "Look", |_| Ok(())).unwrap();
+        let bytes = session.session().history().entries().next_back().unwrap().bytes;
+        assert!(bytes < 1_000, "{bytes}");
+        session.undo(world).unwrap();
+        assert_eq!(world.get::<Mana>(entity).unwrap().points, 1);
     }
 }
 
