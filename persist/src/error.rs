@@ -103,7 +103,8 @@ pub enum ErrorKind {
     Cancelled,
     /// A history could not roll back a failed edit; see [`History::poison`](crate::History::poison).
     Poisoned,
-    /// The undo or redo of a command did not restore the expected state; see [`Proof`](crate::history::Proof).
+    /// The undo or redo of a command did not restore the expected state; see [`Proof`](crate::history::Proof). Or an
+    /// `after_load` function changed a saved field after an edit, an undo or a redo.
     NotInverse,
     /// A transaction is open that must end first, or no transaction is open.
     OpenTransaction,

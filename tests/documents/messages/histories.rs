@@ -308,6 +308,37 @@ fn commands_that_do_not_lead_back() {
     insta::assert_snapshot!(table.text());
 }
 
+/// Counts how often it was loaded, in a field that is saved.
+#[derive(Persist, Default)]
+#[persist(after_load = Counted::count)]
+struct Counted {
+    items: Vec<u32>,
+    loads: u32,
+}
+
+impl Counted {
+    fn count(&mut self) {
+        self.loads += 1;
+    }
+}
+
+#[cfg(debug_assertions)]
+#[test]
+fn an_after_load_function_that_changes_a_saved_field() {
+    let mut table = Table::new();
+    let (mut target, mut history) = (Counted::default(), History::new(10));
+    let add = |counted: &mut Counted| {
+        counted.items.push(7);
+        Ok(())
+    };
+    table.add("an edit", history.edit(&mut target, "Add", add));
+    assert!(target.items.is_empty());
+    history.set_field(&mut target, "Counted:items", vec![7_u32]).unwrap();
+    table.add("an undo", history.undo(&mut target));
+    assert_eq!(target.items, [7]);
+    insta::assert_snapshot!(table.text());
+}
+
 #[test]
 fn worlds_of_which_something_is_gone() {
     let mut table = Table::new();
