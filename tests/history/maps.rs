@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use persist::codec::{Decoder, EditableList, EditableMap, Encoder, Fail, Items, Prototypes, Stop};
+use persist::codec::{
+    Decoder, EditableItems, EditableList, EditableMap, Encoder, Fail, Prototypes, Stop,
+};
 use persist::reflect::Kind;
 use persist::{
     Component, ErrorKind, FieldPath, History, Persist, Result, Saves, Session, Value, World, field,
@@ -38,7 +40,7 @@ struct Table<T>(BTreeMap<u32, T>);
 const FULL: u32 = 99;
 
 impl<T: Persist> Persist for Table<T> {
-    const PERSIST_ITEMS: Items = Items::map::<Self>();
+    const PERSIST_ITEMS: EditableItems = EditableItems::map::<Self>();
 
     fn persist_kind() -> Kind {
         Kind::Map(u32::persist_kind, T::persist_kind)
@@ -87,7 +89,7 @@ impl<T: Persist> EditableMap for Table<T> {
 struct Chain(Vec<u16>);
 
 impl Persist for Chain {
-    const PERSIST_ITEMS: Items = Items::list::<Self>();
+    const PERSIST_ITEMS: EditableItems = EditableItems::list::<Self>();
 
     fn persist_kind() -> Kind {
         Kind::List(u16::persist_kind)

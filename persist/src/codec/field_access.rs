@@ -137,6 +137,13 @@ pub trait MapAccess: Sync {
     fn remove(&self, map: &mut dyn Any, key: &[u8]) -> Option<()>;
 }
 
+/// The elements or keys of a type, for its [`PERSIST_ITEMS`](Persist::PERSIST_ITEMS).
+#[derive(Clone, Copy)]
+pub struct EditableItems {
+    pub(super) list: Option<&'static dyn ListAccess>,
+    pub(super) map: Option<&'static dyn MapAccess>,
+}
+
 /// Lists the named fields of a type, as in `value.field`. The derive and the library implement it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no fields with names in saves",

@@ -5,18 +5,11 @@ use std::marker::PhantomData;
 
 use super::decoder::Decoder;
 use super::fail::Fail;
-use super::field_access::{FieldAccess, ListAccess, ListSplice, MapAccess};
+use super::field_access::{EditableItems, FieldAccess, ListAccess, ListSplice, MapAccess};
 use super::{Persist, decode};
 use crate::Result;
 
-/// The elements or keys of a type, for its [`PERSIST_ITEMS`](Persist::PERSIST_ITEMS).
-#[derive(Clone, Copy)]
-pub struct Items {
-    pub(super) list: Option<&'static dyn ListAccess>,
-    pub(super) map: Option<&'static dyn MapAccess>,
-}
-
-impl Items {
+impl EditableItems {
     /// A type that is edited as a whole.
     pub const NONE: Self = Self { list: None, map: None };
 
@@ -91,7 +84,7 @@ pub trait EditableList: Persist {
 ///
 /// ```
 /// # #[cfg(feature = "history")] {
-/// use persist::codec::{Decoder, EditableMap, Encoder, Fail, Items, Parts, Prototypes, Stop};
+/// use persist::codec::{Decoder, EditableMap, Encoder, Fail, EditableItems, Parts, Prototypes, Stop};
 /// use persist::reflect::Kind;
 /// use persist::{History, Persist, Result, field};
 ///
@@ -122,7 +115,7 @@ pub trait EditableList: Persist {
 /// }
 ///
 /// impl<T: Persist> Persist for Table<T> {
-///     const PERSIST_ITEMS: Items = Items::map::<Self>();
+///     const PERSIST_ITEMS: EditableItems = EditableItems::map::<Self>();
 ///
 ///     fn persist_kind() -> Kind {
 ///         Kind::Map(u32::persist_kind, T::persist_kind)

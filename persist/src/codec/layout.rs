@@ -2,8 +2,7 @@
 
 use super::boxed::on_stack;
 use super::class_holder::HolderAccess;
-use super::field_access::{ListAccess, MapAccess};
-use super::items::Items;
+use super::field_access::{EditableItems, ListAccess, MapAccess};
 use super::type_set::FieldCodec;
 
 /// How the values of a type, or the fields of a row, lie in a save, and how the library reaches what is in them.
@@ -61,7 +60,7 @@ impl Layout {
     }
 
     /// The layout with the elements or keys of the type.
-    pub const fn with_items(self, items: Items) -> Self {
+    pub const fn with_items(self, items: EditableItems) -> Self {
         Self { list: items.list, map: items.map, ..self }
     }
 

@@ -152,7 +152,8 @@ pub use class::Reflect;
 pub use decoder::Decoder;
 pub use encoder::{Buffer, Encoder, Stop, decode, decode_into};
 pub use fail::Fail;
-pub use items::{EditableList, EditableMap, Items};
+pub use field_access::EditableItems;
+pub use items::{EditableList, EditableMap};
 pub use links::Prototypes;
 pub use pointer::Pointee;
 // The root of the crate documents it.
@@ -168,9 +169,9 @@ pub(crate) use decoder::{
 pub(crate) use encoder::{SaveLinks, left_over};
 #[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use field_access::is_same_name;
-pub(crate) use field_access::{
-    FieldAccess, FieldNames, FieldStep, ListAccess, ListSplice, MapAccess,
-};
+#[cfg(any(feature = "history", feature = "world"))]
+pub(crate) use field_access::{FieldAccess, ListAccess, MapAccess};
+pub(crate) use field_access::{FieldNames, FieldStep, ListSplice};
 pub(crate) use layout::Layout;
 pub(crate) use links::{
     Factory, Link, Pointed, PrototypeTable, ReferenceSlot, Referent, Within, charge_empty,

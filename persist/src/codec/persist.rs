@@ -6,7 +6,7 @@ use super::boxed::{boxed, is_bulky, out_of_line};
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
 use super::fail::Fail;
-use super::items::Items;
+use super::field_access::EditableItems;
 use super::layout::Layout;
 use super::links::Prototypes;
 use super::row::FieldCoder;
@@ -196,7 +196,7 @@ pub trait Persist: Sized + 'static {
     ///
     /// Without it, a history records the value as a whole. See [`EditableMap`](crate::codec::EditableMap), which has an
     /// example, and [`EditableList`](crate::codec::EditableList).
-    const PERSIST_ITEMS: Items = Items::NONE;
+    const PERSIST_ITEMS: EditableItems = EditableItems::NONE;
 
     // Hidden from here on. The items below change no byte of a save. They are for speed and for the derive, and an impl
     // by hand needs none of them.

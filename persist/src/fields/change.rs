@@ -516,13 +516,32 @@ impl Root<'_> {
 
     /// Runs the `after_load` functions of the value, which has changed, so that what they compute is right. Runs its
     /// `validate` functions before, if it is to be `checked`.
+    ///
+    /// A debug build returns an error if an `after_load` function changes what is saved: no entry records that.
     #[cfg(feature = "history")]
     pub(crate) fn refresh(&mut self, checked: bool) -> Result<()> {
-        match (self.has_hooks(), checked) {
-            (false, _) => Ok(()),
-            (true, true) => awaken(self.value, self.registry),
-            (true, false) => after_load(self.value, self.registry),
+        if !self.has_hooks() {
+            return Ok(());
         }
+        if checked {
+            validate(self.value, self.registry)?;
+        }
+        let saved = |root: &mut Self| {
+            if !cfg!(debug_assertions) {
+                return None;
+            }
+            let whole = FieldPart::find(root.buffers, root.registry, &*root.value, &[]).ok()?;
+            Some(whole.bytes().to_vec())
+        };
+        let before = saved(self);
+        after_load(self.value, self.registry)?;
+        if saved(self) != before {
+            bail!(
+                ErrorKind::NotInverse,
+                "an `after_load` function changed a saved field after an edit, an undo or a redo, and no entry records that; let it set skipped fields alone"
+            );
+        }
+        Ok(())
     }
 }
 

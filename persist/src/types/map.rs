@@ -16,7 +16,7 @@ use crate::codec::compact::Compact;
 use crate::codec::skip::Skipping;
 use crate::codec::with::{Adapter, Usual, clash};
 use crate::codec::{
-    Buffer, Decoder, Encoder, Fail, Generic, Items, KeyLinks, Layout, LoadLinks, Persist,
+    Buffer, Decoder, EditableItems, Encoder, Fail, Generic, KeyLinks, Layout, LoadLinks, Persist,
     Prototypes, Stop, TypeSet, Visitor,
 };
 use crate::reflect::{Kind, TypeCode};
@@ -131,8 +131,10 @@ where
         K::persist_name(),
         V::persist_name()
     );
-    const __LAYOUT: Layout =
-        Layout { skips: true, ..Layout::collection::<Self>().with_items(Items::map::<Self>()) };
+    const __LAYOUT: Layout = Layout {
+        skips: true,
+        ..Layout::collection::<Self>().with_items(EditableItems::map::<Self>())
+    };
     const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
     hashed_map_items!(K, V);
 }
@@ -225,8 +227,10 @@ impl<K: Persist + Ord, V: Persist> Persist for BTreeMap<K, V> {
         K::persist_name(),
         V::persist_name()
     );
-    const __LAYOUT: Layout =
-        Layout { skips: true, ..Layout::collection::<Self>().with_items(Items::map::<Self>()) };
+    const __LAYOUT: Layout = Layout {
+        skips: true,
+        ..Layout::collection::<Self>().with_items(EditableItems::map::<Self>())
+    };
     const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
 
     fn __reach(types: &mut TypeSet) {

@@ -13,7 +13,7 @@ use crate::codec::{
     Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet, Visitor, count,
     decode_vec,
 };
-use crate::codec::{EditableList, Items, ListSplice};
+use crate::codec::{EditableItems, EditableList, ListSplice};
 use crate::reflect::{Kind, TypeCode};
 
 /// Writes the elements of a list or an ordered set after its head, each by the adapter.
@@ -135,7 +135,7 @@ impl<T: Persist> Persist for Vec<T> {
     const __LAYOUT: Layout = Layout {
         cost: 6,
         skips: true,
-        ..Layout::collection::<Self>().with_items(Items::list::<Self>())
+        ..Layout::collection::<Self>().with_items(EditableItems::list::<Self>())
     };
     const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(Vec<Skipping<Same>>);
@@ -242,8 +242,10 @@ impl<T: Persist> Persist for Box<[T]> {
 
 impl<T: Persist> Persist for VecDeque<T> {
     counted_items!(Kind::List(T::persist_kind), "VecDeque<{}>", T::persist_name());
-    const __LAYOUT: Layout =
-        Layout { skips: true, ..Layout::collection::<Self>().with_items(Items::list::<Self>()) };
+    const __LAYOUT: Layout = Layout {
+        skips: true,
+        ..Layout::collection::<Self>().with_items(EditableItems::list::<Self>())
+    };
     const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(VecDeque<Skipping<Same>>);
 

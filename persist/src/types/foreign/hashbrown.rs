@@ -4,7 +4,9 @@ use std::hash::{BuildHasher, Hash};
 
 use crate::codec::compact::Compact;
 use crate::codec::with::Usual;
-use crate::codec::{Decoder, Encoder, Fail, Items, Layout, Persist, Pointee, Stop, Visitor};
+use crate::codec::{
+    Decoder, EditableItems, Encoder, Fail, Layout, Persist, Pointee, Stop, Visitor,
+};
 use crate::reflect::{Kind, TypeCode};
 use crate::types::counted_items;
 use crate::types::map::{editable_map, hashed_map_items};
@@ -22,7 +24,7 @@ macro_rules! maps_and_sets {
             counted_items!(Kind::Map(K::persist_kind, V::persist_kind));
             const __LAYOUT: Layout = Layout {
                 skips: true,
-                ..Layout::collection::<Self>().with_items(Items::map::<Self>())
+                ..Layout::collection::<Self>().with_items(EditableItems::map::<Self>())
             };
             const __CODE: &'static TypeCode = &TypeCode::Parts(&[K::__CODE, V::__CODE]);
             hashed_map_items!(K, V);
