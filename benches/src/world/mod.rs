@@ -1,13 +1,15 @@
 //! Compares worlds of a thousand to a million objects with hecs, which has entities and components, but no names, order
-//! or life cycle; and the save of the largest with one of hecs's own, through serde.
+//! or life cycle; and the save of the largest with one of hecs's own, through serde. Snapshots are compared with bincode.
 
 mod hecs_save;
 pub(crate) mod ours;
+mod snapshots;
 
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::Arc;
 
+use bincode::{Decode, Encode};
 use persist::{Persist, World};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +20,7 @@ use crate::run::Run;
 /// Objects of the world.
 const OBJECTS: u32 = 1_000_000;
 
-#[derive(Persist, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+#[derive(Persist, Serialize, Deserialize, Encode, Decode, Clone, Copy, Debug, PartialEq)]
 #[persist(component)]
 pub(crate) struct Position {
     pub(crate) x: f32,
@@ -26,7 +28,7 @@ pub(crate) struct Position {
     pub(crate) z: f32,
 }
 
-#[derive(Persist, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+#[derive(Persist, Serialize, Deserialize, Encode, Decode, Clone, Copy, Debug, PartialEq)]
 #[persist(component)]
 pub(crate) struct Velocity {
     pub(crate) x: f32,
@@ -34,7 +36,7 @@ pub(crate) struct Velocity {
     pub(crate) z: f32,
 }
 
-#[derive(Persist, Serialize, Deserialize, Clone, Copy, Debug, PartialEq)]
+#[derive(Persist, Serialize, Deserialize, Encode, Decode, Clone, Copy, Debug, PartialEq)]
 #[persist(component)]
 pub(crate) struct Health {
     pub(crate) now: u32,
@@ -192,5 +194,6 @@ pub(crate) fn run(run: &mut Run) -> Result<(), String> {
         }),
     ];
     table(run, "load and drop, ms", loaded.into());
+    snapshots::run(run);
     Ok(())
 }
