@@ -4,6 +4,7 @@ use std::any::Any;
 use std::fmt;
 
 use super::column::{BlockMask, Column, Occupancy, Page};
+use super::directory::Directory;
 use super::resources::UnknownComponent;
 use super::{ComponentScope, ComponentType, FramePhase, Location, World};
 use crate::codec::{
@@ -123,6 +124,9 @@ pub(super) trait AnyColumn: Any + Send {
     fn get_mut(&mut self, location: Location) -> Option<&mut dyn AnyComponent>;
     fn put(&mut self, location: Location, component: Box<dyn AnyComponent>);
     fn remove(&mut self, location: Location) -> Option<Box<dyn AnyComponent>>;
+    /// Moves all components of another column of this type, which has the places of the first directory, to the places
+    /// of the same objects in the second one.
+    fn append(&mut self, other: &mut dyn AnyColumn, places: (&Directory, &Directory));
     fn insert_page(&mut self, page: usize);
     fn retain_pages(&mut self, keep: &[bool]);
     fn pages(&self) -> usize;
@@ -227,6 +231,15 @@ impl<T: Component> AnyColumn for Column<T> {
 
     fn remove(&mut self, location: Location) -> Option<Box<dyn AnyComponent>> {
         self.remove(location).map(|component| Box::new(component) as Box<dyn AnyComponent>)
+    }
+
+    fn append(&mut self, other: &mut dyn AnyColumn, (from, to): (&Directory, &Directory)) {
+        let Some(other) = (other as &mut dyn Any).downcast_mut::<Self>() else { return };
+        for (Location { page, bit }, component) in other.drain() {
+            if let Some(location) = from.id(page, bit).and_then(|id| to.location(id)) {
+                self.insert(location, component);
+            }
+        }
     }
 
     fn insert_page(&mut self, page: usize) {

@@ -330,8 +330,8 @@ struct ParkedObject {
 enum DeferredChange {
     /// Adds an object with the requested name.
     Spawn(ObjectId, Box<str>),
-    /// Adds the objects of a prefab, in ascending order of their ids.
-    Place(Vec<ParkedObject>),
+    /// Adds the objects of a prefab, which are in a world of their own.
+    Place(Box<World>),
     Attach(ObjectId, usize, Box<dyn AnyComponent>),
     Detach(ObjectId, usize),
     Remove(ObjectId),
@@ -344,7 +344,7 @@ impl DeferredChange {
     fn adds(&self, id: ObjectId) -> bool {
         match self {
             Self::Spawn(new, _) => *new == id,
-            Self::Place(objects) => objects.binary_search_by_key(&id, |object| object.id).is_ok(),
+            Self::Place(part) => part.contains(id),
             _ => false,
         }
     }

@@ -670,9 +670,16 @@ pub(super) fn save_of(
     sort(&mut columns);
     columns.dedup();
     columns.iter().try_for_each(|column| check_ids(&world.columns[*column].of))?;
-    // A clone, since the world is only borrowed.
-    let mut registry = world.registry.clone();
-    let class = registry.register_value::<StoredWorld>()?;
+    let mut clone;
+    let (registry, class) = match world.registry.value_class::<World>() {
+        Some(class) => (&world.registry, class),
+        // The world is only borrowed.
+        None => {
+            clone = world.registry.clone();
+            let class = clone.register_value::<World>()?;
+            (&clone, class)
+        }
+    };
     if registry.traits(class).before_save {
         return Err(Error::new(
             ErrorKind::Unsupported,
@@ -686,7 +693,7 @@ pub(super) fn save_of(
     };
     // It has no pages: a history takes such a save apart, and keeps its parts.
     let value = SavedRoot { class, visit: &mut |_| Ok(()), encode: &mut encode };
-    Saver::new(&registry, &env, 1, &mut SaveTables::default()).save_root(
+    Saver::new(registry, &env, 1, &mut SaveTables::default()).save_root(
         value,
         |_| String::new(),
         &mut Sealer::new(&mut save, Compression::None, &env.limits),

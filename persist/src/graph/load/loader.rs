@@ -119,10 +119,11 @@ impl<'l> Loader<'l> {
         Ok(self.finish())
     }
 
-    /// Loads a save of one value, whose class in the program is `class`.
+    /// Loads a save of one value, whose class in the program is `class`, with this function for its record.
     pub(crate) fn load_value<T: Persist>(
         mut self: Box<Self>,
         class: usize,
+        decode: fn(&mut Decoder<'_>) -> Result<Box<T>, Fail>,
     ) -> Result<(Box<T>, LoadedObjects, LoadOutcome)> {
         let roots: Vec<_> = self
             .table
@@ -166,7 +167,7 @@ impl<'l> Loader<'l> {
             )
             .at(root.start as u64));
         }
-        let mut value = RootValue::<T> { record: root, class, value: None };
+        let mut value = RootValue { record: root, class, decode, value: None };
         self.passes(&mut value)?;
         let (objects, outcome) = self.finish();
         Ok((value.value.unwrap_or_else(|| unreachable!("it was filled")), objects, outcome))
@@ -656,15 +657,16 @@ struct RootValue<T> {
     record: RecordLocation,
     /// Index of its class in the program.
     class: usize,
+    decode: fn(&mut Decoder<'_>) -> Result<Box<T>, Fail>,
     /// Boxed, so that a large value is not on the stack of each function that returns it.
     value: Option<Box<T>>,
 }
 
 impl<T: Persist> LoadRoot for RootValue<T> {
     fn fill(&mut self, loader: &mut Loader<'_>) -> Result<()> {
-        let value = &mut self.value;
+        let Self { decode, value, .. } = self;
         loader.fill(&self.record, None, &mut |input| {
-            *value = Some(input.boxed()?);
+            *value = Some(decode(input)?);
             Ok(())
         })?;
         if let Some(value) = value {

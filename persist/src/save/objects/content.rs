@@ -350,7 +350,7 @@ pub(crate) fn decode<T: Persist>(
         let remap = remap.map(|remap| remap as &mut dyn Renumber);
         let loader = Loader::new(registry, &env, saves.loading(), save, remap, Some(*class))?;
         let loader = if keeps_unknown { loader } else { loader.without_unknown() };
-        loader.load_value(*class)
+        loader.load_value(*class, |input| input.boxed())
     })?;
     objects.context.clone_from(&context);
     connect(&mut *value, registry, context);

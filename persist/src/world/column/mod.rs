@@ -448,6 +448,16 @@ impl<T> Column<T> {
         self.page_mut(location.page)?.take(location.bit)
     }
 
+    /// Takes all values out, in order. None of them may be out.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (Location, T)> + use<T> {
+        let pages = std::mem::take(&mut self.pages).into_iter().enumerate();
+        pages.filter_map(|(at, page)| Some((at, page?))).flat_map(|(at, page)| {
+            let bits = page.bits();
+            let places = bits.map(move |bit| Location { page: at, bit });
+            places.zip(page.items)
+        })
+    }
+
     /// Inserts an entry for a page that was added to the directory.
     pub(super) fn insert_page(&mut self, page: usize) {
         if page < self.pages.len() {

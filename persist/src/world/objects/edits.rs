@@ -53,16 +53,19 @@ impl World {
         }
     }
 
-    /// Checks the classes of an object's components, and of those of its descendants.
+    /// Checks the classes of an object's components, and of those of its descendants, each once.
     pub(crate) fn check_classes(
         &self,
         object: ObjectId,
         check: impl Fn(&Self, &str) -> Result<()>,
     ) -> Result<()> {
+        let mut is_checked = vec![false; self.columns.len()];
         for object in self.subtree(object) {
             for column in &*self.shape_of(object) {
-                check(self, &(self.columns[*column].of.name)())
-                    .map_err(|error| error.in_object(object.get()))?;
+                if !mem::replace(&mut is_checked[*column], true) {
+                    check(self, &(self.columns[*column].of.name)())
+                        .map_err(|error| error.in_object(object.get()))?;
+                }
             }
         }
         Ok(())
@@ -145,7 +148,9 @@ impl EditedWorld for World {
     }
 
     fn check_recordable(&self, class: &str) -> Result<()> {
-        let Some(index) = self.registry.named(class) else { return Ok(()) };
+        let index = self.registry.named(class);
+        let index = index.filter(|index| self.registry.traits(*index).references);
+        let Some(index) = index else { return Ok(()) };
         let Some((_, holder)) = self.registry.shared_field(index) else { return Ok(()) };
         let message = if holder == Self::CLASS {
             "the class holds a world, and what is in that is not recorded; give that world a history of its own, or change it by a command of your own"

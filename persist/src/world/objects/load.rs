@@ -174,12 +174,7 @@ impl WorldReader<'_> {
         }
         let column = match self.world.by_type.get(&of.id) {
             Some(column) => *column,
-            None => {
-                if let Err(error) = (of.register)(&mut self.world.registry) {
-                    return Err(input.refuse(error));
-                }
-                self.world.new_column(of)
-            }
+            None => self.world.new_column(of),
         };
         // Class numbers are consecutive, so a large one is from a malicious save. It must not allocate a large table.
         let by_number = &mut self.by_number;
@@ -387,23 +382,35 @@ fn wrong(mut message: String) -> Error {
     Error::new(ErrorKind::InvalidValue, message)
 }
 
-/// Loads a save of some objects as a world of their own.
+/// Decodes a world, which does not have its classes registered.
+fn decode_part(input: &mut Decoder<'_>) -> Result<World, Fail> {
+    let mut world = World::new();
+    match decode(&mut world, input) {
+        Ok(()) => Ok(world),
+        Err(fail) => {
+            forget(&mut world);
+            Err(fail)
+        }
+    }
+}
+
+/// Loads a save of some objects as a world of their own, to be taken out of it. It has no classes registered.
 pub(super) fn load_part(
     save: &[u8],
     registry: &mut Registry,
     options: (&Limits, LoadOptions),
     remap: &mut Remap<'_>,
-) -> Result<World> {
-    let class = registry.register_value::<StoredWorld>()?;
+) -> Result<Box<World>> {
+    let class = registry.register_value::<World>()?;
     registry.register_value::<StoredPage>()?;
     let (limits, options) = options;
     let registry = &*registry;
     let env = Env::new(limits, shared(&registry.context));
     let found = unpacked(save, limits, |save| {
         let loader = Loader::new(registry, &env, options, save, Some(remap), Some(class))?;
-        loader.without_unknown().load_value::<World>(class)
+        loader.without_unknown().load_value(class, |input| decode_part(input).map(Box::new))
     });
-    found.map(|(world, ..)| *world)
+    found.map(|(world, ..)| world)
 }
 
 #[diagnostic::do_not_recommend]
@@ -427,14 +434,13 @@ impl Persist for World {
     }
 
     fn persist_decode(input: &mut Decoder<'_>) -> Result<Self, Fail> {
-        let mut world = Self::new();
-        match decode(&mut world, input) {
-            Ok(()) => Ok(world),
-            Err(fail) => {
-                forget(&mut world);
-                Err(fail)
-            }
+        let mut world = decode_part(input)?;
+        let Self { columns, registry, .. } = &mut world;
+        if let Err(error) = columns.iter().try_for_each(|entry| (entry.of.register)(registry)) {
+            forget(&mut world);
+            return Err(input.refuse(error));
         }
+        Ok(world)
     }
 
     fn __reach(types: &mut TypeSet) {

@@ -28,7 +28,7 @@ use super::resources::UnknownComponent;
 use super::touched::Touch;
 use super::{
     Activity, ColumnEntry, ComponentType, DeferredChange, FramePhase, LAST_ID, Location, Object,
-    ParkedObject, Shape, World,
+    ParkedObject, Shape, Shapes, World,
 };
 use crate::codec::Caster;
 use crate::env::SharedContext;
@@ -219,25 +219,29 @@ impl World {
     }
 
     /// Adds the objects of a prefab under free names, with no component started.
-    fn place_now(&mut self, objects: Vec<ParkedObject>) {
-        for mut found in objects {
-            found.object.started = 0;
-            found.object.unknown_mut().iter_mut().for_each(|unknown| unknown.is_started = false);
-            if let Some(requested) = found.object.name {
-                let text = self.names.text(requested);
-                let name = self.names.hold_for_copy(&text);
-                self.names.drop(requested);
-                self.names.assign(name, found.id);
-                found.object.set_name(Some(name));
+    fn place_now(&mut self, mut part: Box<World>) {
+        let (columns, shapes) = self.adopt_columns(&part);
+        self.has_unknown |= part.has_unknown;
+        for (location, mut object) in part.objects.drain() {
+            let Some(id) = part.directory.id(location.page, location.bit) else { continue };
+            object.shape = shapes[Shapes::index(object.shape)];
+            object.started = 0;
+            object.unknown_mut().iter_mut().for_each(|unknown| unknown.is_started = false);
+            if let Some(requested) = object.name {
+                let name = self.names.hold_for_copy(&part.names.text(requested));
+                self.names.assign(name, id);
+                object.set_name(Some(name));
             }
-            self.has_unknown |= !found.object.unknown().is_empty();
-            self.put_in(found);
+            self.put_in(ParkedObject { id, object, components: Vec::new() });
+        }
+        for (entry, column) in part.columns.iter_mut().zip(columns) {
+            let places = (&part.directory, &self.directory);
+            self.columns[column].column.append(&mut *entry.column, places);
         }
     }
 
     /// Takes an object out of its column, without its components.
-    fn take_object(&mut self, id: ObjectId, location: Location) -> Option<Object> {
-        self.touch(id, Touch::Left);
+    fn take_object(&mut self, location: Location) -> Option<Object> {
         let object = self.objects.remove(location)?;
         self.count -= 1;
         self.emptied += usize::from(self.objects.page(location.page).is_some_and(Page::is_empty));
@@ -252,7 +256,7 @@ impl World {
             let component = self.columns[*column].column.remove(location);
             components.extend(component.map(|component| (*column, component)));
         }
-        Some(ParkedObject { id, object: self.take_object(id, location)?, components })
+        Some(ParkedObject { id, object: self.take_object(location)?, components })
     }
 
     fn remove_now(&mut self, object: ObjectId) {
@@ -272,7 +276,8 @@ impl World {
     /// Removes an object that has no components.
     fn leave(&mut self, object: ObjectId) {
         let Some(location) = self.directory.location(object) else { return };
-        if let Some(name) = self.take_object(object, location).and_then(|found| found.name) {
+        self.touch(object, Touch::Left);
+        if let Some(name) = self.take_object(location).and_then(|found| found.name) {
             self.names.leave(name);
             self.names.drop(name);
         }
@@ -539,18 +544,28 @@ impl World {
         (self.columns[column].of.release)(self, column, object, component);
     }
 
+    /// Returns the columns and shapes in this world that correspond to those of another world.
+    fn adopt_columns(&mut self, part: &World) -> (Vec<usize>, Vec<Shape>) {
+        let columns = part.columns.iter().map(|entry| self.new_column(entry.of));
+        let columns: Vec<usize> = columns.collect();
+        let in_this = |shape: &Arc<[usize]>| {
+            let shape: Vec<usize> = shape.iter().map(|column| columns[*column]).collect();
+            self.shapes.of(&shape)
+        };
+        let shapes = part.shapes.shapes.iter().map(in_this).collect();
+        (columns, shapes)
+    }
+
     /// Takes all objects out of another world, and converts their columns and names to those of this world.
-    fn adopt_objects(&mut self, mut part: World) -> Vec<ParkedObject> {
-        let columns: Vec<usize> =
-            part.columns.iter().map(|entry| self.new_column(entry.of)).collect();
+    fn adopt_objects(&mut self, mut part: Box<World>) -> Vec<ParkedObject> {
+        let (columns, shapes) = self.adopt_columns(&part);
         let ids: Vec<ObjectId> = part.objects().collect();
         let mut objects = Vec::with_capacity(ids.len());
         // Objects are taken from the end, so that no column has to move later values.
         for id in ids.into_iter().rev() {
             let Some(mut found) = part.take_whole(id) else { continue };
             found.components.iter_mut().for_each(|(column, _)| *column = columns[*column]);
-            let shape: Vec<usize> = found.components.iter().map(|(column, _)| *column).collect();
-            found.object.shape = self.shapes.of(&shape);
+            found.object.shape = shapes[Shapes::index(found.object.shape)];
             let name = found.object.name.map(|name| self.names.hold(&part.names.text(name)));
             found.object.set_name(name);
             objects.push(found);

@@ -1,7 +1,7 @@
 //! Parked objects: removed objects that an undo may bring back. They stay alive in the world, or are a save in a
 //! journal.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use super::load::{forget, load_part};
 use super::missing;
@@ -58,7 +58,9 @@ pub(crate) fn park(world: &mut World, object: ObjectId) -> Result<()> {
     let subtree = world.subtree(object);
     world.unlink(object);
     let mut objects = Vec::new();
-    for id in subtree {
+    subtree.iter().for_each(|id| world.touch(*id, Touch::Left));
+    // Objects are taken from the end, so that no column has to move later values.
+    for id in subtree.into_iter().rev() {
         let Some(found) = world.take_whole(id) else { continue };
         if let Some(name) = found.object.name {
             world.names.reserve(name);
@@ -66,6 +68,7 @@ pub(crate) fn park(world: &mut World, object: ObjectId) -> Result<()> {
         }
         objects.push(found);
     }
+    objects.reverse();
     keep_parked(world, object, Parked { objects, index, keeps_names: true });
     world.compact();
     Ok(())
@@ -81,12 +84,13 @@ fn keep_parked(world: &mut World, object: ObjectId, parked: Parked) {
 pub(crate) fn unpark(world: &mut World, object: ObjectId) -> Result<()> {
     world.check_editable()?;
     let parked = world.parking.parked.remove(&object).ok_or_else(|| missing(object))?;
-    let ids: HashSet<ObjectId> = parked.objects.iter().map(|parked| parked.id).collect();
     for mut found in parked.objects {
         world.parking.topmost.remove(&found.id);
         // Some children may be missing, if a component panicked while the parked object was discarded.
         if found.object.has_children() {
-            found.object.children_mut().list_mut().retain(|child| ids.contains(child));
+            let topmost = &world.parking.topmost;
+            let is_parked = |child: &ObjectId| topmost.get(child) == Some(&object);
+            found.object.children_mut().list_mut().retain(is_parked);
         }
         if let Some(name) = found.object.name {
             if parked.keeps_names {

@@ -185,8 +185,8 @@ fn release_all(world: &mut World) {
             DeferredChange::Attach(object, column, component) => {
                 world.release(object, column, component);
             }
-            DeferredChange::Place(objects) => {
-                for ParkedObject { id, components, .. } in objects {
+            DeferredChange::Place(part) => {
+                for ParkedObject { id, components, .. } in world.adopt_objects(part) {
                     for (column, component) in components {
                         world.release(id, column, component);
                     }

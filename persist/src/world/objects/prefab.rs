@@ -186,18 +186,11 @@ impl Prefab {
                 Some(old).filter(|old| external == ExternalIds::Keep && old.get() <= old_last);
             self.renewed(old, old_last + 1).or(same)
         });
-        let objects = {
-            let part = load_part(
-                &self.save,
-                &mut world.registry,
-                (&self.limits, self.options),
-                &mut remap,
-            )?;
-            world.adopt_objects(part)
-        };
+        let options = (&self.limits, self.options);
+        let part = load_part(&self.save, &mut world.registry, options, &mut remap)?;
         // Nothing fails from here on, so the ids are assigned.
         world.last_id = last;
-        world.make(DeferredChange::Place(objects));
+        world.make(DeferredChange::Place(part));
         Ok(old_last + 1)
     }
 

@@ -418,7 +418,7 @@ fn restore_objects(world: &mut World, differences: &[BlockDifference<'_, Vec<Obj
                 world.objects.get_mut(location).into_iter().for_each(|it| it.set_name(None));
             }
             if saved.is_none() {
-                world.take_object(id, location);
+                world.take_object(location);
             }
         }
     }
