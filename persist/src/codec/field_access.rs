@@ -137,7 +137,7 @@ pub trait MapAccess: Sync {
     fn remove(&self, map: &mut dyn Any, key: &[u8]) -> Option<()>;
 }
 
-/// The elements or keys of a type, for its [`PERSIST_ITEMS`](Persist::PERSIST_ITEMS).
+/// The elements or keys of a type, for its [`PERSIST_ITEMS`](super::Persist::PERSIST_ITEMS).
 #[derive(Clone, Copy)]
 pub struct EditableItems {
     pub(super) list: Option<&'static dyn ListAccess>,
