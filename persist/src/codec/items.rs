@@ -47,16 +47,22 @@ pub trait EditableList: Persist {
     ///
     /// # Errors
     ///
-    /// Returns an error if the list cannot have the element, as one of fixed length. It is then unchanged.
+    /// Returns an error if the list cannot have the element, as one of fixed length. It is then unchanged. An undo
+    /// inserts elements that were removed, so a list takes back what it had.
     fn persist_insert(&mut self, index: usize, element: Self::Element) -> Result<()>;
 
     /// Removes an element; `None` beyond the end.
     fn persist_remove(&mut self, index: usize) -> Option<Self::Element>;
 
     /// Moves the element at index `from`, which there is, to index `to`, which there is.
-    fn persist_shift(&mut self, from: usize, to: usize) {
-        if let Some(element) = self.persist_remove(from) {
-            let _ = self.persist_insert(to, element);
+    ///
+    /// # Errors
+    ///
+    /// Returns the error of [`persist_insert`](Self::persist_insert).
+    fn persist_shift(&mut self, from: usize, to: usize) -> Result<()> {
+        match self.persist_remove(from) {
+            Some(element) => self.persist_insert(to, element),
+            None => Ok(()),
         }
     }
 
@@ -103,6 +109,10 @@ pub trait EditableList: Persist {
 ///     }
 ///
 ///     fn persist_insert(&mut self, key: u32, value: T) -> Result<()> {
+///         // A key may come from a malicious save, and must not allocate any amount of memory.
+///         if key >= 65_536 {
+///             return Err("the table has at most 65,536 slots".into());
+///         }
 ///         let key = key as usize;
 ///         self.slots.resize_with(self.slots.len().max(key + 1), || None);
 ///         self.slots[key] = Some(value);
@@ -232,7 +242,10 @@ impl<L: EditableList> ListAccess for ListOf<L> {
 
     fn shift(&self, list: &mut dyn Any, from: usize, to: usize) -> Option<()> {
         let list = list.downcast_mut::<L>()?;
-        (from.max(to) < list.persist_len()).then(|| list.persist_shift(from, to))
+        if from.max(to) >= list.persist_len() {
+            return None;
+        }
+        list.persist_shift(from, to).ok()
     }
 
     fn splice(&self, list: &mut dyn Any, new: &mut dyn Any, edits: &[ListSplice]) -> Option<()> {

@@ -413,8 +413,9 @@ macro_rules! editable_lists {
                 (index < self.len()).then(|| self.remove(index).into())?
             }
 
-            fn persist_shift(&mut self, from: usize, to: usize) {
+            fn persist_shift(&mut self, from: usize, to: usize) -> Result<()> {
                 ($rotate)(self, from, to);
+                Ok(())
             }
 
             fn __splice(&mut self, new: &mut Self, edits: &[ListSplice]) -> Option<()> {

@@ -77,7 +77,7 @@ impl<C> BlockDifference<'_, C> {
     }
 }
 
-/// What a column of the world has in common with the last snapshot.
+/// The blocks of a column in the last snapshot, which the world may share.
 struct LastBlocks<'l, C> {
     last: &'l ColumnBlocks<C>,
     /// The number of that snapshot.
@@ -279,7 +279,7 @@ impl Snapshot {
         };
         let objects = LastBlocks { last: &last.objects, number: since, is_frozen: true }
             .differences(world, &state.objects, |row| world.objects.page(row).map(Page::occupancy));
-        // What may fail without a trace is first: the decoding of values that come back.
+        // Values that come back are decoded before anything changes, since that may fail.
         let (mut over, mut put) = (Vec::new(), Vec::new());
         for (index, entry) in world.columns.iter().enumerate() {
             let is_frozen = entry.is_frozen();
@@ -401,7 +401,7 @@ fn forget_parked(world: &mut World, state: &SnapshotState) {
 
 /// Restores objects without their components. Nothing of this can fail.
 fn restore_objects(world: &mut World, differences: &[BlockDifference<'_, Vec<ObjectCopy>>]) {
-    // Those that leave and names that change first, so that all names are free. From the end, so that few move.
+    // Objects that leave, and names that change, come first, so that all names are free. From the end, few values move.
     for found in differences.iter().rev() {
         let saved = found.new.map_or(&[][..], |new| &new.content);
         for id in ids(found.key, found.old).rev() {
@@ -574,7 +574,7 @@ mod tests {
         world.get_mut::<Note>(ids[5_000]).expect("there").0.push('!');
         let second = world.snapshot()?;
         assert_eq!(own(&first, &second), [0, 0, 1]);
-        // A query hands out all, of which one changes.
+        // A query hands out all values, and one of them changes.
         world.query_mut::<(&mut Place, ObjectId)>()?.for_each(|(place, id)| {
             place.1 += if id == ids[9_000] { 1.0 } else { 0.0 };
         });
