@@ -48,7 +48,7 @@ pub trait EditableList: Persist {
     /// # Errors
     ///
     /// Returns an error if the list cannot have the element, as one of fixed length. It is then unchanged. An undo
-    /// inserts elements that were removed, so a list takes back what it had.
+    /// inserts elements that were removed, so a list can have again what it had.
     fn persist_insert(&mut self, index: usize, element: Self::Element) -> Result<()>;
 
     /// Removes an element; `None` beyond the end.
