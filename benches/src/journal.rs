@@ -169,9 +169,16 @@ fn recovered(run: &mut Run, folder: &Path, entries: usize) -> Result<()> {
     drop(session);
     let new_size = journal_size(folder);
     let start = Instant::now();
-    let session = open(folder, Flush::OnIdle)?;
+    let mut session = open(folder, Flush::OnIdle)?;
     let restored = start.elapsed();
     assert_eq!(state(&session, &objects), original);
+    // The next one names the entries where they are.
+    set(&mut session, &objects, &path, entries)?;
+    let before = journal_size(folder);
+    let start = Instant::now();
+    session.save()?;
+    let named = start.elapsed();
+    let grown = journal_size(folder) - before;
     let mut row = |what: &str, time: Duration, size: u64| {
         let each = time.as_secs_f64() * 1e9 / entries as f64;
         run.exact("ns of an entry", what, "entries", Role::Ours, each);
@@ -180,5 +187,6 @@ fn recovered(run: &mut Run, folder: &Path, entries: usize) -> Result<()> {
     row("recovery: each entry is replayed", replayed, size);
     row("save of the session, which begins a new journal", saved, new_size);
     row("recovery after that save: the entries are read", restored, new_size);
+    row("save after one more edit, which names the entries", named, grown);
     Ok(())
 }

@@ -14,7 +14,7 @@ use persist_tests::support::disk::{Disk, Image};
 /// The fixtures, and behind which step of the script they are: in front of the last save, and behind it.
 const FIXTURES: [(&str, usize); 2] = [("edits", SCRIPT.len() - 3), ("saved", SCRIPT.len() - 1)];
 
-fn path(name: &str, ending: &str) -> PathBuf {
+pub(crate) fn path(name: &str, ending: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/journals");
     folder.join(format!("{name}.{ending}"))
 }
@@ -82,10 +82,12 @@ fn a_journal_of_the_format_before_is_refused_and_stays() {
 #[ignore = "writes into the source tree"]
 fn write_fixtures() -> Result<()> {
     let log = run()?;
-    for (name, step) in FIXTURES {
+    let parts = super::parts::run()?.pop().expect("a script").image;
+    let of_script = FIXTURES.map(|(name, step)| (name, log[step].image.clone()));
+    for (name, image) in of_script.into_iter().chain([("parts", parts)]) {
         for (ending, file_name) in [("sav", SAVE), ("journal", JOURNAL)] {
             match fs::File::create_new(path(name, ending)) {
-                Ok(mut new) => new.write_all(file(&log[step].image, file_name)).unwrap(),
+                Ok(mut new) => new.write_all(file(&image, file_name)).unwrap(),
                 Err(error) => assert_eq!(error.kind(), ErrorKind::AlreadyExists),
             }
         }

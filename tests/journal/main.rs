@@ -20,6 +20,7 @@ mod limits;
 mod order;
 mod other_versions;
 mod panics;
+mod parts;
 mod prefixes;
 mod programs;
 mod reopened;

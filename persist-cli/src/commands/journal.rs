@@ -51,9 +51,13 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             "{name} is a save, not a journal; use `persist info {name}`"
         )));
     }
-    let listing = JournalListing::read(&file);
+    let mut save = Save::find(args)?;
+    let bytes = save.as_ref().map(|save| &*save.input.bytes);
+    let listing = JournalListing::for_save(&file, bytes);
     let listing = listing.map_err(|error| Failure::from(error).in_file(&name))?;
-    let save = Save::find(args, &listing)?;
+    if let Some(save) = &mut save {
+        save.is_followed = listing.follows(&save.input.bytes);
+    }
     if let (Some(to), Some(output)) = (args.to, &args.output) {
         return write_state(args, &listing, save.as_ref(), (to, output), out);
     }
@@ -81,17 +85,14 @@ struct Save {
 }
 
 impl Save {
-    fn find(args: &Args, listing: &JournalListing) -> Result<Option<Self>> {
+    fn find(args: &Args) -> Result<Option<Self>> {
         let (path, is_asked_for) = match &args.save {
             Some(save) => (save.clone(), true),
             None => (args.file.with_extension("sav"), false),
         };
         let name = path.display().to_string();
         match Input::read(&path) {
-            Ok(input) => {
-                let is_followed = listing.follows(&input.bytes);
-                Ok(Some(Self { name, input, is_followed }))
-            }
+            Ok(input) => Ok(Some(Self { name, input, is_followed: false })),
             Err(failure) if is_asked_for => Err(failure),
             Err(_) => Ok(None),
         }

@@ -42,8 +42,8 @@ impl Timeline {
     /// Reads a journal, for the page of this save.
     pub(crate) fn read(path: &Path, save: &[u8]) -> Result<Self> {
         let name = path.display().to_string();
-        let listing =
-            JournalListing::read(path).map_err(|error| Failure::from(error).in_file(&name))?;
+        let listing = JournalListing::for_save(path, Some(save));
+        let listing = listing.map_err(|error| Failure::from(error).in_file(&name))?;
         let at_first = listing.entries.iter().zip(0..).map(|(event, number)| {
             let what = if number < listing.applied { "applied" } else { "undone" };
             Event::of(event, format!("{what} when the journal began"))

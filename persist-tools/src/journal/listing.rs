@@ -167,12 +167,31 @@ impl JournalListing {
     /// a journal. Damage after the header is not an error: see [`torn`](Self::torn) and [`stopped`](Self::stopped).
     pub fn read(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let mut reader = FrameReader::open(&FILES, path)?;
-        let JournalScan { size, follows, .. } = reader.scan;
+        Self::of(path, &JournalScan::read(&FILES, path)?)
+    }
+
+    /// Reads a journal as a session with this save, or without one, would continue it.
+    ///
+    /// [`read`](Self::read) lists the last beginning of the file. After a crash in a save, that may be of a save that
+    /// was never in its place. Then this lists the one before it.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`read`](Self::read).
+    pub fn for_save(path: impl AsRef<Path>, save: Option<&[u8]>) -> Result<Self> {
+        let path = path.as_ref();
+        let save = save.and_then(|save| Digest::from_save(save).ok());
+        Self::of(path, &JournalScan::read(&FILES, path)?.of(save.as_ref()))
+    }
+
+    fn of(path: &Path, part: &JournalScan) -> Result<Self> {
+        let mut reader = FrameReader::open_part(&FILES, path, part)?;
+        let JournalScan { size, follows, end, .. } = *part;
         let mut listing = Self { bytes: size, follows, ..Self::default() };
         let mut schemas = ListedClasses { commands: None, world: None, size };
-        while let Some(frame) =
-            reader.next_frame().map_err(|error| Error::io("read", path, error))?
+        while reader.scan.end < end
+            && let Some(frame) =
+                reader.next_frame().map_err(|error| Error::io("read", path, error))?
         {
             if let Err(error) = listing.frame(&frame, &mut schemas) {
                 listing.stopped = Some(ReplayStop::new(frame.offset, &error));
@@ -181,7 +200,8 @@ impl JournalListing {
             listing.open = reader.scan.depth();
         }
         if listing.stopped.is_none() {
-            (listing.torn, listing.stopped) = (reader.scan.torn(), reader.scan.stopped());
+            (listing.torn, listing.stopped) =
+                (part.torn(), reader.scan.stopped().or(part.stopped()));
         }
         Ok(listing)
     }
@@ -209,8 +229,10 @@ impl JournalListing {
                 self.applied = stacks.position;
                 return Ok(());
             }
-            // Contents are only needed by programs with other classes.
-            FrameKind::Content => return Ok(()),
+            // Contents are only needed by programs with other classes. The reader has entered the entries that are named.
+            FrameKind::Content | FrameKind::Earlier | FrameKind::InPlace | FrameKind::Follows => {
+                return Ok(());
+            }
             FrameKind::Entry => {
                 let entry: StoredEntry = read(payload)?;
                 (label, steps) = (entry.label, schemas.steps(&entry.steps)?);

@@ -533,6 +533,7 @@ impl<T: 'static> History<T> {
 
     /// Gives new numbers to all states after the entry at `from`, after that entry has changed.
     fn renew_states(&mut self, from: usize) {
+        self.ring.note_change(from);
         for index in from..self.ring.len() {
             let (previous, new) = (self.state_at(index), self.states.last + 1);
             if let Some(entry) = self.ring.get_mut(index) {

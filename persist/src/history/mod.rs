@@ -328,11 +328,30 @@ struct Ring<E> {
     position: usize,
     /// The maximum number of entries. `None` for no limit.
     capacity: Option<usize>,
+    unchanged: Unchanged,
+}
+
+/// The entries that are as they were at a certain time, from the first entry of that time on.
+#[derive(Clone, Copy, Default)]
+struct Unchanged {
+    /// The number of entries before them that were removed since.
+    removed: usize,
+    len: usize,
 }
 
 impl<E> Ring<E> {
     fn new(capacity: Option<usize>) -> Self {
-        Self { entries: VecDeque::new(), position: 0, capacity }
+        Self { entries: VecDeque::new(), position: 0, capacity, unchanged: Unchanged::default() }
+    }
+
+    /// Counts the unchanged entries from now on.
+    fn mark_unchanged(&mut self) {
+        self.unchanged = Unchanged { removed: 0, len: self.entries.len() };
+    }
+
+    /// Notes that an entry is about to change.
+    fn note_change(&mut self, index: usize) {
+        self.unchanged.len = self.unchanged.len.min(index);
     }
 
     fn len(&self) -> usize {
@@ -378,6 +397,9 @@ impl<E> Ring<E> {
 
     /// Moves the position after an undo or a redo.
     fn step(&mut self, direction: Direction) {
+        if let Some(index) = self.toward(direction) {
+            self.note_change(index);
+        }
         self.position = match direction {
             Direction::Undo => self.position.saturating_sub(1),
             Direction::Redo => (self.position + 1).min(self.entries.len()),
@@ -417,6 +439,12 @@ impl<E> Ring<E> {
     /// Removes an entry. If it is the current one, the entry before it becomes the current one.
     fn remove(&mut self, index: usize) -> Option<E> {
         let entry = self.entries.remove(index)?;
+        if index == 0 && self.unchanged.len > 0 {
+            self.unchanged.removed += 1;
+            self.unchanged.len -= 1;
+        } else {
+            self.note_change(index);
+        }
         self.position -= usize::from(index < self.position);
         Some(entry)
     }

@@ -232,6 +232,7 @@ impl<T: 'static> History<T> {
         let (state, previous_state) = (self.states.last + 1, self.state_at(index));
         let has_cut = self.merges.last.is_some_and(|last| last.has_cut);
         let name = has_cut.then(|| self.label_of(index));
+        self.ring.note_change(index);
         let Some(entry) = self.ring.get_mut(index) else { return Ok(false) };
         let old_size = entry.size;
         let merge = entry.merge(next, merging, &mut self.released);
@@ -386,6 +387,8 @@ impl<T: 'static> History<T> {
         if self.run_plain(target, index, direction) {
             return Ok(true);
         }
+        // Also if it fails: a command that was rolled back may have other fields.
+        self.ring.note_change(index);
         if let Err(mut failure) = self.run_steps(target, index, direction) {
             let count = self.ring.get(index).map_or(0, |entry| entry.steps.len());
             if count > 1 {

@@ -1,11 +1,14 @@
 //! The bytes of a journal, a header and frames, and how they are written and read.
 
-use std::io::{self, BufReader, Read, Seek};
+use std::collections::VecDeque;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::mem;
 use std::path::Path;
 
 use byteorder::{ByteOrder, LittleEndian};
 
 use super::recovered::{ReplayStop, TornWrite};
+use super::stored::{read, wrong};
 use super::{JournalScan, OpenTransaction};
 use crate::format::Digest;
 use crate::storage::{Storage, StoredFile};
@@ -16,7 +19,7 @@ const MAGIC: [u8; 8] = *b"\x89PSJ\r\n\x1a\n";
 
 /// The only format that this library writes and reads. A journal lives until the next save, so old formats need no
 /// reader.
-const VERSION: u16 = 5;
+const VERSION: u16 = 6;
 
 /// Bytes of the header: magic, version, flags, digest of the save, and checksum.
 const HEADER: usize = 8 + 2 + 2 + Digest::SIZE + 4;
@@ -42,6 +45,12 @@ pub enum FrameKind {
     Entry = 3,
     /// The content of a component or a resource, at the beginning of the journal or after the edit that follows.
     Content = 4,
+    /// A new beginning, which follows another save. Frames before it belong to the save before.
+    Follows = 5,
+    /// Entries of the history that stand in front of the beginning, and have not changed since.
+    Earlier = 6,
+    /// The save that the journal follows is in its place, so the one before it is not continued.
+    InPlace = 7,
     /// An edit.
     Done = 16,
     /// An undo.
@@ -71,11 +80,14 @@ pub enum FrameKind {
 impl FrameKind {
     fn from_code(code: u8) -> Result<Self> {
         use FrameKind::*;
-        const ALL: [FrameKind; 16] = [
+        const ALL: [FrameKind; 19] = [
             Program,
             Stacks,
             Entry,
             Content,
+            Follows,
+            Earlier,
+            InPlace,
             Done,
             Undone,
             Redone,
@@ -196,11 +208,24 @@ pub(super) fn push(
     Ok(())
 }
 
+/// Frames with entries of a history, one after another.
+#[derive(crate::Persist, Clone, Copy, Debug)]
+#[persist(crate = crate)]
+pub struct EntryRun {
+    /// The offset of the first frame.
+    pub offset: u64,
+    /// The number of bytes of the frames.
+    pub bytes: u64,
+    /// The number of frames from the first on that do not count.
+    pub skipped: u64,
+    /// The number of frames after those.
+    pub count: u64,
+}
+
 /// A frame whose checksum is right.
 pub struct Frame<'r> {
     /// The offset of the frame in the file.
     pub offset: u64,
-    sequence: u64,
     /// The kind of the frame.
     pub kind: FrameKind,
     /// The content of the frame.
@@ -213,9 +238,57 @@ pub struct FrameReader {
     /// A summary of the frames that were read.
     pub scan: JournalScan,
     bytes: Vec<u8>,
+    /// The runs of earlier entries that are still to be read, in front of the next frame.
+    earlier: VecDeque<EntryRun>,
+    /// The end of the last run that was named. A frame is named once, or a small file could name much.
+    named: u64,
+    /// The entries that were read.
+    pub runs: Vec<EntryRun>,
+}
+
+/// The head of a frame whose checksum is right.
+#[derive(Clone, Copy)]
+struct FrameHead {
+    offset: u64,
+    length: u64,
+    sequence: u64,
+    kind: FrameKind,
+}
+
+/// The result of a look at an offset of a journal.
+enum Found {
+    Frame(FrameHead),
+    /// Fewer bytes than the frame would have.
+    End {
+        is_torn: bool,
+    },
+    Bad {
+        is_last: bool,
+    },
+    /// A frame of a kind that this program does not know.
+    Unknown(Error),
 }
 
 impl JournalScan {
+    /// Reads a whole journal for the summary of its last part.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read, or is no journal.
+    pub fn read(storage: &dyn Storage, path: &Path) -> Result<Self> {
+        let mut reader = FrameReader::open(storage, path)?;
+        let mut read = || -> io::Result<()> {
+            loop {
+                while reader.next_head()?.is_some() {}
+                if reader.scan.damage.is_none() || !reader.skip_damage()? {
+                    return Ok(());
+                }
+            }
+        };
+        read().map_err(|error| Error::io("read", path, error))?;
+        Ok(reader.scan)
+    }
+
     /// The number of nested transactions that are open at the end.
     pub fn depth(&self) -> usize {
         self.open.map_or(0, |open| open.depth)
@@ -231,10 +304,30 @@ impl JournalScan {
         self.damage.as_ref().map(|error| ReplayStop::new(self.end, error))
     }
 
-    fn note(&mut self, frame: &Frame<'_>, end: u64) {
+    /// Returns the part of the journal that follows this save, or the last one.
+    ///
+    /// Only the last part is continued, except that a save may have been interrupted after its part was written.
+    #[must_use]
+    pub fn of(self, save: Option<&Digest>) -> Self {
+        let is_of = |scan: &Self| match (&scan.follows, save) {
+            (Some(follows), Some(save)) => follows.has_content_of(save),
+            (None, None) => true,
+            _ => false,
+        };
+        if self.is_in_place || self.events > 0 || is_of(&self) {
+            return self;
+        }
+        match self.previous {
+            Some(previous) if is_of(&previous) => *previous,
+            previous => Self { previous, ..self },
+        }
+    }
+
+    fn note(&mut self, frame: &FrameHead) {
         self.frames += 1;
         self.events += u64::from(frame.kind.is_event());
-        (self.sequence, self.end) = (frame.sequence, end);
+        self.is_in_place |= frame.kind == FrameKind::InPlace;
+        (self.sequence, self.end) = (frame.sequence, frame.offset + frame.length);
         self.open = match (frame.kind, self.open) {
             (FrameKind::Begun, None) => Some(OpenTransaction {
                 offset: frame.offset,
@@ -250,6 +343,15 @@ impl JournalScan {
             (_, open) => open,
         };
     }
+
+    /// Begins the part that follows another save.
+    fn follow(&mut self, save: Digest, frame: &FrameHead) {
+        let (size, start) = (self.size, frame.offset + frame.length);
+        let next = Self { follows: Some(save), size, start, ..Self::default() };
+        let previous = mem::replace(self, next);
+        self.note(frame);
+        self.previous = Some(Box::new(Self { previous: None, ..previous }));
+    }
 }
 
 impl FrameReader {
@@ -258,86 +360,237 @@ impl FrameReader {
     /// # Errors
     ///
     /// Returns an error if the file cannot be read, or is no journal.
-    pub fn open(storage: &dyn Storage, path: &Path) -> Result<Self> {
+    fn open(storage: &dyn Storage, path: &Path) -> Result<Self> {
         let mut file = storage.open(path).map_err(|error| Error::of_opening(path, error))?;
         let failed = |error| Error::io("read", path, error);
-        let size = file.seek(io::SeekFrom::End(0)).map_err(failed)?;
+        let size = file.seek(SeekFrom::End(0)).map_err(failed)?;
         file.rewind().map_err(failed)?;
         let mut file = BufReader::new(file);
         let mut header = Vec::new();
         (&mut file).take(HEADER as u64).read_to_end(&mut header).map_err(failed)?;
         let follows = read_header(&header).map_err(|error| error.in_file(path))?;
-        let scan = JournalScan { follows, size, end: HEADER as u64, ..JournalScan::default() };
-        Ok(Self { file, scan, bytes: Vec::new() })
+        let (start, end) = (HEADER as u64, HEADER as u64);
+        let scan =
+            JournalScan { follows, size, start, end, is_in_place: true, ..JournalScan::default() };
+        let (bytes, earlier, runs) = (Vec::new(), VecDeque::new(), Vec::new());
+        Ok(Self { file, scan, bytes, earlier, named: 0, runs })
     }
 
-    /// Reads the next frame with a higher number than the last. Returns `None` at the end, and the scan says why.
+    /// Opens a journal, and reads from the first frame of this part on.
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if the file cannot be read, or is no journal.
+    pub fn open_part(storage: &dyn Storage, path: &Path, part: &JournalScan) -> Result<Self> {
+        let mut reader = Self::open(storage, path)?;
+        let (start, follows) = (part.start, part.follows);
+        let moved = reader.file.seek(SeekFrom::Start(start));
+        moved.map_err(|error| Error::io("read", path, error))?;
+        (reader.scan.follows, reader.scan.start, reader.scan.end) = (follows, start, start);
+        Ok(reader)
+    }
+
+    /// Reads the next frame with a higher number than the last, or the next entry that a frame names. Returns `None` at
+    /// the end, and the scan says why.
     ///
     /// # Errors
     ///
     /// Returns an error if the file cannot be read. Damage is in the summary.
     pub fn next_frame(&mut self) -> io::Result<Option<Frame<'_>>> {
+        let head = loop {
+            let head = match self.earlier.is_empty() {
+                true => self.next_head()?,
+                false => self.next_earlier()?,
+            };
+            match head {
+                Some(head) if head.kind == FrameKind::Earlier => {
+                    let named = read(self.payload());
+                    if let Err(error) = named.and_then(|runs| self.name(runs)) {
+                        self.scan.damage = Some(error.moved_to(head.offset));
+                        return Ok(None);
+                    }
+                    self.seek_next()?;
+                }
+                Some(head) => break head,
+                None if self.scan.damage.is_none() && !self.earlier.is_empty() => {}
+                None => return Ok(None),
+            }
+        };
+        let FrameHead { offset, kind, length, .. } = head;
+        if kind == FrameKind::Entry {
+            match self.runs.last_mut() {
+                Some(run) if run.offset + run.bytes == offset => {
+                    run.bytes += length;
+                    run.count += 1;
+                }
+                _ => self.runs.push(EntryRun { offset, bytes: length, skipped: 0, count: 1 }),
+            }
+        }
+        Ok(Some(Frame { offset, kind, payload: self.payload() }))
+    }
+
+    /// The content of the frame that was read last.
+    fn payload(&self) -> &[u8] {
+        &self.bytes[HEAD..self.bytes.len() - CRC]
+    }
+
+    /// Notes the runs of entries that come next.
+    fn name(&mut self, runs: Vec<EntryRun>) -> Result<()> {
+        for run in &runs {
+            let end = run.offset.checked_add(run.bytes);
+            let Some(end) = end.filter(|end| run.offset >= self.named && *end <= self.scan.start)
+            else {
+                return Err(wrong("entries that are not in front of its beginning"));
+            };
+            self.named = end;
+        }
+        self.earlier = runs.into();
+        Ok(())
+    }
+
+    /// Continues at the next run of earlier entries, or after the frame that named them.
+    fn seek_next(&mut self) -> io::Result<()> {
+        let offset = self.earlier.front().map_or(self.scan.end, |run| run.offset);
+        self.file.seek(SeekFrom::Start(offset)).map(drop)
+    }
+
+    /// Reads an entry in front of the beginning. Returns `None` after the last one, and if there is damage.
+    fn next_earlier(&mut self) -> io::Result<Option<FrameHead>> {
+        while let Some(run) = self.earlier.front().copied() {
+            if run.count == 0 {
+                self.earlier.pop_front();
+                self.seek_next()?;
+                continue;
+            }
+            let head = match self.read_at(run.offset)? {
+                Found::Frame(head) if head.kind == FrameKind::Entry && head.length <= run.bytes => {
+                    head
+                }
+                _ => {
+                    let error = wrong("an entry that is not where its beginning says");
+                    self.scan.damage = Some(error.moved_to(run.offset));
+                    return Ok(None);
+                }
+            };
+            let Some(run) = self.earlier.front_mut() else { break };
+            run.offset += head.length;
+            run.bytes -= head.length;
+            if run.skipped == 0 {
+                run.count -= 1;
+                return Ok(Some(head));
+            }
+            run.skipped -= 1;
+        }
+        self.next_head()
+    }
+
+    /// Reads the next frame itself, without the entries that it names.
+    fn next_head(&mut self) -> io::Result<Option<FrameHead>> {
         let mut offset = self.scan.end;
         loop {
-            let left = self.scan.size.saturating_sub(offset);
-            let mut head = [0; HEAD];
-            if left < (HEAD + CRC) as u64 {
-                self.scan.is_torn = left > 0;
-                return Ok(None);
-            }
-            self.file.read_exact(&mut head)?;
-            let length = (HEAD + CRC) as u64 + u64::from(LittleEndian::read_u32(&head));
-            let sequence = LittleEndian::read_u64(&head[7..]);
-            if length > left {
-                self.scan.is_torn = true;
-                return Ok(None);
-            }
-            if head == [0; HEAD] {
-                // After a power failure, a file may have its new length, and zeros in place of the data.
-                return self.stop_at(offset, false);
-            }
-            // The file has that many bytes, so a corrupt length cannot request more memory.
-            let whole = usize::try_from(length).unwrap_or(usize::MAX);
-            let bytes = &mut self.bytes;
-            bytes.clear();
-            bytes.try_reserve_exact(whole).map_err(|_| io::ErrorKind::OutOfMemory)?;
-            bytes.extend_from_slice(&head);
-            bytes.resize(whole, 0);
-            self.file.read_exact(&mut bytes[HEAD..])?;
-            let (content, crc) = bytes.split_at(whole - CRC);
-            if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
-                return self.stop_at(offset, length == left);
-            }
-            let kind = match FrameKind::from_code(head[4]) {
-                Ok(kind) => kind,
-                Err(error) => {
-                    self.scan.damage = Some(error.at(offset));
+            let head = match self.read_at(offset)? {
+                Found::Frame(head) => head,
+                Found::End { is_torn } => {
+                    self.scan.is_torn = is_torn;
+                    return Ok(None);
+                }
+                Found::Bad { is_last } => return self.stop_at(offset, is_last),
+                Found::Unknown(error) => {
+                    self.scan.damage = Some(error);
                     return Ok(None);
                 }
             };
             let (is_first, last) = (self.scan.frames == 0, self.scan.sequence);
-            if !is_first && sequence <= last {
-                offset += length;
+            if !is_first && head.sequence <= last {
+                offset += head.length;
                 continue;
             }
-            if !is_first && sequence - 1 > last {
-                self.scan.damage = Some(gap(offset, last, sequence));
+            if !is_first && head.sequence - 1 > last {
+                self.scan.damage = Some(gap(offset, last, head.sequence));
                 return Ok(None);
             }
-            let frame = Frame { offset, sequence, kind, payload: &self.bytes[HEAD..whole - CRC] };
-            self.scan.note(&frame, offset + length);
-            return Ok(Some(frame));
+            match head.kind {
+                FrameKind::Follows => {
+                    let Ok(save) = self.payload().try_into() else {
+                        self.scan.damage = Some(wrong("a digest of another length").at(offset));
+                        return Ok(None);
+                    };
+                    self.scan.follow(Digest(save), &head);
+                }
+                _ => self.scan.note(&head),
+            }
+            return Ok(Some(head));
         }
+    }
+
+    /// Reads what is at an offset, where the file stands.
+    fn read_at(&mut self, offset: u64) -> io::Result<Found> {
+        let left = self.scan.size.saturating_sub(offset);
+        let mut head = [0; HEAD];
+        if left < (HEAD + CRC) as u64 {
+            return Ok(Found::End { is_torn: left > 0 });
+        }
+        self.file.read_exact(&mut head)?;
+        let length = (HEAD + CRC) as u64 + u64::from(LittleEndian::read_u32(&head));
+        let sequence = LittleEndian::read_u64(&head[7..]);
+        if length > left {
+            return Ok(Found::End { is_torn: true });
+        }
+        if head == [0; HEAD] {
+            // After a power failure, a file may have its new length, and zeros in place of the data.
+            return Ok(Found::Bad { is_last: false });
+        }
+        // The file has that many bytes, so a corrupt length cannot request more memory.
+        let whole = usize::try_from(length).unwrap_or(usize::MAX);
+        let bytes = &mut self.bytes;
+        bytes.clear();
+        bytes.try_reserve_exact(whole).map_err(|_| io::ErrorKind::OutOfMemory)?;
+        bytes.extend_from_slice(&head);
+        bytes.resize(whole, 0);
+        self.file.read_exact(&mut bytes[HEAD..])?;
+        let (content, crc) = bytes.split_at(whole - CRC);
+        if crc32fast::hash(content) != LittleEndian::read_u32(crc) {
+            return Ok(Found::Bad { is_last: length == left });
+        }
+        Ok(match FrameKind::from_code(head[4]) {
+            Ok(kind) => Found::Frame(FrameHead { offset, length, sequence, kind }),
+            Err(error) => Found::Unknown(error.at(offset)),
+        })
+    }
+
+    /// Continues after damage with the next part of the journal. Returns false if there is none.
+    ///
+    /// Most damage leaves the lengths as they are, and what an earlier part has lost, the last one need not miss.
+    fn skip_damage(&mut self) -> io::Result<bool> {
+        let mut offset = self.scan.end;
+        while self.scan.size.saturating_sub(offset) >= (HEAD + CRC) as u64 {
+            self.file.seek(SeekFrom::Start(offset))?;
+            let mut head = [0; HEAD];
+            self.file.read_exact(&mut head)?;
+            if head[4] == FrameKind::Follows as u8
+                && LittleEndian::read_u64(&head[7..]) > self.scan.sequence
+            {
+                self.file.seek(SeekFrom::Start(offset))?;
+                if let Found::Frame(head) = self.read_at(offset)?
+                    && let Ok(save) = self.payload().try_into()
+                {
+                    self.scan.follow(Digest(save), &head);
+                    return Ok(true);
+                }
+            }
+            offset += (HEAD + CRC) as u64 + u64::from(LittleEndian::read_u32(&head));
+        }
+        Ok(false)
     }
 
     /// Notes that the good frames end before the file does, and why: a power failure interrupted the last append, or
     /// the file is damaged.
-    fn stop_at(&mut self, offset: u64, is_last: bool) -> io::Result<Option<Frame<'_>>> {
+    fn stop_at(&mut self, offset: u64, is_last: bool) -> io::Result<Option<FrameHead>> {
         /// The largest rest, in bytes, that is searched for frames. A larger rest counts as damaged.
         const LONGEST: u64 = 16 << 20;
         let left = self.scan.size.saturating_sub(offset);
         let mut rest = Vec::new();
-        self.file.seek(io::SeekFrom::Start(offset))?;
+        self.file.seek(SeekFrom::Start(offset))?;
         (&mut self.file).take(left.min(LONGEST)).read_to_end(&mut rest)?;
         let is_read = left <= LONGEST;
         // After a power failure, a file may have its new length, and zeros in place of the data.
@@ -397,11 +650,4 @@ fn gap(offset: u64, last: u64, found: u64) -> Error {
         "frames of the journal are missing, number {found} follows number {last}; it is damaged"
     )
     .at(offset)
-}
-
-/// Reads a whole journal for its summary.
-pub(super) fn scan(storage: &dyn Storage, path: &Path) -> Result<JournalScan> {
-    let mut reader = FrameReader::open(storage, path)?;
-    while reader.next_frame().map_err(|error| Error::io("read", path, error))?.is_some() {}
-    Ok(reader.scan)
 }

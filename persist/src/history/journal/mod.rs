@@ -19,9 +19,9 @@
 //!   `stored` has the values in the frames.
 //! - The records that several of these files use are defined here, with private fields. So are the commands of the
 //!   program as bytes, and the check that nobody else replaced the save.
-//! - `writer` appends frames, repairs the file after a failed write, and exchanges the journal at a save. Below it
-//!   is `recorder`, which turns an event into frames. Below that, `session` is what a program holds. `open` opens it:
-//!   finds the journal that follows the save, and locks it.
+//! - `writer` appends frames, and repairs the file after a failed write. Below it is `exchange`, which exchanges the
+//!   journal at a save, then `recorder`, which turns an event into frames. Below that, `session` is what a program
+//!   holds. `open` opens it: finds the journal that follows the save, and locks it.
 //! - `evolution` migrates the steps of an older program. `replay`, below it, applies the frames of a journal.
 //!   `recovered` has the report.
 //! - `spill` moves entries out of memory into files of their own. They are not part of the journal.
@@ -41,7 +41,9 @@
 //! Evicted entries are recorded ahead of the next event.
 //!
 //! At a save, the new journal is written as another file, the save is replaced, and the new journal is renamed over the
-//! old one. Whenever this is interrupted, one journal follows the save that is there, by the digest in its header.
+//! old one. If most of the history has not changed since the last save, a new part is appended to the journal instead,
+//! which names the entries where they are. Whenever this is interrupted, one journal or part follows the save that is
+//! there, by its digest.
 //!
 //! At the next start, frames are replayed until the first one that is torn, damaged or refused. An open transaction at
 //! the end is left out. A frame that leaves the target broken restarts the replay from the save, up to that frame.
@@ -50,7 +52,7 @@
 //!
 //! - A **frame** is one record with a checksum. An **append** is the frames of one event, written together.
 //! - The **beginning** of a journal is the frames with the state of the history at the save. All other frames are
-//!   **events**.
+//!   **events**. A **part** is a beginning with its events; a journal may have several, and the last one counts.
 //! - A **content** is a whole component, resource or target, as encoded bytes. It serves to migrate steps.
 //! - Bytes are **good** if they belong to whole frames that no one has to cut off. A journal is **torn** if it ends in
 //!   an interrupted append, and **damaged** if whole frames follow the bad bytes.
@@ -71,6 +73,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use hashbrown::HashSet;
+
 use super::change::step::{FinalState, restored_change};
 use super::edit::command::Command;
 use super::world::World;
@@ -86,13 +90,14 @@ use crate::storage::recover::is_between;
 use crate::storage::{FileStamp, Storage, StorageLock, StoredFile, read_save};
 use crate::{Error, ErrorKind, Limits, Loaded, Persist, Result, Saves};
 
+use frame::EntryRun;
 pub(super) use frame::FrameKind;
 pub use recovered::{JournalInfo, Recovered, ReplayStop, TornWrite};
 use stored::place;
 
 pub(super) use stored::{StoredStep, payload};
-pub(super) use writer::recorder::Journal;
-pub use writer::recorder::open::SessionOptions;
+pub(super) use writer::exchange::recorder::Journal;
+pub use writer::exchange::recorder::open::SessionOptions;
 
 /// When journal entries are flushed to disk.
 ///
@@ -231,15 +236,17 @@ pub struct StoredCommand {
     pub further: Vec<StoredStep>,
 }
 
-/// A summary of a journal, without a replay.
+/// A summary of a part of a journal, without a replay. A part is a beginning and the events after it.
 #[derive(Default)]
 pub struct JournalScan {
     /// The digest of the save that the journal follows.
     pub follows: Option<Digest>,
     /// Bytes of the file.
     pub size: u64,
+    /// The offset of the first frame of the part.
+    start: u64,
     /// The offset after the last good frame.
-    end: u64,
+    pub end: u64,
     /// The number of good frames, and the sequence number of the last.
     frames: u64,
     sequence: u64,
@@ -253,6 +260,10 @@ pub struct JournalScan {
     damage: Option<Error>,
     /// The outermost transaction that is open at the end.
     open: Option<OpenTransaction>,
+    /// True if the save that it follows was in its place for certain.
+    is_in_place: bool,
+    /// The part before it in the file.
+    previous: Option<Box<Self>>,
 }
 
 /// A transaction without an end.
@@ -263,6 +274,22 @@ struct OpenTransaction {
     previous: u64,
     /// The number of nested open transactions.
     depth: usize,
+}
+
+/// Where a journal has the entries that the history had at its beginning, so that a save need not write them again.
+#[derive(Default)]
+struct FiledEntries {
+    /// The frames of all entries, in their order. Empty if a save has to write all of them.
+    runs: Vec<EntryRun>,
+    /// The components whose contents a replay of the entries may need.
+    needed: HashSet<ComponentKey>,
+}
+
+impl FiledEntries {
+    /// The number of entries.
+    fn count(&self) -> usize {
+        self.runs.iter().map(|run| place(run.count).unwrap_or(0)).sum()
+    }
 }
 
 /// The locks of an open session: on its journal, and on its save against sessions with other journals.
@@ -291,6 +318,7 @@ struct ReplayOutcome {
     sequence: u64,
     /// The classes of the last frames.
     program: Vec<u8>,
+    filed: FiledEntries,
     /// The steps that were skipped.
     skipped: Vec<ReportRow>,
     /// Why the frame after the good ones could not be replayed.

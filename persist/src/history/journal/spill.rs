@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::stored::{StoredStep, payload, read as read_payload, wrong};
-use super::writer::recorder;
+use super::writer::exchange::recorder;
 use super::{Spill, restored};
 use crate::fields::{ChangeState, FieldLinks};
 use crate::history::change::step::{FinalState, ends};

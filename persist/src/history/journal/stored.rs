@@ -1,6 +1,8 @@
 //! The contents of frames, as values of the library's own codec.
 
-use super::{StoredCommand, StoredIds};
+use hashbrown::HashSet;
+
+use super::{ComponentKey, StoredCommand, StoredIds};
 use crate::codec::{Buffer, decode};
 use crate::history::Label;
 use crate::history::change::Change;
@@ -74,6 +76,15 @@ impl StoredStep {
             }
         }
     }
+}
+
+/// The components and resources, or the other target, whose fields are changed in these steps.
+pub(super) fn fields_of(steps: &[StoredStep]) -> HashSet<ComponentKey> {
+    let mut changed = HashSet::new();
+    for step in steps {
+        step.each(&mut |change| changed.extend(change.key().filter(|_| change.is_of_fields())));
+    }
+    changed
 }
 
 /// Converts an index or a count, which may not fit on this machine.

@@ -5,19 +5,23 @@
 //! the steps of an entry. So merges, limits and states come out the same. The numbers in a journal are checked against
 //! what a history can be, since a corrupt or malicious journal must not break the program.
 
-use std::collections::HashSet;
 use std::io;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hashbrown::HashSet;
 
 use super::{Programs, RecordedComponents};
 use crate::fields::{ChangeState, Direction, EditedWorld as _, Owner};
 use crate::history::change::step::{FinalState, restored_change, run_all, unrefreshed};
 use crate::history::change::{Change, all_in_bytes};
 use crate::history::journal::frame::{Frame, FrameKind, FrameReader};
-use crate::history::journal::stored::{StoredDone, StoredEvicted, StoredStep, place, read, wrong};
+use crate::history::journal::stored::{
+    StoredDone, StoredEvicted, StoredStep, fields_of, place, read, wrong,
+};
 use crate::history::journal::{
-    RecordedContent, ReplayOutcome, StoredContent, StoredEntry, StoredStacks, restored, spill,
+    ComponentKey, FiledEntries, RecordedContent, ReplayOutcome, StoredContent, StoredEntry,
+    StoredStacks, restored, spill,
 };
 use crate::history::{
     Failure, History, Label, MergeTarget, StateNumbers, Step, UndoEntry, guarded, world, world_mut,
@@ -43,6 +47,8 @@ struct Replay<'r, 'p, T: 'static> {
     /// Reads the content that the save has of a target that is not a world.
     saved: &'r dyn Fn() -> Option<Vec<u8>>,
     begun: ReplayStart,
+    /// The components whose fields the entries at the beginning change.
+    needed: HashSet<ComponentKey>,
     /// The components and resources that changed since their `after_load` functions ran. They run once for many edits.
     stale: HashSet<(Owner, String)>,
 }
@@ -58,9 +64,10 @@ pub(in crate::history::journal) fn replay<T: 'static>(
     let contents = RecordedComponents::default();
     let (begun, stale) = (ReplayStart::No, HashSet::new());
     history.report_all(target);
-    let mut replay = Replay { history, target, programs, contents, saved, begun, stale };
+    let needed = HashSet::new();
+    let mut replay = Replay { history, target, programs, contents, saved, begun, needed, stale };
     let mut outcome = ReplayOutcome { length: until, ..ReplayOutcome::default() };
-    let mut position = None;
+    let (mut position, mut is_renewed) = (None, false);
     while reader.scan.end < until {
         let open = reader.scan.open;
         let Some(frame) = reader.next_frame()? else { break };
@@ -70,6 +77,7 @@ pub(in crate::history::journal) fn replay<T: 'static>(
             Ok(Ok(())) => {
                 use FrameKind::{Committed, Done, Insignificant, Program, Redone, Undone};
                 if frame.kind == Program {
+                    is_renewed |= !outcome.program.is_empty();
                     outcome.program = frame.payload.to_vec();
                 }
                 let is_step =
@@ -100,6 +108,10 @@ pub(in crate::history::journal) fn replay<T: 'static>(
         outcome.failed.get_or_insert(failure.error.moved_to(outcome.length));
     }
     outcome.skipped = replay.programs.skipped();
+    if !is_renewed {
+        let runs = mem::take(&mut reader.runs);
+        outcome.filed = FiledEntries { runs, needed: mem::take(&mut replay.needed) };
+    }
     if !matches!(replay.begun, ReplayStart::Yes) {
         let none = || wrong("no whole beginning").moved_to(reader.scan.end);
         outcome.failed.get_or_insert_with(none);
@@ -146,6 +158,9 @@ impl<T: 'static> Replay<'_, '_, T> {
                 }
             }
             FrameKind::Stacks | FrameKind::Entry => self.begin(frame.kind, payload)?,
+            // The reader has entered the entries that are named.
+            FrameKind::Earlier | FrameKind::InPlace => {}
+            FrameKind::Follows => return Err(wrong("another part in this place").into()),
             FrameKind::Done | FrameKind::Insignificant => {
                 let StoredDone { label, merging, ids, mut steps } = read(payload)?;
                 let is_direct = self.migrate(&mut steps)?;
@@ -374,6 +389,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         }
         waiting.into_iter().try_for_each(|entry| self.enter(&stacks, entry))?;
         self.history.ring.set_position(position);
+        self.history.ring.mark_unchanged();
         self.history.poison = stacks.poison.take();
         self.begun = ReplayStart::Yes;
         Ok(())
@@ -392,6 +408,7 @@ impl<T: 'static> Replay<'_, '_, T> {
         let done = stacks.poison.as_ref().and_then(|poison| poison.done_of(at));
         let is_applied = (at as u64) < stacks.position;
         let done = done.unwrap_or(if is_applied { steps.len() } else { 0 });
+        self.needed.extend(fields_of(&steps));
         let rest = steps.split_off(done.min(steps.len()));
         let mut steps = self.restore_all(steps, ChangeState::Applied)?;
         steps.append(&mut self.restore_all(rest, ChangeState::Undone)?);

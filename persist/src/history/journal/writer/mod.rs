@@ -12,22 +12,17 @@
 //! written bytes and report success for the next flush. So the file is not flushed again; its good part is copied to a
 //! fresh file.
 
-pub(super) mod recorder;
+pub(super) mod exchange;
 
 use std::io::{self, Read, SeekFrom, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use hashbrown::HashSet;
-
 use super::frame::{self, CRC, FrameKind};
-use super::{ComponentKey, Flush, FollowedSave, Locks, SaveIdentity, SavedContent};
-use crate::format::Digest;
+use super::{Flush, FollowedSave, Locks, SaveIdentity};
 use crate::platform::{Timer, held};
-use crate::storage::{
-    FileStamp, NewFile, Storage, are_same, folder_of, is_beginning, is_free, names,
-};
+use crate::storage::{NewFile, Storage, are_same, folder_of, is_beginning, is_free, names};
 use crate::{Error, ErrorKind, Result};
 
 /// Appends frames to a journal, and numbers them.
@@ -68,6 +63,10 @@ struct JournalWriter {
     followed: Arc<Mutex<FollowedSave>>,
     /// True if the names of save and journal are durable. False while a power failure may undo a rename of either.
     are_names_durable: bool,
+    /// Bytes after the good ones of a part of the journal whose save is not in place, or may not be.
+    waiting: u64,
+    /// True if the last part of the journal shows that its save was in place.
+    is_marked: bool,
     /// A buffer for the frames of an edit, which is reused.
     scratch: Vec<u8>,
 }
@@ -115,6 +114,8 @@ impl JournalWriter {
             locks,
             followed: Arc::new(Mutex::new(followed)),
             are_names_durable: false,
+            waiting: 0,
+            is_marked: true,
             scratch: Vec::new(),
         }
     }
@@ -127,7 +128,7 @@ impl JournalWriter {
         &mut self,
         from: &Path,
         (length, size): (u64, u64),
-        sequence: u64,
+        (sequence, is_marked): (u64, bool),
         frames: &Frames,
     ) -> Result<()> {
         self.sequence = encode(frames, 0, sequence, &mut self.pending)?;
@@ -135,6 +136,7 @@ impl JournalWriter {
         from.clone_into(&mut self.live);
         // If the journal cannot be renamed, later sessions find it under its other name.
         let _ = self.settle();
+        self.is_marked = is_marked;
         self.hold();
         // The previous session may have stopped before it flushed its last edit or its last cut.
         self.unsynced = Some(Timer::start());
@@ -191,6 +193,8 @@ impl JournalWriter {
     fn wrote(&mut self, bytes: &[u8], last: u64) {
         let pending = std::mem::take(&mut self.pending);
         self.opening = 0;
+        // A part with an event is continued in any case.
+        self.is_marked |= !bytes.is_empty();
         self.good += (pending.len() + bytes.len()) as u64;
         self.note_end(&pending);
         self.note_end(bytes);
@@ -356,7 +360,7 @@ impl JournalWriter {
         let size = file.seek(SeekFrom::End(0))?;
         // A broken journal may be longer: the bytes of the failed append could not be cut off.
         let is_good = matches!(self.state, WriterState::Good);
-        if size < self.good || (is_good && size != self.good + self.excess) {
+        if size < self.good || (is_good && size != self.good + self.excess + self.waiting) {
             return Ok(false);
         }
         let mut crc = [0; CRC];
@@ -468,6 +472,8 @@ impl JournalWriter {
     /// Flushes the journal to disk. Repairs it if it is broken.
     fn flush(&mut self) -> Result<()> {
         match &self.state {
+            // It was flushed with all that is before it.
+            _ if self.waiting > 0 => return Ok(()),
             // The names also have to be durable: a save that a power failure may undo has its edits in no other
             // journal.
             WriterState::Good if self.unsynced.is_some() || !self.are_names_durable => {
@@ -511,85 +517,25 @@ impl JournalWriter {
         self.storage.sync_folder(folder_of(&self.path)).map_err(|error| self.failed(error))
     }
 
-    fn failed(&self, error: io::Error) -> Error {
-        Error::io("write the journal", &self.path, error)
-    }
-}
-
-/// A new journal whose save is not in place yet.
-struct NextJournal {
-    content: Vec<u8>,
-    sequence: u64,
-    file: io::Result<Box<dyn NewFile>>,
-}
-
-/// A save of the session, with the journal that follows it.
-struct NextSave {
-    digest: Digest,
-    stamp: Option<FileStamp>,
-    /// An error if the journal cannot hold the history.
-    journal: Result<NextJournal>,
-    known: RecorderState,
-    recorded: HashSet<ComponentKey>,
-    saved: SavedContent,
-}
-
-/// The classes and ids that follow from the journal so far.
-#[derive(Clone, Copy)]
-struct RecorderState {
-    /// The numbers of classes, of commands and of a world.
-    classes: (usize, usize),
-    last_id: Option<u64>,
-}
-
-/// The exchange of the journal at a save.
-///
-/// The new journal is written beside the old one, under another name. Then the save is replaced, which the new journal
-/// follows. Then the new journal is renamed over the old one. Whenever this is interrupted, one of the two journals
-/// follows the current save, and the next session finds it by the digest in its header.
-impl JournalWriter {
-    /// Writes the journal of a save that is not in place yet, beside the current journal.
-    fn prepare(&mut self, header: &[u8], frames: &Frames) -> Result<NextJournal> {
-        let mut content = header.to_vec();
-        let sequence = encode(frames, 0, self.sequence, &mut content)?;
-        let file = self.keep_all().and_then(|()| self.create_next(&content));
-        Ok(NextJournal { content, sequence, file })
-    }
-
-    fn create_next(&self, content: &[u8]) -> io::Result<Box<dyn NewFile>> {
-        let next = names::next_journal(&self.path);
-        if self.live == next {
-            return Err(io::Error::other("the journal before it could not get its name"));
+    /// Writes bytes after the good ones. If this fails, they are cut off, here or by the next append.
+    fn write_at_end(&mut self, bytes: &[u8], is_flushed: bool) -> io::Result<()> {
+        // If the storage panics, this state remains, and the next append writes a fresh file.
+        self.state = WriterState::Broken(PANICKED.into());
+        let written = self.write(bytes);
+        let is_written = written.is_ok();
+        let synced = written.and_then(|file| if is_flushed { file.sync() } else { Ok(()) });
+        // After a flush that failed, nobody knows what is on the disk.
+        match &synced {
+            Err(error) if is_written || !self.cut_off() => self.break_off(error.to_string()),
+            _ => self.state = WriterState::Good,
         }
-        // Without this, a power failure might leave the new save without its journal.
-        let sync = || self.storage.sync_folder(folder_of(&next));
-        self.write_new(&next, |_, out| out.write_all(content), sync)
+        synced
     }
 
-    /// Continues with a new journal, whose save is in place. `is_sure` is true if the save is known to be durable.
-    fn adopt(&mut self, next: NextJournal, is_sure: bool) {
-        let NextJournal { content, sequence, file } = next;
-        (self.sequence, self.are_names_durable) = (sequence, is_sure);
-        let is_written = file.is_ok();
-        self.live = if is_written { names::next_journal(&self.path) } else { self.path.clone() };
-        self.begun(content, file);
-        if is_written {
-            self.hold();
-            if is_sure {
-                // If this fails, the journal is found under its other name, and the rename is tried again.
-                let _ = self.settle();
-            }
-        }
-    }
-
-    /// Discards a new journal whose save is not in place.
-    fn discard_next(&mut self, next: Option<NextJournal>) {
-        // The save may have been renamed back, which a power failure can undo as well.
-        self.are_names_durable = false;
-        if let Some(file) = next.and_then(|next| next.file.ok()) {
-            drop(file);
-            let _ = self.storage.remove(&names::next_journal(&self.path));
-        }
+    /// Cuts off the bytes after the good ones. Returns false if that fails.
+    fn cut_off(&mut self) -> bool {
+        let good = self.good;
+        self.file.as_mut().is_some_and(|file| file.truncate(good).is_ok())
     }
 
     /// Flushes the folders of the save and of the journal, unless the names are durable already.
@@ -611,6 +557,7 @@ impl JournalWriter {
             }
             self.are_names_durable = true;
         }
+        self.mark();
         if self.live == self.path {
             return Ok(());
         }
@@ -621,6 +568,24 @@ impl JournalWriter {
         // If the folder is not flushed, the journal is found under either name.
         let _ = self.storage.sync_folder(folder_of(&self.path));
         Ok(())
+    }
+
+    /// Notes in the journal that the save of its last part is in place. An event after it says so as well.
+    fn mark(&mut self) {
+        let is_good = matches!(self.state, WriterState::Good) && self.pending.is_empty();
+        if self.is_marked || !is_good || self.waiting > 0 {
+            return;
+        }
+        let (frames, mut bytes) = (vec![(FrameKind::InPlace, Vec::new())], Vec::new());
+        let Ok(last) = encode(&frames, 0, self.sequence, &mut bytes) else { return };
+        if self.write_at_end(&bytes, false).is_ok() {
+            self.wrote(&bytes, last);
+            self.unsynced.get_or_insert_with(Timer::start);
+        }
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        Error::io("write the journal", &self.path, error)
     }
 }
 
@@ -636,7 +601,12 @@ impl Drop for JournalWriter {
 }
 
 /// Encodes frames of an append that begins with `start` others. Returns the number of the last frame.
-fn encode(frames: &Frames, start: usize, mut sequence: u64, out: &mut Vec<u8>) -> Result<u64> {
+fn encode(
+    frames: &[(FrameKind, Vec<u8>)],
+    start: usize,
+    mut sequence: u64,
+    out: &mut Vec<u8>,
+) -> Result<u64> {
     for (place, (kind, payload)) in (start..).zip(frames) {
         sequence += 1;
         frame::push(*kind, place, sequence, payload, out)?;

@@ -11,14 +11,16 @@ use std::sync::Mutex;
 
 use hashbrown::HashSet;
 
-use super::{Frames, Journal, JournalWriter, NextSave, Since, program, push_contents, stored};
+use super::{
+    Beginning, Frames, Journal, JournalWriter, NextSave, Since, program, push_contents, stored,
+};
 use crate::codec::Reflect;
 use crate::fields::{ChangeState, IntoFieldPath};
 use crate::format::Digest;
-use crate::history::journal::frame::{FrameKind, header};
-use crate::history::journal::stored::payload;
+use crate::history::journal::frame::FrameKind;
+use crate::history::journal::stored::{fields_of, payload};
 use crate::history::journal::{
-    ComponentKey, FollowedSave, SaveIdentity, SavedContent, Session, StoredEntry, StoredStacks,
+    FiledEntries, FollowedSave, SaveIdentity, SavedContent, Session, StoredEntry, StoredStacks,
     spill, value_bytes,
 };
 #[cfg(feature = "world")]
@@ -133,13 +135,14 @@ fn check_followed(followed: &Mutex<FollowedSave>, overwrites: bool) -> Result<()
 
 /// Encodes the frames at the beginning of a journal: the current history, its entries and the contents that these need.
 ///
-/// `is_saved` is true if the target is saved in its current state, and `content` is what the save has of it. Also returns the keys of the contents.
+/// `is_saved` is true if the target is saved in its current state, and `content` is what the save has of it. The first
+/// entries are those that are `filed` already, if there are any.
 pub(super) fn begin<T: 'static>(
     history: &mut History<T>,
     target: &T,
-    is_saved: bool,
-    content: SavedContent,
-) -> Result<(Frames, HashSet<ComponentKey>)> {
+    (is_saved, content): (bool, SavedContent),
+    mut filed: FiledEntries,
+) -> Result<Beginning> {
     let mut frames = vec![(FrameKind::Program, program(&history.support, target)?)];
     let saved = if is_saved { Some(history.state()) } else { history.states.saved };
     let stacks = StoredStacks {
@@ -151,9 +154,9 @@ pub(super) fn begin<T: 'static>(
         poison: history.poison.clone(),
     };
     frames.push((FrameKind::Stacks, payload(&stacks)?));
-    let (begin, mut changed) = (frames.len(), HashSet::new());
+    let mut entries = Frames::new();
     let position = history.position();
-    for index in 0..history.ring.len() {
+    for index in filed.count()..history.ring.len() {
         let done = history.poison.as_ref().and_then(|poison| poison.done_of(index));
         let Some(entry) = history.ring.get_mut(index) else { continue };
         let (label, count) = (entry.label.clone(), entry.steps.len());
@@ -161,29 +164,30 @@ pub(super) fn begin<T: 'static>(
         let (first, rest) = entry.steps.split_at_mut(done);
         let mut steps = stored(first, target, &history.support, ChangeState::Applied)?;
         steps.append(&mut stored(rest, target, &history.support, ChangeState::Undone)?);
-        for step in &steps {
-            step.each(&mut |change| {
-                changed.extend(change.key().filter(|_| change.is_of_fields()));
-            });
-        }
+        filed.needed.extend(fields_of(&steps));
         let entry = StoredEntry { label, state: entry.state, steps };
-        frames.push((FrameKind::Entry, payload(&entry)?));
+        entries.push((FrameKind::Entry, payload(&entry)?));
     }
     // The contents come before the entries: the last entry ends the beginning of a journal.
-    let mut contents = Frames::new();
     let since = match content {
         SavedContent::Current => Since::Changes(Vec::new()),
         _ => Since::Nothing,
     };
-    let recorded = push_contents((target, &history.support), changed, since, &mut contents)?;
-    frames.splice(begin..begin, contents);
-    Ok((frames, recorded))
+    let needed = filed.needed.clone();
+    let recorded = push_contents((target, &history.support), needed, since, &mut frames)?;
+    if !filed.runs.is_empty() {
+        frames.push((FrameKind::Earlier, payload(&filed.runs)?));
+    }
+    let count = entries.len();
+    frames.append(&mut entries);
+    Ok(Beginning { frames, entries: count, recorded, filed })
 }
 
 impl<T: Persist> Session<T> {
-    /// Saves the target like [`Slot::save`](crate::save::Slot::save), and begins a new journal that follows the save.
+    /// Saves the target like [`Slot::save`](crate::save::Slot::save), and begins a new journal that follows the save, or
+    /// a new part of the journal.
     ///
-    /// The history stays.
+    /// The history stays. If most of it has not changed since the last save, only the rest is written.
     ///
     /// The new journal is written beside the old one before the save is replaced, and is renamed after that. So
     /// whenever the program is killed or the power fails, the disk has a save with a journal that follows it. If the
@@ -245,20 +249,23 @@ impl<T: Persist> Session<T> {
         check_followed(&self.writer()?.followed(), overwrites)?;
         let save = self.saves.encode_followed(&mut self.target)?;
         let history = &mut self.history;
-        let mut entries = 0..history.ring.len();
+        if let Some(journal) = &mut history.journal {
+            // If this fails, the new journal cannot be written beside it, and waits in memory.
+            let _ = journal.writer.settle();
+        }
+        let unchanged = history.ring.unchanged;
+        history.ring.mark_unchanged();
+        let support = (&*self.target, &history.support);
+        let filed = history.journal.as_mut().map(|journal| journal.take_filed(support, unchanged));
+        let filed = filed.unwrap_or_default();
+        let mut entries = filed.count()..history.ring.len();
         let read =
             entries.try_for_each(|index| spill::load_entry(history, index, &mut self.target));
         let limits = self.saves.bounds();
         let content = || value_bytes(&save, limits).ok()?;
         let saved = SavedContent::of(&*self.target, &history.support, content);
-        let begun = read.and_then(|()| begin(history, &self.target, true, saved));
-        let (frames, recorded) = match begun {
-            Ok((frames, recorded)) => (Ok(frames), recorded),
-            Err(error) => (Err(error), HashSet::new()),
-        };
+        let begun = read.and_then(|()| begin(history, &self.target, (true, saved), filed));
         let journal = writer(&mut history.journal)?;
-        // If this fails, the new journal cannot be written beside it, and waits in memory.
-        let _ = journal.settle();
         let mut prepared = None;
         let followed = journal.followed();
         let mut check = || check_followed(&followed, overwrites);
@@ -266,7 +273,7 @@ impl<T: Persist> Session<T> {
         let backups = u32::from(overwrites);
         // It is called again after the disk was full and backups were removed.
         let mut prepare = |digest: &Digest| {
-            let next = frames.as_ref().map(|frames| journal.prepare(&header(Some(digest)), frames));
+            let next = begun.as_ref().map(|begun| journal.prepare(digest, begun));
             prepared = Some((*digest, next.ok()));
         };
         let how = (info, backups);
@@ -274,9 +281,16 @@ impl<T: Persist> Session<T> {
             self.saves.replace_followed(&self.save, &save, how, &mut session, &mut prepare);
         let SessionSave { stamp, is_in_place, .. } = session;
         let Some((digest, next)) = prepared else { return replaced };
-        let next = frames.and_then(|_| next.unwrap_or_else(|| unreachable!("there are frames")));
+        let begun = begun.and_then(|begun| {
+            let (next, runs) = next.unwrap_or_else(|| unreachable!("there is a beginning"))?;
+            let filed = FiledEntries { runs, needed: begun.filed.needed };
+            Ok((next, (begun.recorded, saved, filed)))
+        });
         let Some(journal) = &mut history.journal else { return replaced };
-        let recorded = (recorded, saved);
+        let (next, recorded) = match begun {
+            Ok((next, recorded)) => (Ok(next), recorded),
+            Err(error) => (Err(error), (HashSet::new(), saved, FiledEntries::default())),
+        };
         let mut save = NextSave::new(digest, next, (&*self.target, &history.support), recorded);
         save.stamp = stamp;
         journal.finish_save(save, is_in_place, replaced.is_ok());

@@ -19,12 +19,12 @@ use crate::format::Digest;
 use crate::history::editable::check_recordable;
 use crate::history::journal::evolution::Programs;
 use crate::history::journal::evolution::replay::{self, reset};
-use crate::history::journal::frame::{FrameKind as Frame, FrameReader, header, scan};
+use crate::history::journal::frame::{FrameKind as Frame, FrameReader, header};
 use crate::history::journal::recovered::{JournalInfo, Recovered, ReplayStop};
 use crate::history::journal::writer::{cannot_write, in_use, keep};
 use crate::history::journal::{
-    Chosen, CommandClass, Flush, FollowedSave, Locks, ReplayOutcome, SavedContent, Session, Spill,
-    encode, saved_content,
+    Chosen, CommandClass, FiledEntries, Flush, FollowedSave, JournalScan, Locks, ReplayOutcome,
+    SavedContent, Session, Spill, encode, saved_content,
 };
 use crate::history::{Command, History, HistoryEvent, world};
 use crate::reflect::Kind;
@@ -188,26 +188,28 @@ impl<T: Persist + Default> SessionOptions<T> {
         let paths = (journal, save.clone());
         let mut writer =
             JournalWriter::new(Arc::clone(&storage), paths, locks, unkept, followed, flush);
+        let mut filed = FiledEntries::default();
         let recorded = match (&chosen, end) {
-            (
-                Some(Chosen { path, scan }),
-                Some(ReplayOutcome { length, sequence, program: written, .. }),
-            ) => {
+            (Some(Chosen { path, scan }), Some(outcome)) => {
                 let own = program(&history.support, &target)?;
                 let mut frames = Vec::new();
-                if own != written {
+                if own == outcome.program {
+                    filed = outcome.filed;
+                } else {
                     frames.push((Frame::Program, own));
                 }
-                writer.resume(path, (length, scan.size), sequence, &frames)?;
+                let length = (outcome.length, scan.size);
+                let is_marked = scan.is_in_place || scan.events > 0;
+                writer.resume(path, length, (outcome.sequence, is_marked), &frames)?;
                 if saved == SavedContent::Current && recovered.events > 0 {
                     saved = SavedContent::Earlier;
                 }
                 HashSet::new()
             }
             _ => {
-                let (frames, recorded) = begin(&mut history, &target, false, saved)?;
-                writer.begin(&header(digest.as_ref()), &frames)?;
-                recorded
+                let begun = begin(&mut history, &target, (false, saved), FiledEntries::default())?;
+                writer.begin(&header(digest.as_ref()), &begun.frames)?;
+                begun.recorded
             }
         };
         let next = names::next_journal(writer.path());
@@ -220,7 +222,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         let known = known.map_or(0, |world| world.class_registry().program().classes.len());
         let support = &mut history.support;
         (support.is_journaled, support.registered) = (true, known);
-        let journal = Journal::new(writer, support, &target, (recorded, saved));
+        let journal = Journal::new(writer, support, &target, (recorded, saved, filed));
         history.journal = Some(Box::new(journal));
         history.count_all_held(&target);
         history.trim();
@@ -268,7 +270,7 @@ impl<T: Persist + Default> SessionOptions<T> {
                 .is_some()
                 .then(|| JournalInfo { stopped, ..JournalInfo::default() }));
         };
-        let unknown = self.unknown_command(&*storage, &path, scan.end)?;
+        let unknown = self.unknown_command(&*storage, &path, &scan)?;
         Ok(Some(JournalInfo {
             follows_save,
             bytes: scan.size,
@@ -285,7 +287,7 @@ impl<T: Persist + Default> SessionOptions<T> {
         &self,
         storage: &dyn Storage,
         path: &Path,
-        until: u64,
+        scan: &JournalScan,
     ) -> Result<Option<ReplayStop>> {
         let support = &self.history.support;
         let mut commands = support.registry.clone();
@@ -296,8 +298,8 @@ impl<T: Persist + Default> SessionOptions<T> {
         let target = self.saves.new_followed::<T>();
         let classes = world(&target).map(|world| world.class_registry());
         let mut programs = Programs::new(&commands, classes, self.saves.loading());
-        let mut reader = FrameReader::open(storage, path)?;
-        while reader.scan.end < until {
+        let mut reader = FrameReader::open_part(storage, path, scan)?;
+        while reader.scan.end < scan.end {
             let next = reader.next_frame().map_err(|error| Error::io("read", path, error))?;
             let Some(frame) = next else { break };
             if let Err(error) = programs.check(&frame, &self.history.commands) {
@@ -326,7 +328,8 @@ fn recover<T: Persist + Default>(
     let mut until = scan.open.map_or(scan.end, |open| open.offset);
     loop {
         let source = digest.as_ref().map(|digest| (save, digest));
-        let mut outcome = replay(history, target, saves, &*storage, (path, source), until)?;
+        let reader = FrameReader::open_part(&*storage, path, scan)?;
+        let mut outcome = replay(history, target, saves, (reader, path, source), until)?;
         recovered.skipped = std::mem::take(&mut outcome.skipped);
         (recovered.events, recovered.replayed) = (outcome.events, outcome.steps);
         let Some(error) = &outcome.failed else { return Ok(Some(outcome)) };
@@ -356,11 +359,10 @@ fn replay<T: Persist>(
     history: &mut History<T>,
     target: &mut T,
     saves: &Saves,
-    storage: &dyn Storage,
-    (path, save): (&Path, Option<(&Path, &Digest)>),
+    (mut reader, path, save): (FrameReader, &Path, Option<(&Path, &Digest)>),
     until: u64,
 ) -> Result<ReplayOutcome> {
-    let mut reader = FrameReader::open(storage, path)?;
+    let storage = saves.disk();
     let commands = history.support.registry.clone();
     let classes = world(&*target).map(|world| world.class_registry().clone());
     let mut programs = Programs::new(&commands, classes.as_ref(), saves.loading());
@@ -369,7 +371,7 @@ fn replay<T: Persist>(
     history.support.is_replayed = true;
     let saved = || {
         let (save, digest) = save?;
-        saved_content(storage, save, digest, saves.bounds())
+        saved_content(&*storage, save, digest, saves.bounds())
     };
     let source = (&mut reader, &saved as &dyn Fn() -> Option<Vec<u8>>);
     let outcome = replay::replay(history, target, source, &mut programs, until);
@@ -434,8 +436,8 @@ fn find(
 ) -> Result<(Option<Chosen>, Vec<Chosen>)> {
     let mut found = Vec::new();
     for path in [journal.to_owned(), names::next_journal(journal)] {
-        match scan(storage, &path) {
-            Ok(scan) => found.push(Chosen { path, scan }),
+        match JournalScan::read(storage, &path) {
+            Ok(scan) => found.push(Chosen { path, scan: scan.of(digest) }),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             // A damaged new journal can only be an unfinished write, whose first sector still has older bytes of the
             // disk.
@@ -492,6 +494,8 @@ fn choose(
         let is_unfinished = other.path == next && other.scan.events == 0;
         let is_in_save = has_successor && other.path == journal;
         if !is_unfinished && !is_in_save {
+            // The part that follows the save may be behind the damage.
+            recovered.stopped = recovered.stopped.take().or(other.scan.stopped());
             keep_if_room(storage, &other.path, journal, recovered, &mut unkept)?;
         }
     }

@@ -14,7 +14,7 @@ use std::mem;
 
 use hashbrown::HashSet;
 
-use super::{Frames, JournalWriter, NextJournal, NextSave, RecorderState};
+use super::{Beginning, Frames, JournalWriter, NextJournal, NextSave, RecorderState};
 use crate::fields::{ChangeState, EditedWorld as _, FieldChange, Owner};
 use crate::format::Digest;
 use crate::history::change::step::FinalState;
@@ -23,11 +23,11 @@ use crate::history::journal::stored::{
     StoredDone, StoredEvicted, StoredProgram, StoredStep, payload,
 };
 use crate::history::journal::{
-    ComponentKey, RecordedContent, SaveIdentity, SavedContent, StoredContent, StoredIds,
-    definitions,
+    ComponentKey, FiledEntries, RecordedContent, SaveIdentity, SavedContent, StoredContent,
+    StoredIds, definitions,
 };
 use crate::history::merging::Merging;
-use crate::history::{Label, Step, Support, world};
+use crate::history::{Label, Step, Support, Unchanged, world};
 use crate::platform::held;
 use crate::sorting::sort;
 use crate::{ErrorKind, Result};
@@ -41,6 +41,7 @@ pub(in crate::history) struct Journal {
     /// Says whether the save has the content of the target.
     saved: SavedContent,
     evicted: StoredEvicted,
+    filed: FiledEntries,
     /// The last save, while it is unknown whether it is in place.
     undecided: Option<NextSave>,
 }
@@ -51,10 +52,10 @@ impl NextSave {
         digest: Digest,
         journal: Result<NextJournal>,
         (target, support): (&T, &Support<T>),
-        (recorded, saved): (HashSet<ComponentKey>, SavedContent),
+        (recorded, saved, filed): (HashSet<ComponentKey>, SavedContent, FiledEntries),
     ) -> Self {
         let known = RecorderState::at_begin(support, target);
-        Self { digest, stamp: None, journal, known, recorded, saved }
+        Self { digest, stamp: None, journal, known, recorded, saved, filed }
     }
 }
 
@@ -78,11 +79,24 @@ impl Journal {
         writer: JournalWriter,
         support: &Support<T>,
         target: &T,
-        (recorded, saved): (HashSet<ComponentKey>, SavedContent),
+        (recorded, saved, filed): (HashSet<ComponentKey>, SavedContent, FiledEntries),
     ) -> Self {
         let known = RecorderState::at_begin(support, target);
         let evicted = StoredEvicted::default();
-        Self { writer, known, recorded, saved, evicted, undecided: None }
+        Self { writer, known, recorded, saved, evicted, filed, undecided: None }
+    }
+
+    /// Takes the entries that the journal has and the next part of it can name. The entries of the history that are
+    /// `unchanged` since its beginning are among them.
+    fn take_filed<T: 'static>(
+        &mut self,
+        (target, support): (&T, &Support<T>),
+        unchanged: Unchanged,
+    ) -> FiledEntries {
+        let mut filed = mem::take(&mut self.filed);
+        let is_same = RecorderState::new(support, target).classes == self.known.classes;
+        filed.runs = if is_same { self.writer.named(&filed, unchanged) } else { Vec::new() };
+        if filed.runs.is_empty() { FiledEntries::default() } else { filed }
     }
 
     /// Records an event before the history changes.
@@ -155,6 +169,9 @@ impl Journal {
         frames.push((kind, payload(&StoredDone { label, merging, ids, steps })?));
         self.append(frames, false)?;
         self.known = now;
+        if begins {
+            self.filed = FiledEntries::default();
+        }
         if begins || ends {
             self.forget_contents();
         }
@@ -229,7 +246,7 @@ impl Journal {
             self.undecided = Some(save);
             return;
         };
-        let NextSave { digest, stamp, journal, known, recorded, saved } = save;
+        let NextSave { digest, stamp, journal, known, recorded, saved, filed } = save;
         if !is_in_place {
             held(&followed).set_undecided(None);
             self.writer.discard_next(journal.ok());
@@ -245,7 +262,7 @@ impl Journal {
             }
         }
         (self.known, self.recorded, self.evicted) = (known, recorded, StoredEvicted::default());
-        self.saved = saved;
+        (self.saved, self.filed) = (saved, filed);
     }
 
     /// Finds out whether the last save is in place, if that is unknown.
