@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
 mod acknowledged;
+mod aside;
 mod computed;
 mod context;
 mod document;

@@ -256,6 +256,7 @@ pub(crate) fn what(what: Occurrence) -> String {
     match what {
         Occurrence::Entry => "entry".into(),
         Occurrence::Done => "done".into(),
+        Occurrence::Aside => "aside".into(),
         Occurrence::Undone => "undone".into(),
         Occurrence::Redone => "redone".into(),
         Occurrence::Begun => "transaction".into(),

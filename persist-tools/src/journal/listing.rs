@@ -91,6 +91,8 @@ pub enum Occurrence {
     Entry,
     /// An edit was made.
     Done,
+    /// An edit was made that became no entry.
+    Aside,
     /// The current entry was undone.
     Undone,
     /// The next entry was redone.
@@ -238,11 +240,14 @@ impl JournalListing {
                 (label, steps) = (entry.label, schemas.steps(&entry.steps)?);
                 Occurrence::Entry
             }
-            FrameKind::Done | FrameKind::Insignificant => {
+            FrameKind::Done | FrameKind::Insignificant | FrameKind::Aside => {
                 let done: StoredDone = read(payload)?;
                 (merging, last_id) = (done.merging, done.ids.map(|ids| ids.after));
                 (label, steps) = (done.label, schemas.steps(&done.steps)?);
-                Occurrence::Done
+                match frame.kind {
+                    FrameKind::Aside => Occurrence::Aside,
+                    _ => Occurrence::Done,
+                }
             }
             FrameKind::Undone => Occurrence::Undone,
             FrameKind::Redone => Occurrence::Redone,

@@ -14,8 +14,8 @@ use super::merging::Merging;
 use super::reports::ChangeListeners;
 use super::{
     ByteUsage, Capacity, Changed, Clock, History, Label, Listeners, MergeKey, MergeState,
-    MergeTarget, MergeWindow, Proof, ReportedState, Ring, StateNumbers, Step, Steps, Summary,
-    Support, UndoEntry, world,
+    MergeTarget, MergeWindow, Proof, Recording, ReportedState, Ring, StateNumbers, Step, Steps,
+    Summary, Support, UndoEntry, world,
 };
 use crate::fields::{Direction, EditedWorld as _};
 use crate::platform::{IS_WHOLE, Timer};
@@ -46,7 +46,7 @@ impl<T: 'static> History<T> {
             panic: None,
             listeners: Listeners::default(),
             change_listeners: ChangeListeners::default(),
-            is_insignificant: false,
+            recording: Recording::Entries,
             failed: None,
             spill: None,
             journal: None,

@@ -156,7 +156,7 @@ use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -253,8 +253,7 @@ pub struct History<T: 'static = World> {
     panic: Option<Panic>,
     listeners: Listeners<Self>,
     change_listeners: ChangeListeners<T>,
-    /// True while edits are made that leave the target unmodified.
-    is_insignificant: bool,
+    recording: Recording,
     /// The direction of the last undo or redo, if it failed and its entry is still in place.
     failed: Option<Direction>,
     spill: Option<Spill>,
@@ -278,6 +277,31 @@ fn world<T: 'static>(target: &T) -> Option<&World> {
 fn world_mut<T: 'static>(target: &mut T) -> Option<&mut World> {
     let target: &mut dyn Any = target;
     target.downcast_mut()
+}
+
+/// How the edits of a history are recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Recording {
+    /// As entries.
+    Entries,
+    /// As entries that leave the target unmodified.
+    Insignificant,
+    /// Not as entries. A journal takes them with the next edit that is one.
+    Aside,
+}
+
+/// Runs edits of a history, or of what has it, that are recorded in this way.
+fn recorded_as<T: 'static, H, R>(
+    holder: &mut H,
+    history: impl Fn(&mut H) -> &mut History<T>,
+    recording: Recording,
+    run: impl FnOnce(&mut H) -> R,
+) -> R {
+    let outer = history(holder).recording;
+    history(holder).recording = outer.max(recording);
+    let result = catch_unwind(AssertUnwindSafe(|| run(holder)));
+    history(holder).recording = outer;
+    result.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// The numbers of a history's states.

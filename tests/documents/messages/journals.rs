@@ -332,6 +332,10 @@ fn journals_of_commands_made_to_harm() {
         &[99, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     );
     append(&mut table, "an entry to be skipped", 27, &[1]);
+    append(&mut table, "a part without a whole digest", 5, &[1, 2, 3]);
+    let run = |numbers: [u64; 4]| [&[1][..], &numbers.map(u64::to_le_bytes).concat()].concat();
+    append(&mut table, "entries after their beginning", 6, &run([1 << 40, 9, 0, 1]));
+    append(&mut table, "no entry in its place", 6, &run([0, 48, 0, 1]));
     let save = persist::to_vec(&String::from("a save")).unwrap();
     let program = [&[u8::try_from(save.len()).unwrap()][..], &save, &[0]].concat();
     append(&mut table, "a save for classes", 1, &program);

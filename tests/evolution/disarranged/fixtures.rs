@@ -102,6 +102,6 @@ fn every_folder_of_fixtures_is_known() {
     });
     let mut folders: Vec<_> = folders.collect();
     folders.sort();
-    let known = [("compressed", 2), ("evolution", 5), ("journals", 3), ("v1", 5), ("worlds", 1)];
+    let known = [("compressed", 2), ("evolution", 5), ("journals", 4), ("v1", 5), ("worlds", 1)];
     assert_eq!(folders, known.map(|(name, saves)| (name.to_owned(), saves)));
 }

@@ -13,8 +13,8 @@ use crate::history::edit::command::Command;
 use crate::history::journal::FrameKind;
 use crate::history::merging::Merging;
 use crate::history::{
-    Drag, Edit, Editable, History, Label, MergeKey, MergeTarget, OpenDrag, Panic, Performed, Step,
-    Steps, Transaction, UndoEntry, guarded,
+    Drag, Edit, Editable, History, Label, MergeKey, MergeTarget, OpenDrag, Panic, Performed,
+    Recording, Step, Steps, Transaction, UndoEntry, guarded, recorded_as,
 };
 use crate::{Error, ErrorKind, Result, Value};
 
@@ -155,10 +155,34 @@ impl<T: 'static> History<T> {
     /// # Ok::<(), persist::Error>(())
     /// ```
     pub fn insignificant<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
-        let outer = std::mem::replace(&mut self.is_insignificant, true);
-        let result = catch_unwind(AssertUnwindSafe(|| run(self)));
-        self.is_insignificant = outer;
-        result.unwrap_or_else(|panic| resume_unwind(panic))
+        recorded_as(self, |history| history, Recording::Insignificant, run)
+    }
+
+    /// Runs edits that become no entries, so that no undo reverts them, such as those of a camera.
+    ///
+    /// They leave the target unmodified, and the edits that can be redone stay. In a transaction they are edits of it.
+    /// A journal takes them with the next edit, [`Session::flush`](crate::Session::flush) or save, so that they wait for
+    /// no disk: a crash loses those since then.
+    ///
+    /// An undo that needs what such an edit has removed or moved returns an error.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{History, Persist, field};
+    ///
+    /// #[derive(Persist, Default)]
+    /// struct Drawing { shapes: Vec<u32>, zoom: f32 }
+    ///
+    /// let (mut drawing, mut history) = (Drawing::default(), History::new(100));
+    /// history.insert_element(&mut drawing, field!(Drawing.shapes), 0, 7_u32)?;
+    /// history.aside(|history| history.set_field(&mut drawing, field!(Drawing.zoom), 2.0_f32))?;
+    /// history.undo(&mut drawing)?;
+    /// assert!(drawing.shapes.is_empty() && drawing.zoom == 2.0);
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn aside<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        recorded_as(self, |history| history, Recording::Aside, run)
     }
 
     /// Begins a drag: all edits until [`end_drag`](Self::end_drag) become one entry with this label.

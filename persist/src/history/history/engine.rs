@@ -26,8 +26,8 @@ use crate::history::event::{EntryName, Events, HistoryEvent, NameChange, notify}
 use crate::history::journal::{FrameKind, payload, spill};
 use crate::history::merging::Merging;
 use crate::history::{
-    Broken, Failure, History, Label, MergeKey, MergeTarget, Panic, Poison, Step, Steps, Summary,
-    UndoEntry, guarded, world, world_mut,
+    Broken, Failure, History, Label, MergeKey, MergeTarget, Panic, Poison, Recording, Step, Steps,
+    Summary, UndoEntry, guarded, world, world_mut,
 };
 use crate::{Error, ErrorKind, Persist, Result};
 
@@ -51,7 +51,8 @@ impl<T: 'static> History<T> {
             self.enter_plain(target, label, steps, summary);
             return Ok(());
         }
-        let (label, key) = self.dragged(label, key);
+        let is_aside = self.is_aside();
+        let (label, key) = if is_aside { (label, None) } else { self.dragged(label, key) };
         let mut entry = UndoEntry::new(label, steps);
         let merging = match self.settle(target, &mut entry, key) {
             Ok(merging) => merging,
@@ -85,14 +86,18 @@ impl<T: 'static> History<T> {
     ) -> Result<(Merging, MergeTarget), Failure> {
         guarded(|| {
             entry.weigh();
-            let is_insignificant = self.is_insignificant;
-            entry.is_significant &= !is_insignificant;
+            let (is_aside, recording) = (self.is_aside(), self.recording);
+            entry.is_significant &= recording == Recording::Entries;
             let last = MergeTarget { key, time: self.now(), has_cut: false };
-            let merging = self.merging(&last);
+            let merging = if is_aside { Merging::No } else { self.merging(&last) };
             if let Some(journal) = &mut self.journal {
                 let (label, steps) = (&entry.label, &mut entry.steps);
-                let recorded = (merging, is_insignificant);
-                journal.record_done((target, &self.support), label, steps, recorded)?;
+                let kind = match recording {
+                    Recording::Entries => FrameKind::Done,
+                    Recording::Aside if is_aside => FrameKind::Aside,
+                    Recording::Insignificant | Recording::Aside => FrameKind::Insignificant,
+                };
+                journal.record_done((target, &self.support), label, steps, (merging, kind))?;
             }
             Ok((merging, last))
         })
@@ -126,6 +131,11 @@ impl<T: 'static> History<T> {
                 let label = open.label.clone();
                 self.note(None, label, failure);
             }
+            return;
+        }
+        if self.is_aside() {
+            let steps = entry.steps.into_each();
+            self.released.extend(steps.map(|step| (step, FinalState::Applied)));
             return;
         }
         let has_cut = self.cut();
@@ -165,6 +175,11 @@ impl<T: 'static> History<T> {
         current.is_some_and(|index| self.take_out(index).is_some())
     }
 
+    /// True if edits become no entries. Those of a transaction do, since it is rolled back as a whole.
+    fn is_aside(&self) -> bool {
+        self.recording == Recording::Aside && self.open.is_empty()
+    }
+
     /// True if an edit without a key takes the fast path: nothing but the list has to know of it.
     ///
     /// No journal, transaction or drag is active, the edit cannot be merged, and no entries would be cut.
@@ -173,7 +188,7 @@ impl<T: 'static> History<T> {
         self.journal.is_none()
             && self.open.is_empty()
             && !self.is_dragged()
-            && !self.is_insignificant
+            && self.recording == Recording::Entries
             && self.merges.window.is_none()
             && self.ring.next().is_none()
             && (self.merges.last.is_some() || !self.is_annulled())

@@ -75,12 +75,14 @@ pub enum FrameKind {
     Skipped = 27,
     /// An edit that leaves the target unmodified, such as a selection.
     Insignificant = 28,
+    /// An edit that becomes no entry.
+    Aside = 29,
 }
 
 impl FrameKind {
     fn from_code(code: u8) -> Result<Self> {
         use FrameKind::*;
-        const ALL: [FrameKind; 19] = [
+        const ALL: [FrameKind; 20] = [
             Program,
             Stacks,
             Entry,
@@ -100,6 +102,7 @@ impl FrameKind {
             Evicted,
             Skipped,
             Insignificant,
+            Aside,
         ];
         ALL.into_iter().find(|kind| *kind as u8 == code).ok_or_else(|| {
             let message = format!(

@@ -239,11 +239,14 @@ impl<'j, 's> StoredReplay<'j, 's> {
 
     fn event(&mut self, event: &'j ListedEvent) -> Result<()> {
         match event.what {
-            Occurrence::Done => {
+            Occurrence::Done | Occurrence::Aside => {
                 let mut entry = ReplayedEntry::from_event(event);
                 entry.run(&mut self.target, Direction::Redo)?;
                 if let Some(last) = event.last_id {
                     self.target.reserve_ids(last)?;
+                }
+                if event.what == Occurrence::Aside {
+                    return Ok(());
                 }
                 match self.open.last_mut() {
                     Some(open) => {

@@ -296,7 +296,9 @@ impl<'p> Programs<'p> {
         let steps = match frame.kind {
             FrameKind::Program => return self.read(&read(frame.payload)?),
             FrameKind::Entry => read::<StoredEntry>(frame.payload)?.steps,
-            FrameKind::Done | FrameKind::Insignificant => read::<StoredDone>(frame.payload)?.steps,
+            FrameKind::Done | FrameKind::Insignificant | FrameKind::Aside => {
+                read::<StoredDone>(frame.payload)?.steps
+            }
             _ => return Ok(()),
         };
         steps.iter().try_for_each(|step| self.check_step(step, commands))

@@ -24,7 +24,8 @@ use crate::history::journal::{
     StoredStacks, restored, spill,
 };
 use crate::history::{
-    Failure, History, Label, MergeTarget, StateNumbers, Step, UndoEntry, guarded, world, world_mut,
+    Failure, History, Label, MergeTarget, Recording, StateNumbers, Step, UndoEntry, guarded, world,
+    world_mut,
 };
 use crate::{ErrorKind, Result};
 
@@ -67,9 +68,10 @@ pub(in crate::history::journal) fn replay<T: 'static>(
     let needed = HashSet::new();
     let mut replay = Replay { history, target, programs, contents, saved, begun, needed, stale };
     let mut outcome = ReplayOutcome { length: until, ..ReplayOutcome::default() };
-    let (mut position, mut is_renewed) = (None, false);
+    let (mut position, mut is_renewed, mut end) = (None, false, 0);
     while reader.scan.end < until {
         let open = reader.scan.open;
+        end = reader.scan.end;
         let Some(frame) = reader.next_frame()? else { break };
         let was_poisoned = replay.history.poison.is_some();
         let result = catch_unwind(AssertUnwindSafe(|| replay.frame(&frame)));
@@ -108,6 +110,11 @@ pub(in crate::history::journal) fn replay<T: 'static>(
         outcome.failed.get_or_insert(failure.error.moved_to(outcome.length));
     }
     outcome.skipped = replay.programs.skipped();
+    if let Some(error) = reader.scan.damage.take() {
+        // A frame names entries that are not there.
+        outcome.failed.get_or_insert(error);
+        (outcome.length, outcome.is_broken) = (end, reader.scan.open.is_some());
+    }
     if !is_renewed {
         let runs = mem::take(&mut reader.runs);
         outcome.filed = FiledEntries { runs, needed: mem::take(&mut replay.needed) };
@@ -158,10 +165,9 @@ impl<T: 'static> Replay<'_, '_, T> {
                 }
             }
             FrameKind::Stacks | FrameKind::Entry => self.begin(frame.kind, payload)?,
-            // The reader has entered the entries that are named.
-            FrameKind::Earlier | FrameKind::InPlace => {}
-            FrameKind::Follows => return Err(wrong("another part in this place").into()),
-            FrameKind::Done | FrameKind::Insignificant => {
+            // The reader has returned the entries that are named, and a replay ends in front of the next part.
+            FrameKind::Earlier | FrameKind::InPlace | FrameKind::Follows => {}
+            FrameKind::Done | FrameKind::Insignificant | FrameKind::Aside => {
                 let StoredDone { label, merging, ids, mut steps } = read(payload)?;
                 let is_direct = self.migrate(&mut steps)?;
                 reserve_ids(self.target, ids.map(|ids| ids.before))?;
@@ -182,7 +188,11 @@ impl<T: 'static> Replay<'_, '_, T> {
                 let mut entry = UndoEntry::new(label, steps.into());
                 entry.weigh();
                 entry.is_significant &= frame.kind == FrameKind::Done;
+                if frame.kind == FrameKind::Aside {
+                    self.history.recording = Recording::Aside;
+                }
                 self.history.enter(self.target, entry, (merging, MergeTarget::default()));
+                self.history.recording = Recording::Entries;
                 if is_direct {
                     self.contents.clear();
                 }

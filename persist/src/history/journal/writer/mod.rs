@@ -47,8 +47,11 @@ struct JournalWriter {
     good: u64,
     /// Bytes that belong after the good ones, and are written with the next append.
     pending: Vec<u8>,
-    /// The number of pending frames of the open. They and the first edit are one append.
+    /// The number of pending frames of the open, and of edits that become no entries. They and the next edit are one
+    /// append.
     opening: usize,
+    /// True if edits that become no entries are pending.
+    has_deferred: bool,
     /// The number of bytes after the good ones, which are cut off when the file is opened for writing.
     excess: u64,
     /// Since when something in the file is not flushed.
@@ -107,6 +110,7 @@ impl JournalWriter {
             good: 0,
             pending: Vec::new(),
             opening: 0,
+            has_deferred: false,
             excess: 0,
             unsynced: None,
             last_crc: None,
@@ -175,7 +179,7 @@ impl JournalWriter {
 
     /// Notes that `content` is the whole journal now, in a file or pending.
     fn begun(&mut self, content: Vec<u8>, file: io::Result<Box<dyn NewFile>>) {
-        (self.opening, self.excess, self.unsynced) = (0, 0, None);
+        (self.opening, self.has_deferred, self.excess, self.unsynced) = (0, false, 0, None);
         self.note_end(&content);
         match file {
             Ok(file) => {
@@ -192,7 +196,7 @@ impl JournalWriter {
     /// Notes that the pending bytes and these ones are in the file.
     fn wrote(&mut self, bytes: &[u8], last: u64) {
         let pending = std::mem::take(&mut self.pending);
-        self.opening = 0;
+        (self.opening, self.has_deferred) = (0, false);
         // A part with an event is continued in any case.
         self.is_marked |= !bytes.is_empty();
         self.good += (pending.len() + bytes.len()) as u64;
@@ -299,6 +303,39 @@ impl JournalWriter {
     fn wait_for(&mut self, bytes: &[u8], last: u64) {
         self.pending.extend_from_slice(bytes);
         self.sequence = last;
+    }
+
+    /// Keeps frames of an edit that becomes no entry for the next append, so that it waits for no disk.
+    fn defer(&mut self, frames: &Frames) -> Result<()> {
+        /// The most bytes that are kept. A camera that turns for some seconds takes as many.
+        const MOST: usize = 64 << 10;
+        if matches!(self.state, WriterState::Lost { .. }) {
+            // The journal is of no use until the next save, which has the edit.
+            return Ok(());
+        }
+        let mut bytes = Vec::new();
+        let last = encode(frames, self.opening, self.sequence, &mut bytes)?;
+        self.wait_for(&bytes, last);
+        self.opening += frames.len();
+        (self.has_deferred, self.unsynced) =
+            (true, Some(self.unsynced.unwrap_or_else(Timer::start)));
+        if self.pending.len() > MOST {
+            self.write_deferred();
+        }
+        Ok(())
+    }
+
+    /// Writes the edits that become no entries, without a flush. If that fails, the next append writes them.
+    fn write_deferred(&mut self) {
+        let is_good = matches!(self.state, WriterState::Good) && self.waiting == 0;
+        if self.has_deferred
+            && is_good
+            && matches!(self.is_own(), Ok(true))
+            && self.keep_all().is_ok()
+            && self.write_at_end(&[], false).is_ok()
+        {
+            self.wrote(&[], self.sequence);
+        }
     }
 
     /// Appends to a good file. If it fails, the bytes are cut off, so that an edit that is rolled back now is not
@@ -477,6 +514,7 @@ impl JournalWriter {
             // The names also have to be durable: a save that a power failure may undo has its edits in no other
             // journal.
             WriterState::Good if self.unsynced.is_some() || !self.are_names_durable => {
+                self.write_deferred();
                 let own = self.is_own();
                 if matches!(own, Ok(false)) {
                     return self.refuse(false);
@@ -526,16 +564,18 @@ impl JournalWriter {
         let synced = written.and_then(|file| if is_flushed { file.sync() } else { Ok(()) });
         // After a flush that failed, nobody knows what is on the disk.
         match &synced {
-            Err(error) if is_written || !self.cut_off() => self.break_off(error.to_string()),
+            Err(error) if is_written || self.cut_off().is_err() => {
+                self.break_off(error.to_string());
+            }
             _ => self.state = WriterState::Good,
         }
         synced
     }
 
-    /// Cuts off the bytes after the good ones. Returns false if that fails.
-    fn cut_off(&mut self) -> bool {
+    /// Cuts off the bytes after the good ones.
+    fn cut_off(&mut self) -> io::Result<()> {
         let good = self.good;
-        self.file.as_mut().is_some_and(|file| file.truncate(good).is_ok())
+        self.file.as_mut().map_or(Err(io::ErrorKind::NotFound.into()), |file| file.truncate(good))
     }
 
     /// Flushes the folders of the save and of the journal, unless the names are durable already.
@@ -594,6 +634,7 @@ const PANICKED: &str = "the storage panicked";
 /// The last append is tried once more when the session ends.
 impl Drop for JournalWriter {
     fn drop(&mut self) {
+        self.write_deferred();
         if matches!(self.state, WriterState::Broken(_)) {
             let _ = self.flush();
         }

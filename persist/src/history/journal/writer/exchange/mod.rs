@@ -144,8 +144,10 @@ impl JournalWriter {
 
     /// Cuts off a part whose save is not in place.
     fn drop_waiting(&mut self) {
-        if std::mem::take(&mut self.waiting) > 0 && !self.cut_off() {
-            self.break_off(String::from("the part of a save could not be cut off"));
+        if std::mem::take(&mut self.waiting) > 0
+            && let Err(error) = self.cut_off()
+        {
+            self.break_off(error.to_string());
         }
     }
 

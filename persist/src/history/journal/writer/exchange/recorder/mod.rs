@@ -123,7 +123,7 @@ impl Journal {
         (target, support): (&T, &Support<T>),
         label: &Label,
         steps: &mut [Step<T>],
-        (merging, is_insignificant): (Merging, bool),
+        (merging, kind): (Merging, FrameKind),
     ) -> Result<()> {
         // An undecided save may change which contents and classes are known.
         self.decide()?;
@@ -165,9 +165,13 @@ impl Journal {
         let ids = now.last_id.map(|after| StoredIds { before: support.last_id, after });
         let known = self.known.last_id.map(|id| StoredIds { before: id, after: id });
         let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
-        let kind = if is_insignificant { FrameKind::Insignificant } else { FrameKind::Done };
         frames.push((kind, payload(&StoredDone { label, merging, ids, steps })?));
-        self.append(frames, false)?;
+        if kind == FrameKind::Aside {
+            self.note_change();
+            self.writer.defer(&frames)?;
+        } else {
+            self.append(frames, false)?;
+        }
         self.known = now;
         if begins {
             self.filed = FiledEntries::default();
@@ -213,14 +217,19 @@ impl Journal {
         if frames.is_empty() {
             return Ok(());
         }
-        if self.saved == SavedContent::Current {
-            self.saved = SavedContent::Earlier;
-        }
+        self.note_change();
         let result = self.writer.append(&frames, must);
         if result.is_ok() || must {
             self.evicted = StoredEvicted::default();
         }
         result
+    }
+
+    /// Notes that the target has changed since its save.
+    fn note_change(&mut self) {
+        if self.saved == SavedContent::Current {
+            self.saved = SavedContent::Earlier;
+        }
     }
 
     /// Forgets the recorded contents, after a change of components other than by steps of fields.

@@ -3,9 +3,8 @@
 use std::any::Any;
 use std::fmt;
 use std::hash::Hash;
-use std::mem;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -27,7 +26,7 @@ use crate::history::journal::{
 use crate::history::world::World;
 use crate::history::{
     Capacity, Changed, Command, Drag, Editable, History, HistoryEvent, Label, MergeWindow,
-    Subscription,
+    Recording, Subscription, recorded_as,
 };
 use crate::platform::held;
 use crate::save::{SaveOutcome, SlotInfo};
@@ -252,6 +251,7 @@ impl<T: Persist> Session<T> {
         if let Some(journal) = &mut history.journal {
             // If this fails, the new journal cannot be written beside it, and waits in memory.
             let _ = journal.writer.settle();
+            journal.writer.write_deferred();
         }
         let unchanged = history.ring.unchanged;
         history.ring.mark_unchanged();
@@ -407,10 +407,12 @@ impl<T: 'static> Session<T> {
 
     /// Runs edits that leave the target unmodified, such as those of a selection. See [`History::insignificant`].
     pub fn insignificant<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
-        let outer = mem::replace(&mut self.history.is_insignificant, true);
-        let result = catch_unwind(AssertUnwindSafe(|| run(self)));
-        self.history.is_insignificant = outer;
-        result.unwrap_or_else(|panic| resume_unwind(panic))
+        recorded_as(self, |session| &mut session.history, Recording::Insignificant, run)
+    }
+
+    /// Runs edits that become no entries, such as those of a camera. See [`History::aside`].
+    pub fn aside<R>(&mut self, run: impl FnOnce(&mut Self) -> R) -> R {
+        recorded_as(self, |session| &mut session.history, Recording::Aside, run)
     }
 }
 
