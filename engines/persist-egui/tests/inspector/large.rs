@@ -65,6 +65,9 @@ impl Store {
     }
 }
 
+/// Leaves one field of a store.
+type Part = fn(Store) -> Store;
+
 /// Returns the mean time of a frame.
 fn time_of_frames(count: u32, mut show: impl FnMut(&mut egui::Ui)) -> std::time::Duration {
     let context = egui::Context::default();
@@ -73,8 +76,8 @@ fn time_of_frames(count: u32, mut show: impl FnMut(&mut egui::Ui)) -> std::time:
         for _ in 0..count {
             let size = Vec2::new(420.0, 900.0);
             let screen_rect = Some(egui::Rect::from_min_size(egui::Pos2::ZERO, size));
-            let output = context
-                .run_ui(egui::RawInput { screen_rect, ..Default::default() }, |ui| show(ui));
+            let output =
+                context.run_ui(egui::RawInput { screen_rect, ..Default::default() }, |ui| show(ui));
             let shapes = context.tessellate(output.shapes.clone(), 1.0);
             output.drop_without_applying_deltas();
             drop(shapes);
@@ -90,7 +93,7 @@ fn time_of_frames(count: u32, mut show: impl FnMut(&mut egui::Ui)) -> std::time:
 #[ignore = "it measures"]
 fn the_time_of_a_frame_of_large_containers() {
     for count in [1_000, 10_000, 100_000] {
-        let parts: [(&str, fn(Store) -> Store); 7] = [
+        let parts: [(&str, Part); 7] = [
             ("numbers", |it| Store { numbers: it.numbers, ..Store::default() }),
             ("words", |it| Store { words: it.words, ..Store::default() }),
             ("bytes", |it| Store { bytes: it.bytes, ..Store::default() }),
