@@ -520,7 +520,8 @@ impl<'a> FieldsUi<'a> {
             return false;
         }
         let id = ui.make_persistent_id("open");
-        let is_short = matches!(part.kind, Kind::Map(..)) || self.len_of(part) <= 20;
+        let is_map = matches!(content_mut(part.value), Value::Map(_));
+        let is_short = is_map || self.len_of(part) <= 20;
         let is_open = self.depth < OPEN_DEPTH && is_short;
         let mut is_changed = false;
         let header = CollapsingState::load_with_default_open(ui.ctx(), id, is_open)

@@ -23,13 +23,13 @@ const MAX_DEPTH: usize = 64;
 pub struct Peek {
     /// The value of the field, without the elements and entries that were not read.
     pub value: Value,
-    /// The paths of the containers of which elements are missing, and how many elements they have in the target.
+    /// The containers with missing elements: the path of each, and its number of elements in the target.
     pub cut: Vec<(FieldPath, usize)>,
 }
 
 impl Peek {
-    /// Reads the value at a path, with at most these elements of a container there, and of containers in it those that
-    /// have at most as many elements as the range.
+    /// Reads the value at a path. Of a container there, only the elements in the range are read. A container inside the
+    /// value is read if it is no longer than the range.
     pub(crate) fn new(
         registry: &Registry,
         root: &dyn Portable,
@@ -40,7 +40,7 @@ impl Peek {
         let (mut part, value) = FieldPart::reach(&mut buffers, registry, root, path.steps())?;
         let steps = path.steps().to_vec();
         let max = range.len();
-        let mut reading = Reading {
+        let mut walk = PeekWalk {
             registry,
             root,
             buffer: Buffer::default(),
@@ -51,20 +51,20 @@ impl Peek {
             cut: Vec::new(),
         };
         let value = if part.is_end() {
-            reading.value(value, part.access, part.start_of(&[])?)?
+            walk.value(value, part.access, part.start_of(&[])?)?
         } else {
             part.encode(root, value)?;
-            reading.stored(&mut part.cursor()?).map_err(located(path.steps()))?
+            walk.stored(&mut part.cursor()?).map_err(located(path.steps()))?
         };
         let located = |(steps, len): (Vec<PathStep>, _)| {
             (FieldPath::from_steps(path.class().to_owned(), &steps), len)
         };
-        Ok(Self { value, cut: reading.cut.into_iter().map(located).collect() })
+        Ok(Self { value, cut: walk.cut.into_iter().map(located).collect() })
     }
 }
 
 /// A walk over a value that passes over elements of large containers.
-struct Reading<'r> {
+struct PeekWalk<'r> {
     registry: &'r Registry,
     root: &'r dyn Portable,
     buffer: Buffer,
@@ -75,11 +75,11 @@ struct Reading<'r> {
     /// Other containers with more elements are read without elements.
     max: usize,
     depth: usize,
-    /// The steps to the containers of which elements are missing, and their lengths.
+    /// The steps to each container with missing elements, and its length.
     cut: Vec<(Vec<PathStep>, usize)>,
 }
 
-impl Reading<'_> {
+impl PeekWalk<'_> {
     /// Reads a value that can be borrowed. `at` is its place in the schema.
     fn value(
         &mut self,

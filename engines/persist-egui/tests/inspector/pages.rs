@@ -109,6 +109,7 @@ struct Store {
     set: BTreeSet<Counted>,
     hashed_set: HashSet<Counted>,
     maybe: Option<Vec<u16>>,
+    plan: Option<BTreeMap<u8, u8>>,
     pairs: BTreeMap<(u8, bool), Vec<u16>>,
     part: Part,
 }
@@ -294,6 +295,34 @@ fn the_value_of_a_key_that_is_a_tuple_is_edited() {
         window.undo();
     }
     assert_eq!(window.component::<Store>().pairs, pairs);
+}
+
+/// A key of such a map has no edit of its own.
+#[test]
+fn the_keys_of_a_map_in_an_option_are_edited_with_the_map() {
+    let plan: BTreeMap<u8, u8> = (1..60).map(|key| (key, 2 * key)).collect();
+    let mut window = shown(Store { plan: Some(plan.clone()), ..Store::default() });
+    window.click("Insert into plan");
+    let mut expected = plan.clone();
+    expected.insert(0, 0);
+    assert_eq!(window.component::<Store>().plan, Some(expected.clone()));
+    window.click("The elements after");
+    window.click("Remove [51u8]");
+    expected.remove(&51);
+    assert_eq!(window.component::<Store>().plan, Some(expected.clone()));
+    window.enter("[52u8]", "7");
+    expected.insert(52, 7);
+    assert_eq!(window.component::<Store>().plan, Some(expected.clone()));
+    // The key of the last entry.
+    window.enter("key", "200");
+    let value = expected.remove(&59).unwrap();
+    expected.insert(200, value);
+    assert_eq!(window.component::<Store>().plan, Some(expected));
+    assert_eq!(window.entries().len(), 4);
+    for _ in 0..4 {
+        window.undo();
+    }
+    assert_eq!(window.component::<Store>().plan, Some(plan));
 }
 
 #[test]

@@ -1,5 +1,8 @@
 //! A way into the bytes of a value, to one of its parts, and the elements of a list there.
 
+#[cfg(any(feature = "history", feature = "world"))]
+pub(super) mod parts;
+
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -7,8 +10,6 @@ use super::skip;
 use crate::codec::{Decoder, Fail, NoLinks, count};
 use crate::env::Env;
 use crate::names::suggest;
-#[cfg(any(feature = "history", feature = "world"))]
-use crate::schema::FieldSchema;
 #[cfg(any(feature = "history", feature = "world"))]
 use crate::schema::WriteTarget;
 use crate::schema::{
@@ -51,28 +52,6 @@ impl<'s, 'b> Cursor<'s, 'b> {
             _ => return None,
         };
         Some(Self { node, ..self })
-    }
-
-    /// Makes the bytes those of a key of the map that it is at; `None` if it is none.
-    #[cfg(any(feature = "history", feature = "world"))]
-    pub(crate) fn of_key(self) -> Option<Self> {
-        matches!(self.kind(), KindSchema::Map(_)).then(|| Self { node: self.part(), ..self })
-    }
-
-    /// At a value of the same kind, in other bytes.
-    #[cfg(any(feature = "history", feature = "world"))]
-    pub(crate) fn over<'o>(&self, bytes: &'o [u8]) -> Cursor<'s, 'o> {
-        Cursor { stored: self.stored, node: self.node, bytes, start: 0 }
-    }
-
-    #[cfg(any(feature = "history", feature = "world"))]
-    pub(crate) fn is_set(&self) -> bool {
-        matches!(self.kind(), KindSchema::Set(_))
-    }
-
-    #[cfg(any(feature = "history", feature = "world"))]
-    pub(crate) fn is_byte(&self) -> bool {
-        matches!(self.kind(), KindSchema::U8)
     }
 
     fn kind(&self) -> &'s KindSchema {
@@ -389,80 +368,6 @@ impl<'s, 'b> Cursor<'s, 'b> {
         Ok((value, self.start..self.bytes.len() - input.rest().len()))
     }
 
-    /// Reads the part, and goes to its end.
-    #[cfg(any(feature = "history", feature = "world"))]
-    pub(crate) fn pass(&mut self) -> Result<Value> {
-        let (value, range) = self.read()?;
-        self.start = range.end;
-        Ok(value)
-    }
-
-    /// Goes to the first part of the value that it is at. `None` for a value without parts, and for a trait object.
-    #[cfg(any(feature = "history", feature = "world"))]
-    pub(crate) fn open_parts(&mut self) -> Result<Option<CursorParts<'s>>> {
-        let stored = self.stored;
-        let count = |this: &mut Self| {
-            usize::try_from(this.take(count::decode)?).map_err(|_| fault(Fail::Count))
-        };
-        let parts = match self.kind() {
-            KindSchema::Class(class) => {
-                let known = &stored[*class];
-                if let Form::Value(_) = known.form {
-                    self.node = stored.first(*class, 0);
-                    return self.open_parts();
-                }
-                let (mut tag_of, mut variant) = (0, None);
-                if let Form::Enum(variants) = &known.form {
-                    tag_of = self.take(|input| tag(&known.form, input))?;
-                    variant = variants.get(tag_of).map(|variant| &*variant.name);
-                }
-                let (class, name) = (*class, &*known.name);
-                self.node = stored.first(class, tag_of);
-                let fields = stored.fields(class, tag_of);
-                return Ok(Some(CursorParts::Fields { class: name, variant, fields }));
-            }
-            KindSchema::Option(_) if self.rest().first() == Some(&1) => {
-                self.start += 1;
-                CursorParts::Content
-            }
-            KindSchema::List(_) => CursorParts::Elements { len: count(self)?, is_set: false },
-            KindSchema::Set(_) => CursorParts::Elements { len: count(self)?, is_set: true },
-            KindSchema::Array(_, len) => CursorParts::Elements { len: *len, is_set: false },
-            KindSchema::Map(_) => CursorParts::Entries(count(self)?),
-            KindSchema::Tuple(parts) => CursorParts::Tuple(parts.len()),
-            _ => return Ok(None),
-        };
-        self.node = self.part();
-        Ok(Some(parts))
-    }
-
-    /// At the part of this index, by its node, where the part before it ends.
-    #[cfg(any(feature = "history", feature = "world"))]
-    pub(crate) fn part_at(self, index: usize) -> Self {
-        Self { node: self.node + index, ..self }
-    }
-
-    /// Goes to the place of a cursor over the same bytes.
-    #[cfg(any(feature = "history", feature = "world"))]
-    pub(crate) fn go_after(&mut self, part: &Self) {
-        self.start = part.start;
-    }
-
-    /// Passes that many elements.
-    #[cfg(any(feature = "history", feature = "world"))]
-    pub(crate) fn pass_elements(&mut self, count: usize) -> Result<()> {
-        self.skip_many(self.node, count as u64)
-    }
-
-    /// Passes that many entries of a map.
-    #[cfg(any(feature = "history", feature = "world"))]
-    pub(crate) fn pass_entries(&mut self, count: usize) -> Result<()> {
-        (0..count).try_for_each(|_| {
-            self.skip(self.node)?;
-            self.skip(self.node + 1)
-        })
-    }
-
     /// Appends a value as one of the kind of the part.
     #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn write(
@@ -509,25 +414,6 @@ impl<'s, 'b> Cursor<'s, 'b> {
     fn no_part(&self, part: &str) -> Error {
         missing(&format!("{} has no {part}", self.kind().display(self.stored)))
     }
-}
-
-/// What a value consists of.
-#[cfg(any(feature = "history", feature = "world"))]
-pub(crate) enum CursorParts<'s> {
-    /// The content of an option that has one.
-    Content,
-    Elements {
-        len: usize,
-        is_set: bool,
-    },
-    /// Keys and values of a map with this number of them.
-    Entries(usize),
-    Tuple(usize),
-    Fields {
-        class: &'s str,
-        variant: Option<&'s str>,
-        fields: &'s [FieldSchema],
-    },
 }
 
 /// The bytes of elements of a list.

@@ -81,14 +81,15 @@ impl World {
 
     /// Reads a field like [`get_field`](Self::get_field), but only some elements of large containers.
     ///
-    /// - Of a list, array, set or map at the path, the elements of `range` are read, which may end beyond the last one.
-    /// - A container inside of the value is read if it has at most as many elements as `range`. Of a larger one, no
-    ///   element is read. Peek again at its path to read a range of it.
+    /// - If the path leads to a list, array, set or map, its elements in `range` are read. The range may end beyond the
+    ///   last element.
+    /// - A container inside the value is read if it has at most as many elements as `range`. A larger one comes empty:
+    ///   peek again at its path to read a range of it.
     /// - Keys of maps and elements of sets are read whole.
     ///
     /// The time depends on what is read, and for a map or set on the start of the range. Containers in options, tuples
-    /// and `with` modules are encoded as a whole first. The entries of a `HashMap` of which a part is read are in the
-    /// order of the map, which an insertion may change, and not in that of a save.
+    /// and `with` modules are encoded as a whole first. If only a part of a `HashMap` is read, its entries are in the
+    /// order of its table, which an insertion may change. A save has another order.
     ///
     /// # Errors
     ///
