@@ -221,7 +221,7 @@ fn descend(
         }
         match (kind, value) {
             (Kind::Class(class), Value::Struct(record) | Value::Enum(record))
-                if record.len() > 0 =>
+                if !record.is_empty() =>
             {
                 let (name, inner) = record.fields().nth(random.gen_range(0..record.len())).unwrap();
                 let is_field = |it: &&FieldRecord| it.name == name;

@@ -171,7 +171,7 @@ pub trait WalkAccess: Sync {
     /// Returns how an element, or the value of a key, is written and read.
     fn item(&self) -> &'static FieldAccess;
 
-    /// True if the walk has another order than the stored entries or elements.
+    /// True if the order of the walk is not that of the stored entries or elements.
     fn is_hashed(&self) -> bool;
 }
 

@@ -72,7 +72,7 @@ struct PeekWalk<'r> {
     steps: Vec<PathStep>,
     /// The elements to read of the next container, if it is the one at the path.
     range: Option<Range<usize>>,
-    /// Other containers with more elements are read without elements.
+    /// Other containers with more elements are read without elements. `usize::MAX` if all are read.
     max: usize,
     depth: usize,
     /// The steps to each container with missing elements, and its length.
@@ -87,7 +87,7 @@ impl PeekWalk<'_> {
         access: Option<&'static FieldAccess>,
         at: Cursor<'_, '_>,
     ) -> Result<Value> {
-        if self.depth < MAX_DEPTH && access.is_none_or(|access| !access.has_adapter()) {
+        if !self.is_whole() && access.is_none_or(|access| !access.has_adapter()) {
             self.depth += 1;
             let read = self.parts(value, access, at);
             self.depth -= 1;
@@ -146,10 +146,9 @@ impl PeekWalk<'_> {
             let (Some(inner), Some(place)) = (target.access.field(value, index), place) else {
                 return Err(Fail::Value.into());
             };
-            self.steps.push(PathStep::Field(field.name.into()));
-            let value = self.value(inner, target.access.access(variant, index), place)?;
-            self.steps.pop();
-            record.push(field.name, value);
+            let (step, access) = (field.name.into(), target.access.access(variant, index));
+            let read = |this: &mut Self| this.value(inner, access, place);
+            record.push(field.name, self.inside(PathStep::Field(step), read)?);
         }
         Ok(Some(record.into()))
     }
@@ -210,7 +209,7 @@ impl PeekWalk<'_> {
     /// Reads a value from its bytes, and moves to their end.
     fn stored(&mut self, at: &mut Cursor<'_, '_>) -> Result<Value> {
         let map = *at;
-        if self.depth >= MAX_DEPTH {
+        if self.is_whole() {
             return at.pass();
         }
         let Some(parts) = at.open_parts()? else { return at.pass() };
@@ -290,6 +289,11 @@ impl PeekWalk<'_> {
         Ok(value)
     }
 
+    /// Returns true if the value at the current place is read with all elements.
+    fn is_whole(&self) -> bool {
+        self.max == usize::MAX || self.depth >= MAX_DEPTH
+    }
+
     /// Selects the elements to read of a container with this many, and notes it if some are missing.
     fn select(&mut self, len: usize) -> Range<usize> {
         let range = match self.range.take() {
@@ -325,7 +329,10 @@ impl PeekWalk<'_> {
         let (step, cut) = (PathStep::from_key(key), self.cut.len());
         let in_path = key_of(std::slice::from_ref(&step)).map(|(key, _)| key);
         let value = self.inside(step, &mut read)?;
-        let is_same = |in_path| map.key_bytes(&in_path) == map.key_bytes(key);
+        let is_same = |in_path| {
+            let bytes = map.key_bytes(&in_path);
+            bytes.is_some() && bytes == map.key_bytes(key)
+        };
         if self.cut.len() == cut || in_path.is_ok_and(is_same) {
             return Ok(value);
         }
@@ -336,9 +343,9 @@ impl PeekWalk<'_> {
 
     /// Reads a part to which no path leads, such as a key of a map or an element of a set.
     fn whole(&mut self, read: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
-        let (range, max) = (self.range.take(), mem::replace(&mut self.max, usize::MAX));
+        let max = mem::replace(&mut self.max, usize::MAX);
         let value = read(self);
-        (self.range, self.max) = (range, max);
+        self.max = max;
         value
     }
 }

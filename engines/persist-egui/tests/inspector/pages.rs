@@ -152,7 +152,12 @@ fn document(store: Store) -> (Harness<'static, Session<Store>>, tempfile::TempDi
     let session = Session::<Store>::with(Saves::new(), History::new(100));
     let (mut session, _) =
         session.open(folder.path().join("a.sav"), folder.path().join("a.journal")).unwrap();
-    session.edit("Fill", |target| Ok(*target = store)).unwrap();
+    session
+        .edit("Fill", |target| {
+            *target = store;
+            Ok(())
+        })
+        .unwrap();
     session.save().unwrap();
     let app = |ui: &mut egui::Ui, session: &mut Session<Store>| inspect_value(ui, session);
     let size = Vec2::new(420.0, 6_000.0);

@@ -89,7 +89,7 @@ impl World {
     ///
     /// The time depends on what is read, and for a map or set on the start of the range. Containers in options, tuples
     /// and `with` modules are encoded as a whole first. If only a part of a `HashMap` is read, its entries are in the
-    /// order of its table, which an insertion may change. A save has another order.
+    /// order of its table, which an insertion may change, and not in that of a save.
     ///
     /// # Errors
     ///
