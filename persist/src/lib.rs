@@ -226,10 +226,10 @@ pub use codec::unknown::Unknown;
 #[doc(inline)]
 pub use codec::with::With;
 #[cfg(any(feature = "history", feature = "world"))]
-#[doc(inline)]
-pub use fields::FieldPath;
-#[cfg(any(feature = "history", feature = "world"))]
 pub use fields::to_value;
+#[cfg(any(feature = "history", feature = "world"))]
+#[doc(inline)]
+pub use fields::{FieldPath, Peek};
 #[cfg(feature = "history")]
 #[doc(inline)]
 pub use history::{Command, History, Session};

@@ -24,6 +24,7 @@ mod model;
 mod obsolete;
 mod pair;
 mod panics;
+mod peek;
 mod proof;
 mod property;
 mod queues;

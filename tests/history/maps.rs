@@ -1,5 +1,6 @@
 //! Keys of maps that come and go, in documents and in components.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, HashMap};
 
 use persist::codec::{
@@ -34,7 +35,7 @@ struct Road {
 
 /// A map that a program has written.
 #[derive(Default, Clone, Debug, PartialEq)]
-struct Table<T>(BTreeMap<u32, T>);
+pub(crate) struct Table<T>(pub(crate) BTreeMap<u32, T>);
 
 /// A key that the table refuses.
 const FULL: u32 = 99;
@@ -82,11 +83,15 @@ impl<T: Persist> EditableMap for Table<T> {
     fn persist_remove(&mut self, key: &u32) -> Option<T> {
         self.0.remove(key)
     }
+
+    fn persist_entries(&self) -> impl Iterator<Item = (impl Borrow<u32>, &T)> {
+        self.0.iter()
+    }
 }
 
 /// A list that a program has written.
 #[derive(Default, Clone, Debug, PartialEq)]
-struct Chain(Vec<u16>);
+pub(crate) struct Chain(pub(crate) Vec<u16>);
 
 impl Persist for Chain {
     const PERSIST_ITEMS: EditableItems = EditableItems::list::<Self>();

@@ -1,11 +1,12 @@
 //! [`Edited`], a target with its history.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use persist::codec::Reflect;
 use persist::history::{Drag, Editable, Label};
 use persist::save::Registry;
-use persist::{FieldPath, History, Persist, Result, Session, Value};
+use persist::{FieldPath, History, Peek, Persist, Result, Session, Value};
 
 /// A target with its history: a [`Session`], or a pair of a target and its [`History`].
 ///
@@ -72,12 +73,12 @@ pub trait Edited {
     /// Returns the same errors as [`History::go_to`].
     fn go_to(&mut self, position: usize) -> Result<()>;
 
-    /// Returns the value of a field of a target that is not a world.
+    /// Reads a field of a target that is not a world, but only some elements of large containers.
     ///
     /// # Errors
     ///
-    /// Returns the same errors as [`History::get_field`].
-    fn get_field(&mut self, path: FieldPath) -> Result<Value>
+    /// Returns the same errors as [`History::peek_field`].
+    fn peek_field(&mut self, path: FieldPath, range: Range<usize>) -> Result<Peek>
     where
         Self::Target: Reflect;
 
@@ -87,6 +88,42 @@ pub trait Edited {
     ///
     /// Returns the same errors as [`History::set_field`].
     fn set_field(&mut self, path: FieldPath, value: Value) -> Result<Value>
+    where
+        Self::Target: Reflect;
+
+    /// Inserts an element into a list of a target that is not a world.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`History::insert_element`].
+    fn insert_element(&mut self, list: FieldPath, index: usize, value: Value) -> Result<()>
+    where
+        Self::Target: Reflect;
+
+    /// Removes an element from a list of a target that is not a world.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`History::remove_element`].
+    fn remove_element(&mut self, list: FieldPath, index: usize) -> Result<()>
+    where
+        Self::Target: Reflect;
+
+    /// Moves an element of a list of a target that is not a world.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`History::move_element`].
+    fn move_element(&mut self, list: FieldPath, from: usize, to: usize) -> Result<()>
+    where
+        Self::Target: Reflect;
+
+    /// Removes a key of a map of a target that is not a world, and returns the value that it had.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`History::remove_key`].
+    fn remove_key(&mut self, key: FieldPath) -> Result<Value>
     where
         Self::Target: Reflect;
 
@@ -153,11 +190,11 @@ impl<T: Editable + Persist> Edited for Session<T> {
         Self::go_to(self, position)
     }
 
-    fn get_field(&mut self, path: FieldPath) -> Result<Value>
+    fn peek_field(&mut self, path: FieldPath, range: Range<usize>) -> Result<Peek>
     where
         T: Reflect,
     {
-        Self::get_field(self, path)
+        Self::peek_field(self, path, range)
     }
 
     fn set_field(&mut self, path: FieldPath, value: Value) -> Result<Value>
@@ -165,6 +202,34 @@ impl<T: Editable + Persist> Edited for Session<T> {
         T: Reflect,
     {
         Self::set_field(self, path, value)
+    }
+
+    fn insert_element(&mut self, list: FieldPath, index: usize, value: Value) -> Result<()>
+    where
+        T: Reflect,
+    {
+        Self::insert_element(self, list, index, value)
+    }
+
+    fn remove_element(&mut self, list: FieldPath, index: usize) -> Result<()>
+    where
+        T: Reflect,
+    {
+        Self::remove_element(self, list, index)
+    }
+
+    fn move_element(&mut self, list: FieldPath, from: usize, to: usize) -> Result<()>
+    where
+        T: Reflect,
+    {
+        Self::move_element(self, list, from, to)
+    }
+
+    fn remove_key(&mut self, key: FieldPath) -> Result<Value>
+    where
+        T: Reflect,
+    {
+        Self::remove_key(self, key)
     }
 
     fn save(&mut self) -> Result<bool> {
@@ -219,11 +284,11 @@ impl<T: Editable + Persist> Edited for (&mut T, &mut History<T>) {
         self.1.go_to(self.0, position)
     }
 
-    fn get_field(&mut self, path: FieldPath) -> Result<Value>
+    fn peek_field(&mut self, path: FieldPath, range: Range<usize>) -> Result<Peek>
     where
         T: Reflect,
     {
-        self.1.get_field(self.0, path)
+        self.1.peek_field(self.0, path, range)
     }
 
     fn set_field(&mut self, path: FieldPath, value: Value) -> Result<Value>
@@ -231,5 +296,33 @@ impl<T: Editable + Persist> Edited for (&mut T, &mut History<T>) {
         T: Reflect,
     {
         self.1.set_field(self.0, path, value)
+    }
+
+    fn insert_element(&mut self, list: FieldPath, index: usize, value: Value) -> Result<()>
+    where
+        T: Reflect,
+    {
+        self.1.insert_element(self.0, list, index, value)
+    }
+
+    fn remove_element(&mut self, list: FieldPath, index: usize) -> Result<()>
+    where
+        T: Reflect,
+    {
+        self.1.remove_element(self.0, list, index)
+    }
+
+    fn move_element(&mut self, list: FieldPath, from: usize, to: usize) -> Result<()>
+    where
+        T: Reflect,
+    {
+        self.1.move_element(self.0, list, from, to)
+    }
+
+    fn remove_key(&mut self, key: FieldPath) -> Result<Value>
+    where
+        T: Reflect,
+    {
+        self.1.remove_key(self.0, key)
     }
 }

@@ -1,12 +1,17 @@
 //! Shows the fields of a value, each by its kind, and collects the edits of the user.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
 use egui::collapsing_header::CollapsingState;
 use egui::{ComboBox, Label, Response, Ui, Vec2};
 use persist::reflect::{Class, EditorHints, FieldRecord, Kind, VariantRecord};
 use persist::save::Registry;
-use persist::{FieldPath, ObjectId, Record, Value, World};
+use persist::{FieldPath, ObjectId, Peek, Record, Result, Value, World};
 
+use crate::change::{Change, content_mut};
 use crate::empty::empty_variant;
+use crate::list::PAGE;
 use crate::picker::Picker;
 use crate::{color, empty, scalar};
 
@@ -25,28 +30,19 @@ pub(crate) const NO_HINTS: &EditorHints = &const { EditorHints::new() };
 /// An edit of a field by the user.
 pub(crate) struct FieldEdit {
     pub(crate) path: FieldPath,
-    /// The new value of the field.
-    pub(crate) value: Value,
-    /// The edit of an element, if the edit inserts, removes or moves an element of a list.
-    pub(crate) element: Option<ElementEdit>,
-    /// The verb in the label of the edit, unless it edits an element.
-    pub(crate) verb: &'static str,
+    pub(crate) change: Change,
     /// The name of the field in the label.
     pub(crate) name: String,
     /// True while a mouse button is pressed, or a text is typed.
     pub(crate) is_gesture: bool,
     /// The part that the user edited: the field, or a part of its value.
     pub(crate) source: FieldPath,
-    /// Another value of the field and the new element, if the first ones are refused: some types have no 0.
-    pub(crate) other: Option<(Value, Option<Value>)>,
+    /// Another change, if the first one is refused: some types have no 0.
+    pub(crate) other: Option<Change>,
 }
 
-/// An edit that inserts, removes or moves an element of a list.
-pub(crate) enum ElementEdit {
-    Insert(usize, Value),
-    Remove(usize),
-    Move(usize, usize),
-}
+/// Reads a field, and of large containers in it only some elements.
+pub(crate) type Read<'r> = dyn FnMut(&FieldPath, Range<usize>) -> Result<Peek> + 'r;
 
 /// Shows fields, and collects the edit of the user in a frame.
 pub(crate) struct FieldsUi<'a> {
@@ -66,8 +62,9 @@ pub(crate) struct FieldsUi<'a> {
     is_read_only: bool,
     /// True where a change may move the part, as in a set: its text is applied only when it is complete.
     pub(crate) is_moving: bool,
-    /// True if an edit of an entry must become an edit of the whole map.
-    pub(crate) widens: bool,
+    read: &'a mut Read<'a>,
+    /// The lengths of the containers of which elements were not read.
+    cut: HashMap<FieldPath, usize>,
 }
 
 /// A part of a value that is being shown.
@@ -85,6 +82,7 @@ impl<'a> FieldsUi<'a> {
         world: Option<&'a World>,
         registry: Option<&'a Registry>,
         picker: &'a mut Picker,
+        read: &'a mut Read<'a>,
     ) -> Self {
         Self {
             world,
@@ -97,19 +95,62 @@ impl<'a> FieldsUi<'a> {
             depth: 0,
             is_read_only: false,
             is_moving: false,
-            widens: false,
+            read,
+            cut: HashMap::new(),
         }
     }
 
-    /// Records an edit that sets a part to its current value, which the user has changed.
-    fn note(&mut self, ui: &Ui, part: &Part<'_>, element: Option<ElementEdit>) -> bool {
+    /// Reads a field without the elements of containers that are longer than a page.
+    pub(crate) fn read(&mut self, path: &FieldPath) -> Result<Value> {
+        self.read_page(path, 0)
+    }
+
+    /// Reads a field, and of a container a page from an element on.
+    pub(crate) fn read_page(&mut self, path: &FieldPath, first: usize) -> Result<Value> {
+        let peek = (self.read)(path, first..first.saturating_add(PAGE))?;
+        self.cut.extend(peek.cut);
+        Ok(peek.value)
+    }
+
+    /// Returns the value of a part with all elements; `None` if it cannot be read.
+    pub(crate) fn read_whole(&mut self, part: &Part<'_>) -> Option<Value> {
+        let is_in = |cut: &FieldPath| {
+            cut.class() == part.path.class() && cut.steps().starts_with(part.path.steps())
+        };
+        if !self.cut.keys().any(is_in) {
+            return Some(part.value.clone());
+        }
+        let mut whole = (self.read)(part.path, 0..usize::MAX).ok()?.value;
+        // An option has the path of its content.
+        Some(std::mem::replace(content_mut(&mut whole), Value::Unit))
+    }
+
+    /// Returns true if a path leads to a part: some keys of maps cannot be in a path.
+    pub(crate) fn is_path(&mut self, path: &FieldPath) -> bool {
+        (self.read)(path, 0..0).is_ok()
+    }
+
+    /// Returns true if elements of a container were not read.
+    pub(crate) fn is_cut(&self, part: &Part<'_>) -> bool {
+        self.cut.contains_key(part.path)
+    }
+
+    /// Returns the number of elements of a container.
+    pub(crate) fn len_of(&self, part: &Part<'_>) -> usize {
+        self.cut.get(part.path).copied().unwrap_or_else(|| match &*part.value {
+            Value::Map(entries) => entries.len(),
+            Value::Bytes(bytes) => bytes.len(),
+            value => value.as_seq().map_or(0, <[_]>::len),
+        })
+    }
+
+    /// Records a change of a part.
+    fn note(&mut self, ui: &Ui, part: &Part<'_>, change: Change) -> bool {
         let is_gesture =
             ui.input(|input| input.pointer.any_down()) || self.focused.as_ref() == Some(part.path);
         self.edit = Some(FieldEdit {
             path: part.path.clone(),
-            value: part.value.clone(),
-            element,
-            verb: "Set",
+            change,
             name: name_of(part),
             is_gesture,
             source: part.path.clone(),
@@ -118,15 +159,9 @@ impl<'a> FieldsUi<'a> {
         true
     }
 
+    /// Records an edit that sets a part to its current value, which the user has changed.
     pub(crate) fn set(&mut self, ui: &Ui, part: &Part<'_>) -> bool {
-        self.note(ui, part, None)
-    }
-
-    /// Records an edit of a set or a map, which is set as a whole.
-    pub(crate) fn set_as(&mut self, ui: &Ui, part: &Part<'_>, verb: &'static str) -> bool {
-        self.set(ui, part);
-        self.edit.as_mut().into_iter().for_each(|edit| edit.verb = verb);
-        true
+        self.note(ui, part, Change::Set(part.value.clone()))
     }
 
     /// Records an edit by dragging or typing.
@@ -140,17 +175,21 @@ impl<'a> FieldsUi<'a> {
         true
     }
 
-    pub(crate) fn edit_element(&mut self, ui: &Ui, part: &Part<'_>, edit: ElementEdit) -> bool {
-        self.note(ui, part, Some(edit))
+    /// Records a change of the elements of a container, and makes it in the value that is shown.
+    pub(crate) fn edit_element(&mut self, ui: &Ui, part: &mut Part<'_>, change: Change) -> bool {
+        if !self.is_cut(part) {
+            change.apply_to(part.value);
+        }
+        self.note(ui, part, change)
     }
 
-    /// Converts the edit of a part without a path of its own into an edit of the outer part.
-    pub(crate) fn widen(&mut self, outer: &Part<'_>) {
+    /// Converts the edit of a part without a path of its own into a change of the outer part.
+    pub(crate) fn widen(&mut self, outer: &Part<'_>, change: Change) {
         if let Some(edit) = &mut self.edit {
             edit.path = outer.path.clone();
-            edit.value = outer.value.clone();
-            (edit.element, edit.other) = (None, None);
-            (edit.verb, edit.name) = ("Set", name_of(outer));
+            edit.change = change;
+            edit.other = None;
+            edit.name = name_of(outer);
         }
     }
 
@@ -403,11 +442,11 @@ impl<'a> FieldsUi<'a> {
         *part.value = Value::Option(content.map(Box::new));
         self.set(ui, part);
         let other = empty::empty(inner, self.registry, 1).filter(|_| is_some);
-        self.or_else(other.map(|other| (Value::Option(Some(Box::new(other))), None)))
+        self.or_else(other.map(|other| Change::Set(Value::Option(Some(Box::new(other))))))
     }
 
     /// Sets the alternative to use if the edit is refused.
-    pub(crate) fn or_else(&mut self, other: Option<(Value, Option<Value>)>) -> bool {
+    pub(crate) fn or_else(&mut self, other: Option<Change>) -> bool {
         if let Some(edit) = &mut self.edit {
             edit.other = other;
         }
@@ -418,8 +457,9 @@ impl<'a> FieldsUi<'a> {
     fn close_option(&mut self, part: &Part<'_>, is_changed: bool) -> bool {
         if let Some(edit) = self.edit.as_mut().filter(|_| is_changed)
             && edit.path == *part.path
+            && let Change::Set(value) = &mut edit.change
         {
-            edit.value = part.value.clone();
+            value.clone_from(part.value);
             edit.other = None;
         }
         is_changed
@@ -450,7 +490,8 @@ impl<'a> FieldsUi<'a> {
             response.response.labelled_by(label.id);
         }
         let Some(variant) = chosen.filter(|variant| variant.name != current) else { return false };
-        let Some(new) = self.switched(class, variant, record) else { return false };
+        let Some(Value::Enum(record)) = self.read_whole(part) else { return false };
+        let Some(new) = self.switched(class, variant, &record) else { return false };
         *part.value = new;
         self.set(ui, part)
     }
@@ -479,8 +520,9 @@ impl<'a> FieldsUi<'a> {
             return false;
         }
         let id = ui.make_persistent_id("open");
-        let is_open =
-            self.depth < OPEN_DEPTH && part.value.as_seq().is_none_or(|it| it.len() <= 20);
+        let is_map = matches!(content_mut(part.value), Value::Map(_));
+        let is_short = is_map || self.len_of(part) <= 20;
+        let is_open = self.depth < OPEN_DEPTH && is_short;
         let mut is_changed = false;
         let header = CollapsingState::load_with_default_open(ui.ctx(), id, is_open)
             .show_header(ui, |ui| is_changed |= self.header(ui, part));

@@ -12,7 +12,8 @@ use persist::save::Registry;
 use persist::world::{ExternalIds, Prefab};
 use persist::{Error, ErrorKind, FieldPath, ObjectId, Result, World};
 
-use crate::field::{ElementEdit, FieldEdit, FieldsUi};
+use crate::change::{Change, ValueFields, WorldFields};
+use crate::field::{FieldEdit, FieldsUi};
 use crate::object::{self, ObjectAction};
 use crate::objects::{Action, Objects, title};
 use crate::picker::Picker;
@@ -91,8 +92,10 @@ impl Inspector {
     /// Shows only the components of the selected object, or the resources if no object is selected.
     pub fn show_selected(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = World>) {
         scroll_fields(ui, |ui| {
-            let world = session.target();
-            let mut fields = FieldsUi::new(Some(world), Some(world.registry()), &mut self.picker);
+            let (world, owner) = (session.target(), self.selected);
+            let registry = Some(world.registry());
+            let mut read = |path: &FieldPath, range| world.peek_field(owner, path, range);
+            let mut fields = FieldsUi::new(Some(world), registry, &mut self.picker, &mut read);
             let action = match self.selected {
                 Some(object) if !world.contains(object) => {
                     ui.weak("The object is not there any more. An undo may bring it back.");
@@ -108,10 +111,9 @@ impl Inspector {
             };
             let FieldsUi { edit, focused, target, refused, .. } = fields;
             self.error = refused.or(self.error.take());
-            let owner = self.selected;
             if let Some(edit) = edit {
                 let name = owner.map(|object| title(world, object));
-                self.edit_field(session, (owner, name), edit, focused.as_ref(), set_in_world);
+                self.edit_field(session, (owner, name), &edit, focused.as_ref(), set_in_world);
             }
             if let (Some(action), Some(object)) = (action, owner) {
                 self.apply_to_object(session, object, action);
@@ -129,20 +131,20 @@ impl Inspector {
     pub fn show_value<T: Reflect>(&mut self, ui: &mut Ui, session: &mut impl Edited<Target = T>) {
         scroll_fields(ui, |ui| {
             let path = FieldPath::new(T::CLASS.name());
-            let mut value = match session.get_field(path.clone()) {
-                Ok(value) => value,
+            let registry = registry_with::<T>(session);
+            let mut read = |path: &FieldPath, range| session.peek_field(path.clone(), range);
+            let mut fields = FieldsUi::new(None, registry.as_deref(), &mut self.picker, &mut read);
+            match fields.read(&path) {
+                Ok(mut value) => _ = fields.whole(ui, T::CLASS, &mut value, &path),
                 Err(error) => {
                     ui.colored_label(ui.visuals().error_fg_color, error.to_string());
                     return;
                 }
-            };
-            let registry = registry_with::<T>(session);
-            let mut fields = FieldsUi::new(None, registry.as_deref(), &mut self.picker);
-            fields.whole(ui, T::CLASS, &mut value, &path);
+            }
             let FieldsUi { edit, focused, refused, .. } = fields;
             self.error = refused.or(self.error.take());
             if let Some(edit) = edit {
-                self.edit_field(session, (None, None), edit, focused.as_ref(), set_in_value);
+                self.edit_field(session, (None, None), &edit, focused.as_ref(), set_in_value);
             }
             self.end_frame(ui, session, focused.as_ref());
         });
@@ -370,20 +372,14 @@ impl Inspector {
         &mut self,
         session: &mut S,
         (owner, name): (Option<ObjectId>, Option<String>),
-        edit: FieldEdit,
+        edit: &FieldEdit,
         focused: Option<&FieldPath>,
-        set: impl Fn(&mut S, Label, Option<ObjectId>, &FieldEdit) -> Result<()>,
+        make: impl Fn(&mut S, Label, Option<ObjectId>, &FieldPath, &Change) -> Result<()>,
     ) {
         if self.is_cancelled {
             return;
         }
-        let verb = match edit.element {
-            None => edit.verb,
-            Some(ElementEdit::Insert(..)) => "Insert into",
-            Some(ElementEdit::Remove(_)) => "Remove from",
-            Some(ElementEdit::Move(..)) => "Move in",
-        };
-        let mut label = format!("{verb} {}", edit.name);
+        let mut label = format!("{} {}", edit.change.verb(), edit.name);
         if let Some(name) = name {
             label = format!("{label} of {name}");
         }
@@ -398,20 +394,13 @@ impl Inspector {
             }
         }
         let label = if self.gesture.is_some() { Label::None } else { label.into() };
-        let mut done = set(session, label.clone(), owner, &edit);
+        let mut done = make(session, label.clone(), owner, &edit.path, &edit.change);
         let is_refused =
             |error: &Error| matches!(error.kind(), ErrorKind::InvalidValue | ErrorKind::Refused);
         if done.as_ref().is_err_and(is_refused)
-            && let Some((value, element)) = edit.other.clone()
+            && let Some(other) = &edit.other
         {
-            let element = match (&edit.element, element) {
-                (Some(ElementEdit::Insert(at, _)), Some(new)) => {
-                    Some(ElementEdit::Insert(*at, new))
-                }
-                _ => None,
-            };
-            let other = FieldEdit { value, element, ..edit };
-            done = set(session, label, owner, &other);
+            done = make(session, label, owner, &edit.path, other);
         }
         self.checked(done);
     }
@@ -472,31 +461,27 @@ fn set_in_world<S: Edited<Target = World>>(
     session: &mut S,
     label: Label,
     owner: Option<ObjectId>,
-    edit: &FieldEdit,
+    path: &FieldPath,
+    change: &Change,
 ) -> Result<()> {
-    let path = &edit.path;
-    session.edit(label, |world| match &edit.element {
-        None => world.set(owner, path, edit.value.clone()).map(drop),
-        Some(ElementEdit::Insert(at, new)) => world.insert_element(owner, path, *at, new.clone()),
-        Some(ElementEdit::Remove(at)) => world.remove_element(owner, path, *at),
-        Some(ElementEdit::Move(from, to)) => world.move_element(owner, path, *from, *to),
-    })
+    session.edit(label, |edit| change.make(&mut WorldFields { edit, owner }, path))
 }
 
 fn set_in_value<S: Edited<Target: Reflect>>(
     session: &mut S,
     label: Label,
     _: Option<ObjectId>,
-    edit: &FieldEdit,
+    path: &FieldPath,
+    change: &Change,
 ) -> Result<()> {
     if label.is_none() {
-        return session.set_field(edit.path.clone(), edit.value.clone()).map(drop);
+        return change.make(&mut ValueFields(session), path);
     }
     // `set_field` has no label: a drag with this one edit gives the entry its label.
     let drag = session.begin_drag(label);
-    let done = session.set_field(edit.path.clone(), edit.value.clone());
+    let done = change.make(&mut ValueFields(session), path);
     session.end_drag(drag);
-    done.map(drop)
+    done
 }
 
 /// Returns the classes of the session; if they lack the class of the value, returns the classes of the value.

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod button;
+mod change;
 mod color;
 mod edited;
 mod empty;

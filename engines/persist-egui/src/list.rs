@@ -1,16 +1,20 @@
 //! Shows lists, arrays, tuples, sets and maps, whose elements can be inserted, removed and moved.
 
+use std::collections::HashSet;
+use std::ops::Range;
+
 use egui::{Align, DragValue, Layout, Ui, Vec2};
 use persist::Value;
 use persist::reflect::{EditorHints, Kind};
 use persist::save::Registry;
 
 use crate::button;
+use crate::change::{Change, content_mut, spread};
 use crate::empty::{empty, empty_variant};
-use crate::field::{ElementEdit, FieldsUi, NO_HINTS, Part};
+use crate::field::{FieldsUi, NO_HINTS, Part};
 
 /// The number of elements that are shown at a time.
-const PAGE: usize = 50;
+pub(crate) const PAGE: usize = 50;
 
 /// Returns a layout with buttons on the right. On the left, they would indent nested elements further at each level.
 fn buttons_right() -> Layout {
@@ -20,11 +24,7 @@ fn buttons_right() -> Layout {
 impl FieldsUi<'_> {
     /// Shows the number of elements of a collection, and a button that inserts one; returns true if it was clicked.
     pub(crate) fn list_controls(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
-        let len = match &*part.value {
-            Value::Map(entries) => entries.len(),
-            Value::Bytes(bytes) => bytes.len(),
-            value => value.as_seq().map_or(0, <[_]>::len),
-        };
+        let len = self.len_of(part);
         ui.weak(format!("({len})"));
         let insert = button::sign(ui, "+", &format!("Insert into {}", part.label));
         insert.clicked() && self.insert(ui, part, len)
@@ -35,42 +35,34 @@ impl FieldsUi<'_> {
         match part.kind {
             Kind::List(element) => {
                 let Some(new) = empty(element(), self.registry, 0) else { return false };
-                spread(part.value);
-                if let Value::Seq(elements) = &mut *part.value {
-                    elements.push(new.clone());
-                }
-                self.edit_element(ui, part, ElementEdit::Insert(len, new));
-                let other = empty(element(), self.registry, 1).map(|other| {
-                    let mut value = part.value.clone();
-                    if let Value::Seq(elements) = &mut value {
-                        elements.pop();
-                        elements.push(other.clone());
-                    }
-                    (value, Some(other))
-                });
-                self.or_else(other)
+                self.edit_element(ui, part, Change::Insert(len, new));
+                let other = empty(element(), self.registry, 1);
+                self.or_else(other.map(|other| Change::Insert(len, other)))
             }
-            Kind::Set(element) => {
-                spread(part.value);
-                let Value::Seq(elements) = &mut *part.value else { return false };
-                let new = unused(element(), self.registry, |key| elements.contains(key));
-                let Some(new) = new else { return self.refuse_insert(part) };
-                elements.push(new);
-                self.set_as(ui, part, "Insert into")
-            }
+            Kind::Set(element) => match self.unused(part, element()) {
+                Some(new) => self.edit_element(ui, part, Change::Add(new)),
+                None => self.refuse_insert(part),
+            },
             Kind::Map(key, value) => {
                 let value = empty(value(), self.registry, 0);
-                let Value::Map(entries) = &mut *part.value else { return false };
-                let is_used = |key: &Value| entries.iter().any(|(other, _)| other == key);
-                let key = unused(key(), self.registry, is_used);
-                let (Some(key), Some(value)) = (key, value) else {
+                let (Some(key), Some(value)) = (self.unused(part, key()), value) else {
                     return self.refuse_insert(part);
                 };
-                entries.push((key, value));
-                self.set_as(ui, part, "Insert into")
+                self.edit_element(ui, part, Change::InsertKey(key, value))
             }
             _ => false,
         }
+    }
+
+    /// Returns a value of a kind that is no element of a set, or no key of a map.
+    fn unused(&mut self, part: &Part<'_>, kind: Kind) -> Option<Value> {
+        let mut whole = self.read_whole(part)?;
+        spread(&mut whole);
+        let used: HashSet<String> = match &whole {
+            Value::Map(entries) => entries.iter().map(|(key, _)| key.to_string()).collect(),
+            whole => whole.as_seq()?.iter().map(Value::to_string).collect(),
+        };
+        unused(kind, self.registry, |value| used.contains(&value.to_string()))
     }
 
     fn refuse_insert(&mut self, part: &Part<'_>) -> bool {
@@ -78,14 +70,37 @@ impl FieldsUi<'_> {
         false
     }
 
+    /// Returns the range of elements to show, and the index of the first one in the value of the part.
+    ///
+    /// If elements of the container were not read, the value becomes those of the page.
+    fn page(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> (Range<usize>, usize) {
+        let range = page(ui, self.len_of(part));
+        if !self.is_cut(part) {
+            spread(part.value);
+            return (range, 0);
+        }
+        let first = range.start;
+        match self.read_page(part.path, first) {
+            Ok(mut page) => {
+                spread(&mut page);
+                *part.value = std::mem::replace(content_mut(&mut page), Value::Unit);
+                (range, first)
+            }
+            Err(error) => {
+                self.unreadable(ui, part.label, error.message());
+                (0..0, 0)
+            }
+        }
+    }
+
     /// Shows the elements of a list, an array or a tuple; returns true if the user changed them.
     pub(crate) fn list(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
-        spread(part.value);
-        let len = part.value.as_seq().map_or(0, <[_]>::len);
+        let len = self.len_of(part);
         let is_list = matches!(part.kind, Kind::List(_));
         let mut edit = None;
         let mut is_changed = false;
-        for at in page(ui, len) {
+        let (range, first) = self.page(ui, part);
+        for at in range {
             let kind = match part.kind {
                 Kind::List(element) | Kind::Array(element, _) => element(),
                 Kind::Tuple(parts) => parts.get(at).map_or(Kind::Unit, |part| part()),
@@ -93,7 +108,7 @@ impl FieldsUi<'_> {
             };
             let path = part.path.clone().at(at as u64);
             let (Value::Seq(elements) | Value::Tuple(elements)) = &mut *part.value else { break };
-            let Some(value) = elements.get_mut(at) else { break };
+            let Some(value) = elements.get_mut(at - first) else { break };
             let label = format!("[{at}]");
             let hints = element_hints(part.hints);
             let mut element = Part { label: &label, hints: &hints, kind, value, path: &path };
@@ -108,51 +123,41 @@ impl FieldsUi<'_> {
         }
         match edit {
             None => is_changed,
-            Some(edit) => {
-                if let Value::Seq(elements) = &mut *part.value {
-                    match edit {
-                        ElementEdit::Remove(at) if at < elements.len() => drop(elements.remove(at)),
-                        ElementEdit::Move(from, to) if from.max(to) < elements.len() => {
-                            let element = elements.remove(from);
-                            elements.insert(to, element);
-                        }
-                        _ => return is_changed,
-                    }
-                }
-                self.edit_element(ui, part, edit)
-            }
+            Some(edit) => self.edit_element(ui, part, edit),
         }
     }
 
     /// Shows the elements of a set, which is set as a whole; returns true if the user changed them.
     pub(crate) fn elements_of_set(&mut self, ui: &mut Ui, part: &mut Part<'_>) -> bool {
         let Kind::Set(kind) = part.kind else { return false };
-        spread(part.value);
-        let len = part.value.as_seq().map_or(0, <[_]>::len);
-        let (mut removed, mut is_changed) = (None, false);
-        for at in page(ui, len) {
+        let mut change = None;
+        let (range, first) = self.page(ui, part);
+        for at in range {
             let path = part.path.clone().at(at as u64);
             let Value::Seq(elements) = &mut *part.value else { break };
-            let Some(value) = elements.get_mut(at) else { break };
-            let label = format!("[{at}]");
+            let Some(value) = elements.get_mut(at - first) else { break };
+            let (label, old) = (format!("[{at}]"), value.clone());
             let hints = element_hints(part.hints);
             let mut element =
                 Part { label: &label, hints: &hints, kind: kind(), value, path: &path };
             ui.with_layout(buttons_right(), |ui| {
-                if remove_button(ui, &label) {
-                    removed = Some(at);
+                let is_removed = remove_button(ui, &label);
+                let is_changed = ui.vertical(|ui| self.moving(ui, &mut element)).inner;
+                if is_removed {
+                    change = Some(Change::Drop(old));
+                } else if is_changed {
+                    change = Some(Change::Replace(old, element.value.clone()));
                 }
-                ui.vertical(|ui| is_changed |= self.moving(ui, &mut element));
             });
         }
-        if let (Some(at), Value::Seq(elements)) = (removed, &mut *part.value) {
-            elements.remove(at);
-            return self.set_as(ui, part, "Remove from");
+        match change {
+            None => false,
+            Some(change @ Change::Drop(_)) => self.edit_element(ui, part, change),
+            Some(change) => {
+                self.widen(part, change);
+                true
+            }
         }
-        if is_changed {
-            self.widen(part);
-        }
-        is_changed
     }
 
     /// Shows a part that a change may move to another position, such as an element of a set.
@@ -164,57 +169,53 @@ impl FieldsUi<'_> {
     }
 
     /// Shows the entries of a map; returns true if the user changed them.
-    ///
-    /// A new key sets the whole map. A new value is set alone if its key can be in a path.
     pub(crate) fn entries(
         &mut self,
         ui: &mut Ui,
         part: &mut Part<'_>,
         (key_kind, value_kind): (Kind, Kind),
     ) -> bool {
-        let Value::Map(entries) = &*part.value else { return false };
-        let len = entries.len();
         let (mut removed, mut is_changed) = (None, false);
-        for at in page(ui, len) {
+        let (range, first) = self.page(ui, part);
+        for at in range {
             let Value::Map(entries) = &mut *part.value else { break };
-            let Some((key, value)) = entries.get_mut(at) else { break };
-            let own_path = is_plain_key(key).then(|| part.path.clone().at(key.clone()));
-            let label = format!("[{key:.1}]");
+            let Some((key, value)) = entries.get_mut(at - first) else { break };
+            let (label, old) = (format!("[{key:.1}]"), key.clone());
+            let mut change = None;
             ui.with_layout(buttons_right(), |ui| {
                 if remove_button(ui, &label) {
-                    removed = Some(at);
+                    removed = Some(old.clone());
                 }
                 ui.vertical(|ui| {
                     // The path has the index, not the key, so that the field keeps the focus while the key changes.
                     let path = part.path.clone().field("key").at(at as u64);
-                    let mut key = Part {
-                        label: "key",
-                        hints: NO_HINTS,
-                        kind: key_kind,
-                        value: key,
-                        path: &path,
-                    };
-                    let is_other_key = self.moving(ui, &mut key);
+                    let hints = NO_HINTS;
+                    let mut new =
+                        Part { label: "key", hints, kind: key_kind, value: key, path: &path };
+                    if self.moving(ui, &mut new) {
+                        change = Some(Change::Rename(old.clone(), new.value.clone()));
+                        is_changed = true;
+                    }
                     let hints = element_hints(part.hints);
-                    let path = own_path.clone().unwrap_or_else(|| part.path.clone().at(at as u64));
+                    let path = part.path.clone().at(old.clone());
                     let mut value =
                         Part { label: &label, hints: &hints, kind: value_kind, value, path: &path };
-                    let is_other_value = self.part(ui, &mut value);
-                    if is_other_key || is_other_value && own_path.is_none() {
-                        self.widens = true;
+                    if self.part(ui, &mut value) {
+                        is_changed = true;
+                        if change.is_none() && !is_plain_key(&old) && !self.is_path(&path) {
+                            change = Some(Change::SetEntry(old.clone(), value.value.clone()));
+                        }
                     }
-                    is_changed |= is_other_key | is_other_value;
                 });
             });
+            if let Some(change) = change {
+                self.widen(part, change);
+            }
         }
-        if let (Some(at), Value::Map(entries)) = (removed, &mut *part.value) {
-            entries.remove(at);
-            return self.set_as(ui, part, "Remove from");
+        match removed {
+            None => is_changed,
+            Some(key) => self.edit_element(ui, part, Change::RemoveKey(key)),
         }
-        if std::mem::take(&mut self.widens) {
-            self.widen(part);
-        }
-        is_changed
     }
 }
 
@@ -226,7 +227,7 @@ fn element_hints(hints: &EditorHints) -> EditorHints {
 }
 
 /// Returns the range of elements to show, and shows the controls that lead to the others.
-fn page(ui: &mut Ui, len: usize) -> std::ops::Range<usize> {
+fn page(ui: &mut Ui, len: usize) -> Range<usize> {
     if len <= PAGE {
         return 0..len;
     }
@@ -248,16 +249,16 @@ fn page(ui: &mut Ui, len: usize) -> std::ops::Range<usize> {
 }
 
 /// Shows the buttons that move and remove an element of a list, from right to left.
-fn element_buttons(ui: &mut Ui, at: usize, len: usize) -> Option<ElementEdit> {
+fn element_buttons(ui: &mut Ui, at: usize, len: usize) -> Option<Change> {
     let mut edit = None;
     if remove_button(ui, &format!("[{at}]")) {
-        edit = Some(ElementEdit::Remove(at));
+        edit = Some(Change::Remove(at));
     }
     if button::arrow(ui, Vec2::DOWN, &format!("Move [{at}] down"), at + 1 < len).clicked() {
-        edit = Some(ElementEdit::Move(at, at + 1));
+        edit = Some(Change::Move(at, at + 1));
     }
     if button::arrow(ui, Vec2::UP, &format!("Move [{at}] up"), at > 0).clicked() {
-        edit = Some(ElementEdit::Move(at, at - 1));
+        edit = Some(Change::Move(at, at - 1));
     }
     edit
 }
@@ -266,14 +267,7 @@ fn remove_button(ui: &mut Ui, label: &str) -> bool {
     button::remove(ui, &format!("Remove {label}"))
 }
 
-/// Converts bytes to a sequence, so that each is shown as an element.
-fn spread(value: &mut Value) {
-    if let Value::Bytes(bytes) = value {
-        *value = Value::Seq(bytes.iter().map(|byte| Value::U8(*byte)).collect());
-    }
-}
-
-/// Returns true if a path can contain this key.
+/// Returns true for a key that can surely be in a path.
 fn is_plain_key(key: &Value) -> bool {
     key.as_u64().is_some() || matches!(key, Value::Text(_))
 }

@@ -71,7 +71,7 @@ pub(crate) fn show(
                 action = Some(ObjectAction::Detach(class.clone()));
             }
         });
-        header.body(|ui| show_content(ui, world, Some(object), class, fields));
+        header.body(|ui| show_content(ui, world, class, fields));
     }
     let free: Vec<&str> = world
         .component_classes()
@@ -104,24 +104,18 @@ pub(crate) fn show_resources(ui: &mut Ui, world: &World, fields: &mut FieldsUi<'
         let id = ui.make_persistent_id(("resource", class));
         let header = CollapsingState::load_with_default_open(ui.ctx(), id, true);
         let header = header.show_header(ui, |ui| ui.strong(class));
-        header.body(|ui| show_content(ui, world, None, class, fields));
+        header.body(|ui| show_content(ui, world, class, fields));
     }
 }
 
 /// Shows the fields of a component or a resource.
-fn show_content(
-    ui: &mut Ui,
-    world: &World,
-    owner: Option<ObjectId>,
-    name: &str,
-    fields: &mut FieldsUi<'_>,
-) {
+fn show_content(ui: &mut Ui, world: &World, name: &str, fields: &mut FieldsUi<'_>) {
     let Some(class) = world.registry().class(name) else {
         ui.weak("The program does not have this class. What it holds is kept.");
         return;
     };
     let path = FieldPath::new(name.to_owned());
-    let error = match world.get_field(owner, &path) {
+    let error = match fields.read(&path) {
         Ok(mut value) => {
             fields.whole(ui, class, &mut value, &path);
             return;
@@ -134,7 +128,7 @@ fn show_content(
     }
     for field in class.fields().iter().filter(|field| !field.hints.is_hidden) {
         let label = field.hints.label.unwrap_or(field.name);
-        match world.get_field(owner, path.clone().field(field.name)) {
+        match fields.read(&path.clone().field(field.name)) {
             Ok(mut value) => drop(fields.field(ui, field, &mut value, &path)),
             Err(error) => fields.unreadable(ui, label, error.message()),
         }

@@ -1,6 +1,7 @@
 //! Access to fields whose type is known at run time only.
 
 use std::any::Any;
+use std::ops::Range;
 
 use super::decoder::Decoder;
 use super::encoder::{Encoder, Stop};
@@ -26,6 +27,11 @@ pub struct FieldAccess {
         allow(dead_code, reason = "only an edit of fields asks for it")
     )]
     pub(super) map: Option<&'static dyn MapAccess>,
+    #[cfg_attr(
+        not(any(feature = "history", feature = "world")),
+        allow(dead_code, reason = "only a read of fields asks for it")
+    )]
+    pub(super) walk: Option<&'static dyn WalkAccess>,
     #[cfg_attr(
         not(any(feature = "history", feature = "world")),
         allow(dead_code, reason = "only an edit of fields asks for it")
@@ -54,6 +60,12 @@ impl FieldAccess {
     #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn map(&self) -> Option<&'static dyn MapAccess> {
         self.map
+    }
+
+    /// Returns access to the entries or elements, if the field is a map, a set or an array, stored as they are.
+    #[cfg(any(feature = "history", feature = "world"))]
+    pub(crate) fn walk(&self) -> Option<&'static dyn WalkAccess> {
+        self.walk
     }
 
     /// Writes a field.
@@ -137,11 +149,38 @@ pub trait MapAccess: Sync {
     fn remove(&self, map: &mut dyn Any, key: &[u8]) -> Option<()>;
 }
 
+/// Visits an entry of a map, its key first, or an element.
+pub(super) type VisitItem<'v> = dyn FnMut(Option<&dyn Any>, &dyn Any) -> Result<()> + 'v;
+
+/// Walks over the entries of a type of map, or over the elements of a set or an array.
+pub trait WalkAccess: Sync {
+    /// Returns the number of entries or elements; `None` for a value of another type.
+    fn len(&self, container: &dyn Any) -> Option<usize>;
+
+    /// Visits the entries or elements whose indices are in a range.
+    fn visit(
+        &self,
+        container: &dyn Any,
+        range: Range<usize>,
+        visit: &mut VisitItem<'_>,
+    ) -> Result<()>;
+
+    /// Returns how a key of a map is written and read; `None` for elements.
+    fn key(&self) -> Option<&'static FieldAccess>;
+
+    /// Returns how an element, or the value of a key, is written and read.
+    fn item(&self) -> &'static FieldAccess;
+
+    /// True if the order of the walk is not that of the stored entries or elements.
+    fn is_hashed(&self) -> bool;
+}
+
 /// The elements or keys of a type, for its [`PERSIST_ITEMS`](super::Persist::PERSIST_ITEMS).
 #[derive(Clone, Copy)]
 pub struct EditableItems {
     pub(super) list: Option<&'static dyn ListAccess>,
     pub(super) map: Option<&'static dyn MapAccess>,
+    pub(super) walk: Option<&'static dyn WalkAccess>,
 }
 
 /// Lists the named fields of a type, as in `value.field`. The derive and the library implement it.

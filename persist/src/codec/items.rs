@@ -1,28 +1,44 @@
 //! Lists and maps whose elements and keys are edited one by one: those of the library, and those of a program.
 
 use std::any::Any;
+use std::borrow::Borrow;
 use std::marker::PhantomData;
+use std::ops::Range;
 
 use super::decoder::Decoder;
 use super::fail::Fail;
-use super::field_access::{EditableItems, FieldAccess, ListAccess, ListSplice, MapAccess};
+use super::field_access::{
+    EditableItems, FieldAccess, ListAccess, ListSplice, MapAccess, VisitItem, WalkAccess,
+};
 use super::{Persist, decode};
 use crate::Result;
 
 impl EditableItems {
     /// A type that is edited as a whole.
-    pub const NONE: Self = Self { list: None, map: None };
+    pub const NONE: Self = Self { list: None, map: None, walk: None };
 
     /// Describes a list, whose kind is [`Kind::List`](crate::reflect::Kind::List).
     #[must_use]
     pub const fn list<L: EditableList>() -> Self {
-        Self { list: Some(&ListOf::<L>(PhantomData)), map: None }
+        Self { list: Some(&ListOf::<L>(PhantomData)), ..Self::NONE }
     }
 
     /// Describes a map, whose kind is [`Kind::Map`](crate::reflect::Kind::Map).
     #[must_use]
     pub const fn map<M: EditableMap>() -> Self {
-        Self { list: None, map: Some(&MapOf::<M>(PhantomData)) }
+        let map = &MapOf::<M>(PhantomData);
+        Self { map: Some(map), walk: Some(map), ..Self::NONE }
+    }
+
+    /// Describes a set or an array that is edited as a whole, but whose elements are read one by one. They are stored
+    /// in the order of the iteration, unless the set is `HASHED`.
+    pub(crate) const fn elements<C, T, const HASHED: bool>() -> Self
+    where
+        C: 'static,
+        T: Persist,
+        for<'c> &'c C: IntoIterator<Item = &'c T, IntoIter: ExactSizeIterator>,
+    {
+        Self { walk: Some(&WalkOf::<C, T, HASHED>(PhantomData)), ..Self::NONE }
     }
 }
 
@@ -90,6 +106,8 @@ pub trait EditableList: Persist {
 ///
 /// ```
 /// # #[cfg(feature = "history")] {
+/// use std::borrow::Borrow;
+///
 /// use persist::codec::{Decoder, EditableMap, Encoder, Fail, EditableItems, Parts, Prototypes, Stop};
 /// use persist::reflect::Kind;
 /// use persist::{History, Persist, Result, field};
@@ -122,6 +140,10 @@ pub trait EditableList: Persist {
 ///     fn persist_remove(&mut self, key: &u32) -> Option<T> {
 ///         self.slots.get_mut(*key as usize)?.take()
 ///     }
+///
+///     fn persist_entries(&self) -> impl Iterator<Item = (impl Borrow<u32>, &T)> {
+///         (0..).zip(&self.slots).filter_map(|(key, slot)| Some((key, slot.as_ref()?)))
+///     }
 /// }
 ///
 /// impl<T: Persist> Persist for Table<T> {
@@ -136,10 +158,9 @@ pub trait EditableList: Persist {
 ///     }
 ///
 ///     fn persist_encode(&self, out: &mut Encoder<'_>) -> Result<(), Stop> {
-///         out.count(self.slots.iter().flatten().count())?;
-///         let slots = (0_u32..).zip(&self.slots);
-///         slots.filter_map(|(key, slot)| Some((key, slot.as_ref()?))).try_for_each(|(key, value)| {
-///             out.value(&key)?;
+///         out.count(self.persist_entries().count())?;
+///         self.persist_entries().try_for_each(|(key, value)| {
+///             out.value(key.borrow())?;
 ///             out.value(value)
 ///         })
 ///     }
@@ -200,6 +221,13 @@ pub trait EditableMap: Persist {
 
     /// Removes the value of a key. If it is inserted again, the map is stored as before.
     fn persist_remove(&mut self, key: &Self::Key) -> Option<Self::Value>;
+
+    /// Iterates over the entries, in the order in which they are stored.
+    fn persist_entries(&self) -> impl Iterator<Item = (impl Borrow<Self::Key>, &Self::Value)>;
+
+    /// True if [`persist_entries`](Self::persist_entries) has the order of a hash table instead.
+    #[doc(hidden)]
+    const __HASHED: bool = false;
 }
 
 /// Accesses lists of type `L`.
@@ -305,5 +333,70 @@ impl<M: EditableMap> MapAccess for MapOf<M> {
 
     fn remove(&self, map: &mut dyn Any, key: &[u8]) -> Option<()> {
         map.downcast_mut::<M>()?.persist_remove(&decode(key).ok()?).map(drop)
+    }
+}
+
+impl<M: EditableMap> WalkAccess for MapOf<M> {
+    fn len(&self, map: &dyn Any) -> Option<usize> {
+        let entries = map.downcast_ref::<M>()?.persist_entries();
+        Some(match entries.size_hint() {
+            (len, Some(max)) if len == max => len,
+            _ => entries.count(),
+        })
+    }
+
+    fn visit(&self, map: &dyn Any, range: Range<usize>, visit: &mut VisitItem<'_>) -> Result<()> {
+        let Some(map) = map.downcast_ref::<M>() else { return Err(Fail::Value.into()) };
+        let mut entries = map.persist_entries().skip(range.start).take(range.len());
+        entries.try_for_each(|(key, value)| visit(Some(key.borrow()), value))
+    }
+
+    fn key(&self) -> Option<&'static FieldAccess> {
+        Some(const { &FieldAccess::new::<M::Key>() })
+    }
+
+    fn item(&self) -> &'static FieldAccess {
+        MapAccess::value(self)
+    }
+
+    fn is_hashed(&self) -> bool {
+        M::__HASHED
+    }
+}
+
+/// Walks over the elements of type `T` of sets or arrays of type `C`.
+struct WalkOf<C, T, const HASHED: bool>(PhantomData<fn() -> (C, T)>);
+
+impl<C, T, const HASHED: bool> WalkAccess for WalkOf<C, T, HASHED>
+where
+    C: 'static,
+    T: Persist,
+    for<'c> &'c C: IntoIterator<Item = &'c T, IntoIter: ExactSizeIterator>,
+{
+    fn len(&self, elements: &dyn Any) -> Option<usize> {
+        Some(elements.downcast_ref::<C>()?.into_iter().len())
+    }
+
+    fn visit(
+        &self,
+        elements: &dyn Any,
+        range: Range<usize>,
+        visit: &mut VisitItem<'_>,
+    ) -> Result<()> {
+        let Some(elements) = elements.downcast_ref::<C>() else { return Err(Fail::Value.into()) };
+        let mut elements = elements.into_iter().skip(range.start).take(range.len());
+        elements.try_for_each(|element| visit(None, element))
+    }
+
+    fn key(&self) -> Option<&'static FieldAccess> {
+        None
+    }
+
+    fn item(&self) -> &'static FieldAccess {
+        const { &FieldAccess::new::<T>() }
+    }
+
+    fn is_hashed(&self) -> bool {
+        HASHED
     }
 }

@@ -2,7 +2,7 @@
 
 use super::boxed::on_stack;
 use super::class_holder::HolderAccess;
-use super::field_access::{EditableItems, ListAccess, MapAccess};
+use super::field_access::{EditableItems, ListAccess, MapAccess, WalkAccess};
 use super::type_set::FieldCodec;
 
 /// How the values of a type, or the fields of a row, lie in a save, and how the library reaches what is in them.
@@ -36,6 +36,8 @@ pub struct Layout {
     pub list: Option<&'static dyn ListAccess>,
     /// Access to the values, for a map.
     pub map: Option<&'static dyn MapAccess>,
+    /// Access to the entries or elements, for a map, a set or an array.
+    pub walk: Option<&'static dyn WalkAccess>,
     /// Access to a value that holds values of classes which its type does not name.
     pub class_holder: Option<HolderAccess>,
 }
@@ -55,13 +57,14 @@ impl Layout {
             skips: false,
             list: None,
             map: None,
+            walk: None,
             class_holder: None,
         }
     }
 
     /// The layout with the elements or keys of the type.
     pub const fn with_items(self, items: EditableItems) -> Self {
-        Self { list: items.list, map: items.map, ..self }
+        Self { list: items.list, map: items.map, walk: items.walk, ..self }
     }
 
     /// The layout of a type like `u32`, whose values take `bytes` bytes.
@@ -96,6 +99,7 @@ impl Layout {
             skips: false,
             list: None,
             map: None,
+            walk: None,
             class_holder: None,
             ..self
         }

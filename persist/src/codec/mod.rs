@@ -170,7 +170,7 @@ pub(crate) use encoder::{SaveLinks, left_over};
 #[cfg(any(feature = "history", feature = "world"))]
 pub(crate) use field_access::is_same_name;
 #[cfg(any(feature = "history", feature = "world"))]
-pub(crate) use field_access::{FieldAccess, ListAccess, MapAccess};
+pub(crate) use field_access::{FieldAccess, ListAccess, MapAccess, WalkAccess};
 pub(crate) use field_access::{FieldNames, FieldStep, ListSplice};
 pub(crate) use layout::Layout;
 pub(crate) use links::{

@@ -46,6 +46,7 @@ impl FieldAccess {
             decode: F::decode_field,
             list: F::__LAYOUT.list,
             map: F::__LAYOUT.map,
+            walk: F::__LAYOUT.walk,
             has_adapter: false,
             is_plain: true,
             visit: if F::LEAF { None } else { Some(visit::<F>) },

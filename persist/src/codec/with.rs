@@ -234,6 +234,7 @@ impl FieldAccess {
             decode,
             list: None,
             map: None,
+            walk: None,
             has_adapter: A::IS_ADAPTER,
             is_plain: false,
             visit: None,

@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | `path`, `paths`, `typed_path` | paths, their caches, and paths that the compiler checks |
 //! | this file, `links`, `empty` | the innermost part on a path; its encode and decode; empty parts |
+//! | `peek` | a field, of whose large containers only some elements are read |
 //! | `to_value` | values that are passed to a path |
 //! | `change`, `bytes` | a change with the bytes before and after it |
 //! | `compare` | the changes between two contents |
@@ -31,6 +32,8 @@ mod object_name;
 mod owner;
 mod path;
 mod paths;
+#[cfg(any(feature = "history", feature = "world"))]
+mod peek;
 #[cfg(feature = "history")]
 mod prints;
 mod sendable;
@@ -80,6 +83,8 @@ pub use owner::Owner;
 #[cfg(feature = "history")]
 pub(crate) use paths::AsText;
 pub(crate) use paths::IntoFieldPath;
+#[cfg(any(feature = "history", feature = "world"))]
+pub use peek::Peek;
 #[cfg(feature = "history")]
 pub(crate) use prints::{Print, print_value};
 pub use sendable::Sendable;

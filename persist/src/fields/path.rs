@@ -90,7 +90,7 @@ impl FieldPath {
         Self(Arc::new(PathData { class, steps, known }))
     }
 
-    #[cfg(feature = "history")]
+    #[cfg(any(feature = "history", feature = "world"))]
     pub(super) fn from_steps(class: String, steps: &[PathStep]) -> Self {
         let (class, steps, known) = (class.into(), steps.to_vec(), LastUse::default());
         Self(Arc::new(PathData { class, steps, known }))

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::change::Change;
 use super::world::World;
@@ -15,7 +16,7 @@ use crate::fields::{
     Root, compared, content_of,
 };
 use crate::graph::Registry;
-use crate::{Error, ErrorKind, FieldPath, ObjectId, Persist, Result, Value};
+use crate::{Error, ErrorKind, FieldPath, ObjectId, Peek, Persist, Result, Value};
 
 impl<T: 'static> Support<T> {
     pub(super) fn new(proof: Proof) -> Self {
@@ -91,6 +92,12 @@ impl<T: 'static> Support<T> {
         let fields = self.fields.as_ref().ok_or_else(no_fields)?;
         let (mut buffers, root) = (PartBuffers::default(), (fields.of)(target));
         FieldPart::find(&mut buffers, &self.registry, root, path.steps())?.value()
+    }
+
+    /// The value of a field of a target that is not a world, without elements of large containers.
+    pub(super) fn peek(&self, target: &T, path: &FieldPath, range: Range<usize>) -> Result<Peek> {
+        let fields = self.fields.as_ref().ok_or_else(no_fields)?;
+        Peek::new(&self.registry, (fields.of)(target), path, range)
     }
 
     /// The changes of a target that is not a world since it had this content.

@@ -91,7 +91,7 @@ pub(crate) use walk::{
     Cursor, DamagedRange, WriteTarget, locate, parts_in, renumbered, write_value,
 };
 #[cfg(any(feature = "history", feature = "world"))]
-pub(crate) use walk::{has_key, no_key};
+pub(crate) use walk::{CursorParts, has_key, no_key};
 
 /// An open value of a walk, with its next part: by nodes, or by conversions where it is rewritten.
 ///

@@ -5,8 +5,8 @@ use super::{Items, compact_items, whole_items};
 use crate::codec::compact::Compact;
 use crate::codec::persist::checked;
 use crate::codec::{
-    Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet, Visitor, bad_part,
-    is_bulky, on_stack, unboxed,
+    Decoder, EditableItems, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet,
+    Visitor, bad_part, is_bulky, on_stack, unboxed,
 };
 use crate::reflect::{Kind, TypeCode};
 use crate::{Error, ErrorKind, Result};
@@ -26,7 +26,7 @@ impl<T: Persist, const N: usize> Persist for [T; N] {
         cost: 2 + T::PLACED_COST,
         on_stack: on_stack::<Self>(&[T::ON_STACK]),
         pod: T::__LAYOUT.pod,
-        ..Layout::new::<Self>()
+        ..Layout::new::<Self>().with_items(EditableItems::elements::<Self, T, false>())
     };
     const __CODE: &'static TypeCode = T::__CODE;
 

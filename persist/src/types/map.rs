@@ -328,7 +328,7 @@ pub(super) fn decode_entries<C: Adapter<K> + Adapter<V>, K: Persist, P: Ord, V: 
 
 /// Implements `EditableMap` for a map of the standard library, or of another crate.
 macro_rules! editable_map {
-    ($map:ty, $key:ident: $($bound:ident)+, $value:ident $(, $hasher:ident)?) => {
+    ($map:ty, $key:ident: $($bound:ident)+, $value:ident $(, $hasher:ident: $hashed:literal)?) => {
         impl<$key, $value $(, $hasher)?> $crate::codec::EditableMap for $map
         where
             $key: Persist $(+ $bound)+,
@@ -354,6 +354,14 @@ macro_rules! editable_map {
             fn persist_remove(&mut self, key: &$key) -> Option<$value> {
                 self.remove(key)
             }
+
+            fn persist_entries(
+                &self,
+            ) -> impl Iterator<Item = (impl std::borrow::Borrow<$key>, &$value)> {
+                self.iter()
+            }
+
+            $(const __HASHED: bool = $hashed;)?
         }
     };
 }
@@ -364,5 +372,5 @@ macro_rules! editable_map {
 ))]
 pub(super) use editable_map;
 
-editable_map!(HashMap<K, V, S>, K: Eq Hash, V, S);
+editable_map!(HashMap<K, V, S>, K: Eq Hash, V, S: true);
 editable_map!(BTreeMap<K, V>, K: Ord, V);

@@ -9,7 +9,9 @@ use super::{compact_items, counted_items, skipping_items};
 use crate::codec::compact::Compact;
 use crate::codec::skip::Skipping;
 use crate::codec::with::{Adapter, Same, Usual, clash};
-use crate::codec::{Decoder, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet};
+use crate::codec::{
+    Decoder, EditableItems, Encoder, Fail, Generic, Layout, Persist, Prototypes, Stop, TypeSet,
+};
 use crate::reflect::{Kind, TypeCode};
 use crate::{ErrorKind, Result};
 
@@ -91,7 +93,10 @@ where
     S: BuildHasher + Default + 'static,
 {
     counted_items!(Kind::Set(T::persist_kind), "HashSet<{}>", T::persist_name());
-    const __LAYOUT: Layout = Layout { skips: true, ..Layout::collection::<Self>() };
+    const __LAYOUT: Layout = Layout {
+        skips: true,
+        ..Layout::collection::<Self>().with_items(EditableItems::elements::<Self, T, true>())
+    };
     const __CODE: &'static TypeCode = T::__CODE;
     hashed_set_items!(T);
     skipping_items!(HashSet<Skipping<Same>, ()>);
@@ -130,7 +135,10 @@ pub(super) fn decode_in_any_order<A: Adapter<T>, T: 'static, S: Default>(
 /// load refuses them.
 impl<T: Persist + Ord> Persist for BTreeSet<T> {
     counted_items!(Kind::Set(T::persist_kind), "BTreeSet<{}>", T::persist_name());
-    const __LAYOUT: Layout = Layout { skips: true, ..Layout::collection::<Self>() };
+    const __LAYOUT: Layout = Layout {
+        skips: true,
+        ..Layout::collection::<Self>().with_items(EditableItems::elements::<Self, T, false>())
+    };
     const __CODE: &'static TypeCode = T::__CODE;
     skipping_items!(BTreeSet<Skipping<Same>>);
 

@@ -8,5 +8,6 @@ mod hostile;
 mod large;
 mod monkey;
 mod objects;
+mod pages;
 mod support;
 mod value;

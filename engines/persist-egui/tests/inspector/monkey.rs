@@ -193,7 +193,10 @@ impl Monkey {
                 edit.attach(ada, Lamp::default())?;
                 let bob = edit.spawn_in(ada, "Bob")?;
                 edit.attach(bob, Link { to: ada, maybe: Some(bob), all: vec![] })?;
-                edit.attach(bob, Bag::default())?;
+                // More than a page of each.
+                let numbers = (0..130).collect();
+                let prices = (0..60).map(|price| (format!("{price}"), price)).collect();
+                edit.attach(bob, Bag { numbers, prices, bytes: vec![7; 70], ..Bag::default() })?;
                 edit.attach(bob, Phase::default())?;
                 let eve = edit.spawn("Eve")?;
                 edit.attach(eve, Numbers::default())?;

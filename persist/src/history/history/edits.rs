@@ -16,7 +16,7 @@ use crate::history::{
     Drag, Edit, Editable, History, Label, MergeKey, MergeTarget, OpenDrag, Panic, Performed,
     Recording, Step, Steps, Transaction, UndoEntry, guarded, recorded_as,
 };
-use crate::{Error, ErrorKind, Result, Value};
+use crate::{Error, ErrorKind, Peek, Result, Value};
 
 impl<T: 'static> History<T> {
     /// Edits a target, and records the changes as one entry with this label.
@@ -498,6 +498,23 @@ impl<T: Reflect> History<T> {
         let path = path.into_field_path()?;
         self.support.check_class(&path)?;
         self.support.value(target, &path).map_err(|error| error.in_class(path.class()))
+    }
+
+    /// Reads a field, but only some elements of large containers, like
+    /// [`World::peek_field`](crate::World::peek_field).
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`get_field`](Self::get_field), for what is read.
+    pub fn peek_field(
+        &mut self,
+        target: &T,
+        path: impl IntoFieldPath,
+        range: Range<usize>,
+    ) -> Result<Peek> {
+        let path = path.into_field_path()?;
+        self.support.check_class(&path)?;
+        self.support.peek(target, &path, range).map_err(|error| error.in_class(path.class()))
     }
 
     /// Sets a field of a value, as an entry that is named after the field, and returns the old value.

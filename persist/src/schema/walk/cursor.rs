@@ -1,5 +1,8 @@
 //! A way into the bytes of a value, to one of its parts, and the elements of a list there.
 
+#[cfg(any(feature = "history", feature = "world"))]
+pub(super) mod parts;
+
 use std::collections::HashSet;
 use std::ops::Range;
 
@@ -44,7 +47,7 @@ impl<'s, 'b> Cursor<'s, 'b> {
     #[cfg(any(feature = "history", feature = "world"))]
     pub(crate) fn of_element(self) -> Option<Self> {
         let node = match self.kind() {
-            KindSchema::List(_) | KindSchema::Array(..) => self.part(),
+            KindSchema::List(_) | KindSchema::Set(_) | KindSchema::Array(..) => self.part(),
             KindSchema::Map(_) => self.part() + 1,
             _ => return None,
         };

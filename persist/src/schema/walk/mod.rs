@@ -21,7 +21,7 @@ pub use self::read::Reader;
 
 pub(crate) use self::cursor::Cursor;
 #[cfg(any(feature = "history", feature = "world"))]
-pub(crate) use self::cursor::{has_key, no_key};
+pub(crate) use self::cursor::{has_key, no_key, parts::CursorParts};
 
 pub use self::check::Checker;
 

@@ -30,7 +30,7 @@ macro_rules! maps_and_sets {
             hashed_map_items!(K, V);
         }
 
-        editable_map!($hashbrown::HashMap<K, V, S>, K: Eq Hash, V, S);
+        editable_map!($hashbrown::HashMap<K, V, S>, K: Eq Hash, V, S: true);
 
         impl<K, V, S> Pointee for $hashbrown::HashMap<K, V, S>
         where
@@ -48,7 +48,8 @@ macro_rules! maps_and_sets {
             S: BuildHasher + Default + 'static,
         {
             counted_items!(Kind::Set(T::persist_kind));
-            const __LAYOUT: Layout = Layout::collection::<Self>();
+            const __LAYOUT: Layout =
+                Layout::collection::<Self>().with_items(EditableItems::elements::<Self, T, true>());
             const __CODE: &'static TypeCode = T::__CODE;
             hashed_set_items!(T);
         }

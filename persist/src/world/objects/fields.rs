@@ -4,6 +4,7 @@
 //! encoded, and the rest of the path is followed in its bytes.
 
 use std::any::Any;
+use std::ops::Range;
 
 use crate::codec::{Portable, TraitObject as _};
 use crate::fields::{
@@ -13,7 +14,7 @@ use crate::fields::{
 use crate::types::{Arena as _, WorldObjects};
 use crate::value::HandleValue;
 use crate::world::{Location, World};
-use crate::{Error, ErrorKind, FieldPath, ObjectId, Result, Value, names};
+use crate::{Error, ErrorKind, FieldPath, ObjectId, Peek, Result, Value, names};
 
 /// The maximum number of cached paths to numbers. Further paths take the general way, which is only slower.
 const MAX_NUMBERS: usize = 1 << 16;
@@ -76,6 +77,54 @@ impl World {
             FieldPart::find(&mut buffers, &self.registry, root, path.steps())?.value()
         };
         read().map_err(|error| owner.name(error, path.class()))
+    }
+
+    /// Reads a field like [`get_field`](Self::get_field), but only some elements of large containers.
+    ///
+    /// - If the path leads to a list, array, set or map, its elements in `range` are read. The range may end beyond the
+    ///   last element.
+    /// - A container inside the value is read if it has at most as many elements as `range`. A larger one comes empty:
+    ///   peek again at its path to read a range of it.
+    /// - Keys of maps and elements of sets are read whole.
+    ///
+    /// The time depends on what is read, and for a map or set on the start of the range. Containers in options, tuples
+    /// and `with` modules are encoded as a whole first. If only a part of a `HashMap` is read, its entries are in the
+    /// order of its table, which an insertion may change, and not in that of a save.
+    ///
+    /// # Errors
+    ///
+    /// Returns the same errors as [`get_field`](Self::get_field), for what is read.
+    ///
+    /// # Example
+    ///
+    /// ```
+    /// use persist::{Component, Persist, Value, World, field};
+    ///
+    /// #[derive(Persist)]
+    /// struct Bag { name: String, items: Vec<u32> }
+    ///
+    /// impl Component for Bag {}
+    ///
+    /// let mut world = World::new();
+    /// let ada = world.spawn("Ada");
+    /// world.attach(ada, Bag { name: "Purse".into(), items: (0..100_000).collect() })?;
+    ///
+    /// let bag = world.peek_field(ada, "Bag", 0..50)?;
+    /// assert_eq!(bag.cut, [(field!(Bag.items).into(), 100_000)]);
+    /// let page = world.peek_field(ada, "Bag:items", 50..52)?;
+    /// assert_eq!(page.value, Value::from(vec![Value::U32(50), Value::U32(51)]));
+    /// # Ok::<(), persist::Error>(())
+    /// ```
+    pub fn peek_field(
+        &self,
+        object: impl Into<Option<ObjectId>>,
+        path: impl IntoFieldPath,
+        range: Range<usize>,
+    ) -> Result<Peek> {
+        let (owner, path) = (Owner::from(object.into()), path.into_field_path()?);
+        let root = self.root(owner, path.class());
+        let peek = root.and_then(|root| Peek::new(&self.registry, root, &path, range));
+        peek.map_err(|error| owner.name(error, path.class()))
     }
 
     /// Sets a field of a component or resource, and returns its old value.

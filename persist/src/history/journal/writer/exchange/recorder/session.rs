@@ -31,7 +31,7 @@ use crate::history::{
 use crate::platform::held;
 use crate::save::{SaveOutcome, SlotInfo};
 use crate::storage::SessionSave;
-use crate::{Error, ErrorKind, Loaded, Persist, Result, Saves, Value};
+use crate::{Error, ErrorKind, Loaded, Peek, Persist, Result, Saves, Value};
 
 impl<T: 'static> Session<T> {
     /// Returns the target, for reading.
@@ -420,6 +420,7 @@ impl<T: Reflect> Session<T> {
     of_history! {
         "\n# Errors\n\nReturns the same errors as the method of the history."
         get_field[target](path: impl IntoFieldPath) -> Result<Value>;
+        peek_field[target](path: impl IntoFieldPath, range: Range<usize>) -> Result<Peek>;
     }
 
     of_history! {
