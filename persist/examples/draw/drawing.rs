@@ -11,6 +11,7 @@ pub(crate) struct Drawing {
     pub(crate) shapes: Vec<Shape>,
     pub(crate) layers: BTreeMap<String, Layer>,
     pub(crate) selected: Vec<usize>,
+    pub(crate) zoom: usize,
 }
 
 #[derive(Persist, Clone)]

@@ -22,7 +22,7 @@ use self::drawing::{Align, Drawing, Layer, Shape};
 const HELP: &str = "\
 add X Y W H INK LAYER, ink N INK, type N TEXT, raise N, delete N, copy N.., align
 drag N X Y, and `drag N X Y esc`, which cancels it
-layer NAME, hide NAME, drop NAME, select N..
+layer NAME, hide NAME, drop NAME, select N.., zoom N
 undo, redo, go N, list, save, crash, quit";
 
 /// Opens the drawing in a folder, and does what is typed.
@@ -161,6 +161,10 @@ fn run(session: &mut Session<Drawing>, line: &str) -> Result<()> {
                     Ok(())
                 })
             })?;
+        }
+        "zoom" => {
+            let zoom = number(1)?;
+            session.aside(|session| session.set_field(field!(Drawing.zoom), zoom))?;
         }
         "undo" => _ = session.undo()?,
         "redo" => _ = session.redo()?,
