@@ -415,7 +415,6 @@ impl FrameReader {
                     self.seek_next()?;
                 }
                 Some(head) => break head,
-                None if self.scan.damage.is_none() && !self.earlier.is_empty() => {}
                 None => return Ok(None),
             }
         };
