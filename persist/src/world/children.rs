@@ -51,6 +51,8 @@ impl Children {
     #[cfg(feature = "history")]
     pub fn position(&self, child: ObjectId) -> Option<usize> {
         match (self.list.get(), &self.blocks) {
+            // Many children in a row may be removed from the end, which is not counted as a pass.
+            (Some(list), _) if list.last() == Some(&child) => Some(list.len() - 1),
             (Some(list), _) => list.iter().position(|other| *other == child),
             (None, blocks) => blocks.as_ref()?.position(child),
         }
