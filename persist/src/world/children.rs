@@ -196,8 +196,10 @@ impl Blocks {
     }
 
     fn remove(&mut self, id: ObjectId) {
-        if let Some(at) = self.by_id.remove(&id) {
-            self.blocks[at].retain(|other| *other != id);
+        let Some(at) = self.by_id.remove(&id) else { return };
+        let block = &mut self.blocks[at];
+        if let Some(index) = block.iter().position(|other| *other == id) {
+            block.remove(index);
         }
     }
 }
