@@ -545,3 +545,61 @@ impl<T> Column<T> {
         self.pages.retain(|_| keep.next().is_none_or(|keep| *keep));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{Disorder, Page, WIDTH};
+
+    /// Returns the values as an iteration by shared references yields them.
+    fn read(page: &Page<u64>) -> Vec<u64> {
+        let opened = page.open();
+        match opened.disorder {
+            Some(disorder) => {
+                disorder.in_order(opened.words, opened.items).into_iter().copied().collect()
+            }
+            None => opened.items.copied().collect(),
+        }
+    }
+
+    /// Compares random changes with those of an ordered map, with reads in between.
+    #[test]
+    fn values_are_in_the_order_of_their_bits_however_they_come_and_go() {
+        for (reads, sorts) in [(2_000, 50_000), (50_000, 3_000), (1_500, 700), (7, 50_000)] {
+            let (mut page, mut twin) = (Page::default(), BTreeMap::new());
+            let (mut random, mut scattered) = (7_u64, 0);
+            for step in 1..40_000_u64 {
+                random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
+                let bit = (random >> 40) as u32 % WIDTH as u32;
+                match (random >> 33) % 8 {
+                    0 => assert_eq!(page.get_mut(bit), twin.get_mut(&bit)),
+                    1 if step % 100 == 0 => {
+                        let taken = page.take(bit);
+                        assert_eq!(taken, twin.get(&bit).copied());
+                        assert_eq!((page.get(bit), page.len()), (None, twin.len()));
+                        taken.into_iter().for_each(|it| _ = page.insert(bit, it));
+                    }
+                    // Few are left after a while of more removals, and many after a while of more insertions.
+                    change if (change < 5) == (step / 5_000 % 2 == 0) => {
+                        assert_eq!(page.insert(bit, step), twin.insert(bit, step));
+                    }
+                    _ => assert_eq!(page.remove(bit), twin.remove(&bit)),
+                }
+                assert_eq!((page.get(bit), page.len()), (twin.get(&bit), twin.len()));
+                scattered += u64::from(matches!(page.disorder, Some(Disorder::Scattered(_))));
+                if step % reads == 0 {
+                    assert!(read(&page).iter().eq(twin.values()), "step {step}");
+                    assert!(page.bits().eq(twin.keys().copied()));
+                }
+                if step % sorts == 0 {
+                    assert!(page.open_mut().disorder.is_none());
+                    assert!(page.items().iter().eq(twin.values()), "step {step}");
+                }
+            }
+            assert!(read(&page).iter().eq(twin.values()));
+            let is_scattered = reads > 7;
+            assert_eq!(scattered > 0, is_scattered, "{scattered} steps, read each {reads}");
+        }
+    }
+}
