@@ -4,11 +4,12 @@ use std::any::TypeId;
 use std::sync::Arc;
 
 use crate::codec::{
-    Decoder, Fail, Implementor, Link, Linked, LoadLinks, Pointing, Prototypes, Referent, SaveLinks,
-    Unknown, charge_empty, left_over,
+    Decoder, Fail, Implementor, Link, Linked, LoadLinks, Pointing, Prototypes, Referent, Remapped,
+    SaveLinks, Unknown, charge_empty, left_over,
 };
 use crate::graph::Registry;
 use crate::reflect::TraitName;
+use crate::types::WorldObjects;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Links for encoding and decoding single fields. The number of a class is its index in the registry plus 1.
@@ -19,12 +20,14 @@ pub(crate) struct FieldLinks<'r> {
     advice: &'static str,
     /// For bytes that another program wrote: the class of this registry for each class number there.
     numbers: Option<&'r [Option<usize>]>,
+    /// Returns the new id of an object for an old one; `None` clears it.
+    renumber: Option<&'r dyn Fn(u64) -> Option<u64>>,
 }
 
 impl<'r> FieldLinks<'r> {
     pub(crate) fn new(registry: &'r Registry) -> Self {
         const ADVICE: &str = "the field, which then cannot be reached by its path; take a path of a field beside it, or the component itself";
-        Self { registry, empty_elements: 0, advice: ADVICE, numbers: None }
+        Self { registry, empty_elements: 0, advice: ADVICE, numbers: None, renumber: None }
     }
 
     /// Creates the links for a command in a journal.
@@ -40,6 +43,16 @@ impl<'r> FieldLinks<'r> {
     pub(crate) fn of_snapshot(registry: &'r Registry) -> Self {
         const ADVICE: &str = "a component or resource, which then cannot be in a snapshot; register its class in `World::registry_mut`, or save the world instead";
         Self { advice: ADVICE, ..Self::new(registry) }
+    }
+
+    /// Creates the links for components of a prefab, whose classes have these indices, and whose ids are renumbered.
+    #[cfg(feature = "world")]
+    pub(crate) fn of_copy(
+        registry: &'r Registry,
+        numbers: &'r [Option<usize>],
+        renumber: &'r dyn Fn(u64) -> Option<u64>,
+    ) -> Self {
+        Self { numbers: Some(numbers), renumber: Some(renumber), ..Self::of_snapshot(registry) }
     }
 
     /// Sets the indices that the classes of another program have here.
@@ -120,6 +133,13 @@ impl LoadLinks for FieldLinks<'_> {
 
     fn unknown(&mut self, _: u64, _: &[u8], _: bool) -> Result<(usize, Option<Unknown>)> {
         self.unsupported(UNKNOWN)
+    }
+
+    fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {
+        Ok(match self.renumber.filter(|_| arena == TypeId::of::<WorldObjects>()) {
+            Some(renumber) => renumber(bits).map_or(Remapped::Null, Remapped::Live),
+            None => Remapped::Live(bits),
+        })
     }
 
     fn prototypes(&self) -> Prototypes<'_> {

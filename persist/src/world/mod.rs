@@ -38,7 +38,7 @@
 //   object).
 // - Iteration: `column::query` with `column::cursor` and `column::zipped`, and `visit`.
 // - Operations: `objects` has the private ones. Below it are the files that use them: `public`, `fields` (by path),
-//   `phases` (the life cycle), `bundle`, `prefab`. `references` finds the fields that hold an id.
+//   `phases` (the life cycle), `bundle`, `prefab` with `template`. `references` finds the fields that hold an id.
 // - Save: `objects::saving`, `stored` and `sibling_index` (encode), `page_cache` (pages, and those of earlier saves),
 //   `objects::load` (decode).
 // - Snapshots: `objects::snapshot`, of the blocks of `column::blocks`.
@@ -332,6 +332,8 @@ enum DeferredChange {
     Spawn(ObjectId, Box<str>),
     /// Adds the objects of a prefab, which are in a world of their own.
     Place(Box<World>),
+    /// Adds the objects of a prefab, each with its requested name.
+    PlaceCopies(Vec<(ParkedObject, Arc<str>)>),
     Attach(ObjectId, usize, Box<dyn AnyComponent>),
     Detach(ObjectId, usize),
     Remove(ObjectId),
@@ -345,6 +347,7 @@ impl DeferredChange {
         match self {
             Self::Spawn(new, _) => *new == id,
             Self::Place(part) => part.contains(id),
+            Self::PlaceCopies(objects) => objects.iter().any(|(object, _)| object.id == id),
             _ => false,
         }
     }

@@ -86,12 +86,7 @@ pub struct Opened<'p, I> {
 
 impl<T> Default for Page<T> {
     fn default() -> Self {
-        Self {
-            items: Vec::new(),
-            disorder: None,
-            moved: Cell::new(0),
-            index: Occupancy::default(),
-        }
+        Self { items: Vec::new(), disorder: None, moved: Cell::new(0), index: Occupancy::default() }
     }
 }
 

@@ -14,6 +14,7 @@ mod prefab;
 mod public;
 mod saving;
 mod snapshot;
+mod template;
 
 use std::any::TypeId;
 use std::cell::OnceCell;
@@ -237,6 +238,18 @@ impl World {
         for (entry, column) in part.columns.iter_mut().zip(columns) {
             let places = (&part.directory, &self.directory);
             self.columns[column].column.append(&mut *entry.column, places);
+        }
+    }
+
+    /// Adds a copy of the objects of a prefab under free names, each after its requested name.
+    fn place_copies(&mut self, objects: Vec<(ParkedObject, Arc<str>)>) {
+        for (mut copy, requested) in objects {
+            if !requested.is_empty() {
+                let name = self.names.hold_for_copy(&requested);
+                self.names.assign(name, copy.id);
+                copy.object.set_name(Some(name));
+            }
+            self.put_in(copy);
         }
     }
 
@@ -703,6 +716,7 @@ impl World {
                 self.spawn_now(id, &name);
             }
             DeferredChange::Place(objects) => self.place_now(objects),
+            DeferredChange::PlaceCopies(objects) => self.place_copies(objects),
             DeferredChange::Attach(object, column, component) => {
                 if self.contains(object) {
                     self.detach_now(object, column);

@@ -1,9 +1,11 @@
 //! [`Prefab`]: an object with its descendants as a value, to be placed into worlds any number of times.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::load::{forget, load_part};
+use super::template::Template;
 use crate::format::unpacked;
 use crate::graph::Registry;
 use crate::types::{Remap, UnmappedHandle, WorldObjects};
@@ -69,7 +71,19 @@ pub struct Prefab {
     types: Arc<[ComponentType]>,
     limits: Limits,
     options: LoadOptions,
+    cache: Arc<PrefabCache>,
 }
+
+#[derive(Default)]
+struct PrefabCache {
+    /// True if a copy was placed. Most prefabs are placed once, or many times.
+    is_placed: AtomicBool,
+    /// The template of further copies, if they can have one.
+    template: OnceLock<Option<Template>>,
+}
+
+/// Larger prefabs have no template: it takes memory, and they are loaded about as fast.
+const MAX_TEMPLATE: usize = 1024;
 
 /// The old and the new id of an object; [`World::instantiate_level`] returns it for each object of the level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -142,6 +156,7 @@ impl Prefab {
             types: used().map(|entry| entry.of).collect(),
             limits: *limits,
             options,
+            cache: Arc::default(),
         })
     }
 
@@ -159,6 +174,7 @@ impl Prefab {
             ids: ids.into(),
             limits: Limits::DEFAULT,
             options: LoadOptions::default(),
+            cache: Arc::default(),
         })
     }
 
@@ -180,18 +196,47 @@ impl Prefab {
                 world.new_column(*of);
             }
         }
-        let mut remap = Remap::new();
-        remap.arena::<WorldObjects>(UnmappedHandle::Null, |old| {
-            let same =
-                Some(old).filter(|old| external == ExternalIds::Keep && old.get() <= old_last);
-            self.renewed(old, old_last + 1).or(same)
+        let first = old_last + 1;
+        let renumber = |old: ObjectId| {
+            let same = (external == ExternalIds::Keep && old.get() <= old_last).then_some(old);
+            self.renewed(old, first).or(same)
+        };
+        let copies = self.template(world).and_then(|template| {
+            let renumber = |old| renumber(ObjectId::new(old)?).map(ObjectId::get);
+            template.copy(world, (first, &self.types), &renumber).ok()
         });
-        let options = (&self.limits, self.options);
-        let part = load_part(&self.save, &mut world.registry, options, &mut remap)?;
+        let change = match copies {
+            Some(copies) => DeferredChange::PlaceCopies(copies),
+            // A load has the reason if a copy cannot be decoded.
+            None => {
+                let mut remap = Remap::new();
+                remap.arena::<WorldObjects>(UnmappedHandle::Null, renumber);
+                DeferredChange::Place(self.load(world, &mut remap)?)
+            }
+        };
         // Nothing fails from here on, so the ids are assigned.
         world.last_id = last;
-        world.make(DeferredChange::Place(part));
-        Ok(old_last + 1)
+        world.make(change);
+        Ok(first)
+    }
+
+    fn load(&self, world: &mut World, remap: &mut Remap<'_>) -> Result<Box<World>> {
+        load_part(&self.save, &mut world.registry, (&self.limits, self.options), remap)
+    }
+
+    /// Returns the template of the copies after the first; `None` if there is none.
+    fn template(&self, world: &mut World) -> Option<&Template> {
+        let PrefabCache { is_placed, template } = &*self.cache;
+        if !is_placed.swap(true, Ordering::Relaxed) || self.ids.len() > MAX_TEMPLATE {
+            return None;
+        }
+        let new = || {
+            let mut part = self.load(world, &mut Remap::new()).ok()?;
+            let template = Template::new(&part, &self.ids, &self.types, &world.registry);
+            forget(&mut part);
+            template
+        };
+        template.get_or_init(new).as_ref()
     }
 
     /// Returns the id of an object in the copy whose first id is `first`; `None` if it is not in the prefab.
