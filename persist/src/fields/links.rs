@@ -3,12 +3,15 @@
 use std::any::TypeId;
 use std::sync::Arc;
 
+#[cfg(feature = "world")]
+use crate::codec::Remapped;
 use crate::codec::{
-    Decoder, Fail, Implementor, Link, Linked, LoadLinks, Pointing, Prototypes, Referent, Remapped,
-    SaveLinks, Unknown, charge_empty, left_over,
+    Decoder, Fail, Implementor, Link, Linked, LoadLinks, Pointing, Prototypes, Referent, SaveLinks,
+    Unknown, charge_empty, left_over,
 };
 use crate::graph::Registry;
 use crate::reflect::TraitName;
+#[cfg(feature = "world")]
 use crate::types::WorldObjects;
 use crate::{Error, ErrorKind, Limits, Result};
 
@@ -19,9 +22,10 @@ pub(crate) struct FieldLinks<'r> {
     empty_elements: usize,
     advice: &'static str,
     /// For bytes that another program wrote: the class of this registry for each class number there.
-    numbers: Option<&'r [Option<usize>]>,
+    pub numbers: Option<&'r [Option<usize>]>,
     /// Returns the new id of an object for an old one; `None` clears it.
-    renumber: Option<&'r dyn Fn(u64) -> Option<u64>>,
+    #[cfg_attr(not(feature = "world"), expect(dead_code, reason = "a prefab has it"))]
+    pub renumber: Option<&'r dyn Fn(u64) -> Option<u64>>,
 }
 
 impl<'r> FieldLinks<'r> {
@@ -43,16 +47,6 @@ impl<'r> FieldLinks<'r> {
     pub(crate) fn of_snapshot(registry: &'r Registry) -> Self {
         const ADVICE: &str = "a component or resource, which then cannot be in a snapshot; register its class in `World::registry_mut`, or save the world instead";
         Self { advice: ADVICE, ..Self::new(registry) }
-    }
-
-    /// Creates the links for components of a prefab, whose classes have these indices, and whose ids are renumbered.
-    #[cfg(feature = "world")]
-    pub(crate) fn of_copy(
-        registry: &'r Registry,
-        numbers: &'r [Option<usize>],
-        renumber: &'r dyn Fn(u64) -> Option<u64>,
-    ) -> Self {
-        Self { numbers: Some(numbers), renumber: Some(renumber), ..Self::of_snapshot(registry) }
     }
 
     /// Sets the indices that the classes of another program have here.
@@ -135,6 +129,7 @@ impl LoadLinks for FieldLinks<'_> {
         self.unsupported(UNKNOWN)
     }
 
+    #[cfg(feature = "world")]
     fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {
         Ok(match self.renumber.filter(|_| arena == TypeId::of::<WorldObjects>()) {
             Some(renumber) => renumber(bits).map_or(Remapped::Null, Remapped::Live),

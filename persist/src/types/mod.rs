@@ -51,7 +51,7 @@ pub use remap::{Remap, UnmappedHandle};
 pub use object_id::WorldObjects;
 pub(crate) use remap::Renumber;
 #[cfg(feature = "world")]
-pub(crate) use sequence::{encode as encode_list, encode_each};
+pub(crate) use sequence::encode as encode_list;
 #[cfg(feature = "world")]
 pub(crate) use text::decode_bytes as decode_text_bytes;
 pub(crate) use text::encode as encode_text;

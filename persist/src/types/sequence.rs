@@ -100,13 +100,6 @@ pub(crate) fn encode<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(
     encode_rest(items, out)
 }
 
-/// Writes a sequence whole, whose elements are not in a slice.
-#[cfg(feature = "world")]
-pub(crate) fn encode_each<T: Persist>(items: Vec<&T>, out: &mut Encoder<'_>) -> Result<(), Stop> {
-    out.take(1)?[0] = count::head(items.len() as u64);
-    encode_elements::<Usual, T>(items.into_iter(), T::LEAF, out)
-}
-
 /// Writes the elements of a list from a slice, after its head.
 #[inline(always)]
 pub(super) fn encode_slice<T: Persist>(items: &[T], out: &mut Encoder<'_>) -> Result<(), Stop> {

@@ -38,7 +38,7 @@
 //   object).
 // - Iteration: `column::query` with `column::cursor` and `column::zipped`, and `visit`.
 // - Operations: `objects` has the private ones. Below it are the files that use them: `public`, `fields` (by path),
-//   `phases` (the life cycle), `bundle`, `prefab` with `template`. `references` finds the fields that hold an id.
+//   `phases` (the life cycle), `bundle`, `prefab`. `references` finds the fields that hold an id.
 // - Save: `objects::saving`, `stored` and `sibling_index` (encode), `page_cache` (pages, and those of earlier saves),
 //   `objects::load` (decode).
 // - Snapshots: `objects::snapshot`, of the blocks of `column::blocks`.

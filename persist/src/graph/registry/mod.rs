@@ -321,13 +321,6 @@ impl Registry {
         Env::new(&Limits::DEFAULT, shared(&self.context))
     }
 
-    /// Returns true if the values of a class have no references, no hooks, and no values of classes that only the save
-    /// names.
-    #[cfg(feature = "world")]
-    pub(crate) fn is_plain(&self, class: usize) -> bool {
-        self.traits(class) == Traits::default()
-    }
-
     /// Returns the traits of the values of a class.
     pub(crate) fn traits(&self, class: usize) -> Traits {
         self.known().traits[class]

@@ -2,8 +2,8 @@
 //! and its index in the page.
 
 use super::{BLOCK, BLOCK_WORDS, BlockMask, Column, Occupancy, Page};
-use crate::codec::{Decoder, Encoder, Fail, Generic, Persist, Stop};
-use crate::types::{encode_each, encode_list};
+use crate::codec::{Decoder, Encoder, Fail, Generic, Persist, Stop, count};
+use crate::types::encode_list;
 
 impl Occupancy {
     /// Sets the ids of a block that have values.
@@ -42,7 +42,11 @@ impl<T: Persist> Column<T> {
             return encode_list(items.unwrap_or_default(), out);
         }
         let bits = first_bit(block)..first_bit(block + 1);
-        encode_each(bits.filter_map(|bit| page.get(bit)).collect(), out)
+        let items: Vec<&T> = bits.filter_map(|bit| page.get(bit)).collect();
+        out.take(1)?[0] = count::head(items.len() as u64);
+        out.elements::<T>(items.len(), T::MIN, T::LEAF, |out| {
+            items.iter().try_for_each(|item| out.value(*item))
+        })
     }
 
     pub(in crate::world) fn decode_block_into(

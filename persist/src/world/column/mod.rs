@@ -2,7 +2,6 @@
 
 mod blocks;
 mod cursor;
-mod disorder;
 pub(super) mod query;
 mod zipped;
 
@@ -11,7 +10,6 @@ use std::{iter, slice};
 
 use super::Location;
 use super::directory::{WIDTH, WORDS, first_bit};
-use disorder::{Disorder, Displaced, Scattered};
 
 /// Values by place, in pages.
 ///
@@ -74,6 +72,34 @@ pub(super) struct Occupancy {
     /// No bit from this one on has a value. `u32::MAX` while the page is scattered, so that no value is appended, and
     /// none is found by its distance from the first one.
     end: u32,
+}
+
+/// The places of a page's values while they are not in the order of their bits.
+enum Disorder {
+    Out(Displaced),
+    Scattered(Box<Scattered>),
+}
+
+/// A value that is out of its place for a while: the component whose method is running. The last value of the page has
+/// been swapped into its place.
+#[derive(Clone, Copy)]
+struct Displaced {
+    bit: u32,
+    rank: u32,
+}
+
+/// The places of values in no order, in which an insertion or a removal moves one value.
+///
+/// A page is scattered when many values were moved in a row, for objects that are removed or come back one by one. It
+/// is put in order before the values are handed out mutably in order, and at the next change after they were read in
+/// order: the read has taken as long.
+struct Scattered {
+    /// The place of the value of each bit that has one.
+    places: [u16; WIDTH],
+    /// The bit of each value.
+    bits: Vec<u16>,
+    /// True if the values were read in order.
+    is_read: Cell<bool>,
 }
 
 /// A page during iteration: the words of its mask, and its values, which are in the order of their bits unless there is
@@ -216,6 +242,87 @@ impl Occupancy {
     pub(super) fn block(&self, block: usize) -> BlockMask {
         let words = self.mask.as_chunks().0;
         words[block]
+    }
+}
+
+impl Disorder {
+    /// Returns the bit of the value that is out.
+    fn out(&self) -> Option<u32> {
+        match self {
+            Self::Out(out) => Some(out.bit),
+            Self::Scattered(_) => None,
+        }
+    }
+
+    /// Returns the values of a page with this mask in the order of their bits.
+    fn in_order<R>(&self, words: &[u64; WORDS], items: impl Iterator<Item = R>) -> Vec<R> {
+        match self {
+            Self::Out(out) => {
+                let mut items: Vec<R> = items.collect();
+                out.restore_last(&mut items);
+                items
+            }
+            Self::Scattered(scattered) => {
+                let mut items: Vec<Option<R>> = items.map(Some).collect();
+                let in_order = set_bits(*words);
+                in_order.filter_map(|bit| items.get_mut(scattered.place(bit))?.take()).collect()
+            }
+        }
+    }
+}
+
+impl Displaced {
+    /// Moves the last value, which has the place of the value that is out, back to the end.
+    fn restore_last<R>(self, items: &mut Vec<R>) {
+        if (self.rank as usize) < items.len() {
+            let item = items.remove(self.rank as usize);
+            items.push(item);
+        }
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "a page has few bits and values")]
+impl Scattered {
+    /// Creates the places of values that are in the order of these bits.
+    fn new(bits: impl Iterator<Item = u32>) -> Box<Self> {
+        let empty = Self { places: [0; WIDTH], bits: Vec::new(), is_read: Cell::new(false) };
+        let mut scattered = Box::new(empty);
+        bits.for_each(|bit| scattered.add(bit));
+        scattered
+    }
+
+    fn add(&mut self, bit: u32) {
+        self.places[bit as usize] = self.bits.len() as u16;
+        self.bits.push(bit as u16);
+    }
+
+    /// Returns the place of the value of a bit, which must have one.
+    fn place(&self, bit: u32) -> usize {
+        self.places[bit as usize].into()
+    }
+
+    fn insert<T>(&mut self, bit: u32, items: &mut Vec<T>, value: T) {
+        self.add(bit);
+        items.push(value);
+    }
+
+    fn remove<T>(&mut self, bit: u32, items: &mut Vec<T>) -> T {
+        let place = self.place(bit);
+        self.bits.swap_remove(place);
+        if let Some(moved) = self.bits.get(place) {
+            self.places[usize::from(*moved)] = place as u16;
+        }
+        items.swap_remove(place)
+    }
+
+    /// Sorts the values by their bits, which are passed in order.
+    fn sort<T>(mut self, bits: impl Iterator<Item = u32>, items: &mut [T]) {
+        for (rank, bit) in bits.enumerate() {
+            let place = self.place(bit);
+            self.places[usize::from(self.bits[rank])] = place as u16;
+            self.bits.swap(rank, place);
+            items.swap(rank, place);
+        }
     }
 }
 

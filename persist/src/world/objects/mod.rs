@@ -14,7 +14,6 @@ mod prefab;
 mod public;
 mod saving;
 mod snapshot;
-mod template;
 
 use std::any::TypeId;
 use std::cell::OnceCell;
