@@ -397,7 +397,7 @@ impl<'w> WorldWriter<'w> {
                 if out.position() >= end {
                     break;
                 }
-                self.encode_alone((row, bit), None, out)?;
+                self.encode_one((row, bit), None, out)?;
                 place += 1;
             }
             self.cursor = (row, place);
@@ -417,7 +417,7 @@ impl<'w> WorldWriter<'w> {
                 at += run;
                 // No run begins at this object, so it is written by itself.
                 if run == 0 {
-                    self.encode_alone((row, bits[at]), objects.get(at), out)?;
+                    self.encode_one((row, bits[at]), objects.get(at), out)?;
                     at += 1;
                 }
             }
@@ -428,7 +428,7 @@ impl<'w> WorldWriter<'w> {
     }
 
     /// Writes one object, which is searched for if it is not passed.
-    fn encode_alone(
+    fn encode_one(
         &mut self,
         (page, bit): (usize, u32),
         object: Option<&Object>,

@@ -90,9 +90,8 @@ struct Displaced {
 
 /// The places of values in no order, in which an insertion or a removal moves one value.
 ///
-/// A page is scattered when many values were moved in a row, for objects that are removed or come back one by one. It
-/// is put in order before the values are handed out mutably in order, and at the next change after they were read in
-/// order: the read has taken as long.
+/// A page is scattered when many values were moved in a row: objects are removed, or come back, one by one. An iteration
+/// with `&mut` puts it in order. One with `&` cannot, so the next change does; the read before it took as long.
 struct Scattered {
     /// The place of the value of each bit that has one.
     places: [u16; WIDTH],
@@ -677,10 +676,10 @@ mod tests {
                 match (random >> 33) % 8 {
                     0 => assert_eq!(page.get_mut(bit), twin.get_mut(&bit)),
                     1 if step % 100 == 0 => {
-                        let taken = page.take(bit);
-                        assert_eq!(taken, twin.get(&bit).copied());
+                        let value = page.take(bit);
+                        assert_eq!(value, twin.get(&bit).copied());
                         assert_eq!((page.get(bit), page.len()), (None, twin.len()));
-                        taken.into_iter().for_each(|it| _ = page.insert(bit, it));
+                        value.into_iter().for_each(|it| _ = page.insert(bit, it));
                     }
                     // Few are left after a while of more removals, and many after a while of more insertions.
                     change if (change < 5) == (step / 5_000 % 2 == 0) => {

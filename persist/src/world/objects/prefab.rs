@@ -259,7 +259,7 @@ impl fmt::Debug for Prefab {
     }
 }
 
-/// The objects of a prefab, of which only the components are decoded for each copy.
+/// The objects of a prefab, decoded once. Each copy decodes only the components.
 ///
 /// A load of a save with one object takes 15 times as long as to make that object: it reads the classes, and plans how
 /// each is decoded.
