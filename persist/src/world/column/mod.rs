@@ -414,6 +414,14 @@ impl<T> Page<T> {
     /// Puts the values in order if they were read in order since they were scattered.
     #[inline]
     fn settle_after_read(&mut self) {
+        // Only a scattered page has this end, which the caller looks at anyway.
+        if self.index.end == u32::MAX {
+            self.settle_if_read();
+        }
+    }
+
+    #[cold]
+    fn settle_if_read(&mut self) {
         if let Some(Disorder::Scattered(scattered)) = &self.disorder
             && scattered.is_read.get()
         {
@@ -479,28 +487,28 @@ impl<T> Page<T> {
     }
 
     fn insert_between(&mut self, bit: u32, value: T) -> Option<T> {
+        // The value comes back: it is swapped with the last value, which had its place.
+        if let Some(Disorder::Out(Displaced { bit: out, rank })) = self.disorder
+            && out == bit
+        {
+            self.disorder = None;
+            let last = self.items.len();
+            self.items.push(value);
+            self.items.swap(rank as usize, last);
+            return None;
+        }
         if let Some(here) = self.get_mut(bit) {
             return Some(std::mem::replace(here, value));
         }
-        match &mut self.disorder {
-            // The value comes back: it is swapped with the last value, which had its place.
-            Some(Disorder::Out(Displaced { bit: out, rank })) if *out == bit => {
-                let (rank, last) = (*rank as usize, self.items.len());
-                self.disorder = None;
-                self.items.push(value);
-                self.items.swap(rank, last);
-            }
-            Some(Disorder::Scattered(scattered)) => {
-                self.index.insert(bit);
-                scattered.insert(bit, &mut self.items, value);
-            }
-            _ => {
-                self.forget_out();
-                let rank = self.index.insert(bit);
-                self.items.insert(rank, value);
-                self.note_moved(self.items.len() - rank);
-            }
+        if let Some(Disorder::Scattered(scattered)) = &mut self.disorder {
+            self.index.insert(bit);
+            scattered.insert(bit, &mut self.items, value);
+            return None;
         }
+        self.forget_out();
+        let rank = self.index.insert(bit);
+        self.items.insert(rank, value);
+        self.note_moved(self.items.len() - rank);
         None
     }
 
@@ -534,9 +542,12 @@ impl<T> Page<T> {
     /// such value, so a second one is removed.
     #[expect(clippy::cast_possible_truncation, reason = "a page has few values")]
     fn take(&mut self, bit: u32) -> Option<T> {
-        self.settle();
         if self.disorder.is_some() {
-            return self.remove(bit);
+            self.settle();
+            // A settled page may still have another value out.
+            if self.disorder.is_some() {
+                return self.remove(bit);
+            }
         }
         let rank = self.place(bit)?;
         self.index.mark(bit);
