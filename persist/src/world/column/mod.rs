@@ -90,7 +90,7 @@ struct Displaced {
 
 /// The places of values in no order, in which an insertion or a removal moves one value.
 ///
-/// A page is scattered when many values were moved in a row: objects are removed, or come back, one by one. An iteration
+/// A page is scattered when many values were moved in a row: objects are removed, or come back, one by one. A query
 /// with `&mut` puts it in order. One with `&` cannot, so the next change does; the read before it took as long.
 struct Scattered {
     /// The place of the value of each bit that has one.
