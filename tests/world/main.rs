@@ -20,6 +20,7 @@ mod prefabs;
 mod queries;
 mod references;
 mod releases;
+mod removals;
 mod resources;
 mod restores;
 mod saves;

@@ -35,7 +35,7 @@ fn measured(run: impl FnOnce()) {
 /// Makes a file with a list of this length, and measures the code that reads it.
 type Row = fn(usize);
 
-const ROWS: [(&str, Row); 41] = [
+const ROWS: [(&str, Row); 45] = [
     ("kept records of an object", |n| objects::<Sword>(&unknown_records(n))),
     ("unknown parts of a value", |n| value::<Bag>(&unknown_parts("Bag", n))),
     ("unknown parts that are migrated", |n| value::<Chest>(&unknown_parts("Chest", n))),
@@ -103,6 +103,10 @@ const ROWS: [(&str, Row); 41] = [
         measured(|| assert!(history.undo(&mut path).unwrap()));
         assert_eq!(path.points.len(), 16 * n);
     }),
+    ("objects that are removed one by one", |n| removed(roots(n), false)),
+    ("objects that are removed one by one, undone", |n| removed(roots(n), true)),
+    ("children that are removed one by one", |n| removed(children(n), false)),
+    ("children that are removed one by one, undone", |n| removed(children(n), true)),
     ("versions of a lock", versions_of_a_lock),
     ("a prefab as a file", |n| {
         let (children, root) = (children(n), 1);
@@ -326,6 +330,13 @@ fn children(count: usize) -> World {
         let child = world.spawn_in(parent, "").unwrap();
         world.attach(child, Health { points: 1 }).unwrap();
     }
+    world
+}
+
+/// Objects without a parent, each with a component.
+fn roots(count: usize) -> World {
+    let mut world = World::new();
+    (0..count).for_each(|_| _ = world.spawn_with("a", (Health { points: 1 },)).unwrap());
     world
 }
 
@@ -563,6 +574,25 @@ fn remove_some(path: &mut Route, history: &mut History<Route>) {
         Ok(())
     });
     removed.unwrap();
+}
+
+/// Removes all objects but the first: every third one from the back, and then the others from the front.
+fn removed(mut world: World, is_undone: bool) {
+    let objects: Vec<ObjectId> = world.objects().skip(1).collect();
+    let rest = objects.iter().enumerate().filter(|(at, _)| at % 3 > 0);
+    let order = objects.iter().step_by(3).rev().chain(rest.map(|(_, object)| object));
+    let mut history = History::new(None);
+    history.set_proof(Proof::Off);
+    let mut remove = || {
+        let remove_all = |edit: &mut Edit<'_>| order.clone().try_for_each(|id| edit.remove(*id));
+        history.edit(&mut world, "Delete", remove_all).unwrap();
+    };
+    if !is_undone {
+        return measured(remove);
+    }
+    remove();
+    measured(|| assert!(history.undo(&mut world).unwrap()));
+    assert_eq!(world.objects().len(), objects.len() + 1);
 }
 
 /// Paints each element by itself, as the pointer passes over it.

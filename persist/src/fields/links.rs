@@ -3,12 +3,16 @@
 use std::any::TypeId;
 use std::sync::Arc;
 
+#[cfg(feature = "world")]
+use crate::codec::Remapped;
 use crate::codec::{
     Decoder, Fail, Implementor, Link, Linked, LoadLinks, Pointing, Prototypes, Referent, SaveLinks,
     Unknown, charge_empty, left_over,
 };
 use crate::graph::Registry;
 use crate::reflect::TraitName;
+#[cfg(feature = "world")]
+use crate::types::WorldObjects;
 use crate::{Error, ErrorKind, Limits, Result};
 
 /// Links for encoding and decoding single fields. The number of a class is its index in the registry plus 1.
@@ -18,13 +22,16 @@ pub(crate) struct FieldLinks<'r> {
     empty_elements: usize,
     advice: &'static str,
     /// For bytes that another program wrote: the class of this registry for each class number there.
-    numbers: Option<&'r [Option<usize>]>,
+    pub numbers: Option<&'r [Option<usize>]>,
+    /// Returns the new id of an object for an old one; `None` clears it.
+    #[cfg_attr(not(feature = "world"), expect(dead_code, reason = "a prefab has it"))]
+    pub renumber: Option<&'r dyn Fn(u64) -> Option<u64>>,
 }
 
 impl<'r> FieldLinks<'r> {
     pub(crate) fn new(registry: &'r Registry) -> Self {
         const ADVICE: &str = "the field, which then cannot be reached by its path; take a path of a field beside it, or the component itself";
-        Self { registry, empty_elements: 0, advice: ADVICE, numbers: None }
+        Self { registry, empty_elements: 0, advice: ADVICE, numbers: None, renumber: None }
     }
 
     /// Creates the links for a command in a journal.
@@ -120,6 +127,14 @@ impl LoadLinks for FieldLinks<'_> {
 
     fn unknown(&mut self, _: u64, _: &[u8], _: bool) -> Result<(usize, Option<Unknown>)> {
         self.unsupported(UNKNOWN)
+    }
+
+    #[cfg(feature = "world")]
+    fn handle(&mut self, arena: TypeId, bits: u64) -> Result<Remapped> {
+        Ok(match self.renumber.filter(|_| arena == TypeId::of::<WorldObjects>()) {
+            Some(renumber) => renumber(bits).map_or(Remapped::Null, Remapped::Live),
+            None => Remapped::Live(bits),
+        })
     }
 
     fn prototypes(&self) -> Prototypes<'_> {

@@ -51,6 +51,8 @@ impl Children {
     #[cfg(feature = "history")]
     pub fn position(&self, child: ObjectId) -> Option<usize> {
         match (self.list.get(), &self.blocks) {
+            // Many children in a row may be removed from the end, which is not counted as a pass.
+            (Some(list), _) if list.last() == Some(&child) => Some(list.len() - 1),
             (Some(list), _) => list.iter().position(|other| *other == child),
             (None, blocks) => blocks.as_ref()?.position(child),
         }
@@ -194,8 +196,10 @@ impl Blocks {
     }
 
     fn remove(&mut self, id: ObjectId) {
-        if let Some(at) = self.by_id.remove(&id) {
-            self.blocks[at].retain(|other| *other != id);
+        let Some(at) = self.by_id.remove(&id) else { return };
+        let block = &mut self.blocks[at];
+        if let Some(index) = block.iter().position(|other| *other == id) {
+            block.remove(index);
         }
     }
 }

@@ -255,7 +255,7 @@ impl<T: Component> AnyColumn for Column<T> {
     }
 
     fn items(&self, page: usize, bit: u32) -> Option<Box<dyn ErasedComponents + '_>> {
-        let page = self.page(page).filter(|page| !page.is_empty() && page.out().is_none())?;
+        let page = self.page(page).filter(|page| !page.is_empty() && page.is_ordered())?;
         Some(Box::new(page.items().get(page.occupancy().count_below(bit)..)?.iter()))
     }
 

@@ -10,7 +10,8 @@ use crate::ObjectId;
 ///
 /// Larger pages make queries faster, which wait for memory at the start of each page. `for_each` over two components of
 /// a million objects takes 1.1 times as long as over two arrays with 32 words, and 1.05 times with 64. Smaller pages
-/// make removals faster, which move the other values of the page: 5 us with 32 words, 8 us with 64 and 14 us with 128.
+/// make single removals faster, which move the other values of the page: 5 us with 32 words, 8 us with 64 and 14 us with
+/// 128.
 pub(super) const WORDS: usize = 64;
 
 /// The number of ids of a page.

@@ -332,6 +332,8 @@ enum DeferredChange {
     Spawn(ObjectId, Box<str>),
     /// Adds the objects of a prefab, which are in a world of their own.
     Place(Box<World>),
+    /// Adds the objects of a prefab, each with its requested name.
+    PlaceCopies(Vec<(ParkedObject, Arc<str>)>),
     Attach(ObjectId, usize, Box<dyn AnyComponent>),
     Detach(ObjectId, usize),
     Remove(ObjectId),
@@ -345,6 +347,7 @@ impl DeferredChange {
         match self {
             Self::Spawn(new, _) => *new == id,
             Self::Place(part) => part.contains(id),
+            Self::PlaceCopies(objects) => objects.iter().any(|(object, _)| object.id == id),
             _ => false,
         }
     }
@@ -473,12 +476,18 @@ struct Shapes {
     by_columns: HashMap<Arc<[usize]>, Shape>,
     /// The shape with one more column at the end, so that attaching a component needs one lookup.
     wider: HashMap<(Shape, usize), Shape>,
+    /// The shape without a column.
+    narrower: HashMap<(Shape, usize), Shape>,
 }
 
 impl Default for Shapes {
     fn default() -> Self {
-        let mut shapes =
-            Self { shapes: Vec::new(), by_columns: HashMap::new(), wider: HashMap::new() };
+        let mut shapes = Self {
+            shapes: Vec::new(),
+            by_columns: HashMap::new(),
+            wider: HashMap::new(),
+            narrower: HashMap::new(),
+        };
         shapes.of(&[]);
         shapes
     }
@@ -538,9 +547,14 @@ impl Shapes {
     }
 
     fn without(&mut self, shape: Shape, column: usize) -> Shape {
+        if let Some(narrower) = self.narrower.get(&(shape, column)) {
+            return *narrower;
+        }
         let columns = self.columns(shape).iter().copied();
         let columns: Vec<usize> = columns.filter(|other| *other != column).collect();
-        self.of(&columns)
+        let narrower = self.of(&columns);
+        self.narrower.insert((shape, column), narrower);
+        narrower
     }
 
     /// Returns for each shape whether one of its columns fulfils a condition.

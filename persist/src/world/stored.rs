@@ -377,8 +377,7 @@ impl<'w> WorldWriter<'w> {
         room: usize,
         out: &mut Encoder<'_>,
     ) -> Result<usize, Stop> {
-        let (directory, objects) = (&self.world.directory, self.world.objects.page(row));
-        let Some(objects) = objects else { return Ok(0) };
+        let Some(objects) = self.world.objects.page(row) else { return Ok(0) };
         let mut bits_of_row = objects.bits().skip(from).peekable();
         if self.cursor != (row, from) {
             // Widths hold for one row: where a component runs, its column has no cursor in the row.
@@ -393,6 +392,17 @@ impl<'w> WorldWriter<'w> {
         // An error leaves the cursors somewhere in the row.
         self.cursor = (usize::MAX, 0);
         let mut place = from;
+        if !objects.is_ordered() {
+            for bit in bits_of_row {
+                if out.position() >= end {
+                    break;
+                }
+                self.encode_one((row, bit), None, out)?;
+                place += 1;
+            }
+            self.cursor = (row, place);
+            return Ok(place);
+        }
         for objects in objects.items()[from..].chunks(RUN) {
             let mut bits = [0; RUN];
             bits.iter_mut().zip(&mut bits_of_row).for_each(|(to, bit)| *to = bit);
@@ -407,10 +417,7 @@ impl<'w> WorldWriter<'w> {
                 at += run;
                 // No run begins at this object, so it is written by itself.
                 if run == 0 {
-                    let bit = bits[at];
-                    let Some(id) = directory.id(row, bit) else { return Err(out.no_field()) };
-                    let source = ObjectSource::Live(Location { page: row, bit });
-                    self.encode_object(id, &objects[at], source, out)?;
+                    self.encode_one((row, bits[at]), objects.get(at), out)?;
                     at += 1;
                 }
             }
@@ -418,6 +425,22 @@ impl<'w> WorldWriter<'w> {
         }
         self.cursor = (row, place);
         Ok(place)
+    }
+
+    /// Writes one object, which is searched for if it is not passed.
+    fn encode_one(
+        &mut self,
+        (page, bit): (usize, u32),
+        object: Option<&Object>,
+        out: &mut Encoder<'_>,
+    ) -> Result<(), Stop> {
+        let (world, location) = (self.world, Location { page, bit });
+        match (world.directory.id(page, bit), object.or_else(|| world.objects.get(location))) {
+            (Some(id), Some(object)) => {
+                self.encode_object(id, object, ObjectSource::Live(location), out)
+            }
+            _ => Err(out.no_field()),
+        }
     }
 
     /// Writes a run of plain objects that have one shape and components of fixed widths. Returns how many it has

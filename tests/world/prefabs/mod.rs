@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "the helpers are part of the tests")]
 
+mod copies;
 mod files;
 mod hostile;
 mod ids;

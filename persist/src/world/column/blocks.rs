@@ -2,23 +2,14 @@
 //! and its index in the page.
 
 use super::{BLOCK, BLOCK_WORDS, BlockMask, Column, Occupancy, Page};
-use crate::codec::{Decoder, Encoder, Fail, Generic, Persist, Stop};
+use crate::codec::{Decoder, Encoder, Fail, Generic, Persist, Stop, count};
 use crate::types::encode_list;
 
 impl Occupancy {
     /// Sets the ids of a block that have values.
-    #[expect(clippy::cast_possible_truncation, reason = "a page has few bits")]
     fn set_block(&mut self, block: usize, mask: BlockMask) {
         self.mask.as_chunks_mut().0[block] = mask;
-        let mut rank = 0;
-        for (word, to) in self.mask.iter().zip(&mut self.ranks) {
-            *to = rank;
-            rank += word.count_ones() as u16;
-        }
-        let first = self.mask.iter().position(|word| *word != 0);
-        self.first = first.map_or(0, |at| at as u32 * u64::BITS + self.mask[at].trailing_zeros());
-        let last = self.mask.iter().rposition(|word| *word != 0);
-        self.end = last.map_or(0, |at| (at as u32 + 1) * u64::BITS - self.mask[at].leading_zeros());
+        self.recount();
     }
 }
 
@@ -29,11 +20,11 @@ fn first_bit(block: usize) -> u32 {
 }
 
 impl<T> Page<T> {
-    /// Returns the indices of the values of a block; `None` while a value is out.
+    /// Returns the indices of the values of a block; `None` if the values are not in order.
     fn range(&self, block: usize) -> Option<std::ops::Range<usize>> {
         let start = self.index.count_below(first_bit(block));
         let count: u32 = self.index.block(block).iter().map(|word| word.count_ones()).sum();
-        self.out.is_none().then_some(start..start + count as usize)
+        self.disorder.is_none().then_some(start..start + count as usize)
     }
 }
 
@@ -43,11 +34,19 @@ impl<T: Persist> Column<T> {
         (page, block): (usize, usize),
         out: &mut Encoder<'_>,
     ) -> Result<(), Stop> {
-        let items = self.page(page).and_then(|page| page.items.get(page.range(block)?));
-        match items {
-            Some(items) => encode_list(items, out),
-            None => Err(out.no_field()),
+        let Some(page) = self.page(page).filter(|page| page.out().is_none()) else {
+            return Err(out.no_field());
+        };
+        if page.is_ordered() {
+            let items = page.range(block).and_then(|range| page.items.get(range));
+            return encode_list(items.unwrap_or_default(), out);
         }
+        let bits = first_bit(block)..first_bit(block + 1);
+        let items: Vec<&T> = bits.filter_map(|bit| page.get(bit)).collect();
+        out.take(1)?[0] = count::head(items.len() as u64);
+        out.elements::<T>(items.len(), T::MIN, T::LEAF, |out| {
+            items.iter().try_for_each(|item| out.value(*item))
+        })
     }
 
     pub(in crate::world) fn decode_block_into(
@@ -58,6 +57,7 @@ impl<T: Persist> Column<T> {
         let head = input.take(1)?;
         let count = input.elements::<T>(head)?;
         let items = self.page_mut(page).and_then(|page| {
+            page.settle();
             page.index.mark(first_bit(block));
             page.range(block).and_then(|range| page.items.get_mut(range))
         });
@@ -86,6 +86,7 @@ impl<T: Persist> Column<T> {
             self.pages.resize_with(page + 1, || None);
         }
         let page = self.pages[page].get_or_insert_default();
+        page.settle();
         page.forget_out();
         page.index.mark(first_bit(block));
         let Some(range) = page.range(block) else { return };

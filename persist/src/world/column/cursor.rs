@@ -102,7 +102,7 @@ pub struct InColumn<'w, P: Pages<'w>> {
     /// The bit of the page whose value is out.
     out: Option<u32>,
     items: P::Items,
-    /// The values in order, in place of `items`, if a value of the page is out.
+    /// The values in order, in place of `items`, if those of the page are not.
     ordered: Option<vec::IntoIter<P::Item>>,
     /// The bits of the word whose values have not been returned yet.
     mask: u64,
@@ -151,10 +151,10 @@ impl<'w, P: Pages<'w>> QueryCursor for InColumn<'w, P> {
         self.mask = 0;
         (self.words, self.out, self.items, self.ordered) = match self.pages.next_page() {
             None => (NO_WORDS, None, Default::default(), None),
-            Some(Opened { words, out: None, items }) => (words, None, items, None),
-            Some(Opened { words, out: Some(out), items }) => {
-                let ordered = Some(out.in_order(items).into_iter());
-                (words, Some(out.bit), Default::default(), ordered)
+            Some(Opened { words, disorder: None, items }) => (words, None, items, None),
+            Some(Opened { words, disorder: Some(disorder), items }) => {
+                let ordered = Some(disorder.in_order(words, items).into_iter());
+                (words, disorder.out(), Default::default(), ordered)
             }
         };
     }

@@ -240,6 +240,18 @@ impl World {
         }
     }
 
+    /// Adds a copy of the objects of a prefab under free names, each after its requested name.
+    fn place_copies(&mut self, objects: Vec<(ParkedObject, Arc<str>)>) {
+        for (mut copy, requested) in objects {
+            if !requested.is_empty() {
+                let name = self.names.hold_for_copy(&requested);
+                self.names.assign(name, copy.id);
+                copy.object.set_name(Some(name));
+            }
+            self.put_in(copy);
+        }
+    }
+
     /// Takes an object out of its column, without its components.
     fn take_object(&mut self, location: Location) -> Option<Object> {
         let object = self.objects.remove(location)?;
@@ -703,6 +715,7 @@ impl World {
                 self.spawn_now(id, &name);
             }
             DeferredChange::Place(objects) => self.place_now(objects),
+            DeferredChange::PlaceCopies(objects) => self.place_copies(objects),
             DeferredChange::Attach(object, column, component) => {
                 if self.contains(object) {
                     self.detach_now(object, column);

@@ -186,14 +186,20 @@ fn release_all(world: &mut World) {
                 world.release(object, column, component);
             }
             DeferredChange::Place(part) => {
-                for ParkedObject { id, components, .. } in world.adopt_objects(part) {
-                    for (column, component) in components {
-                        world.release(id, column, component);
-                    }
-                }
+                let objects = world.adopt_objects(part);
+                objects.into_iter().for_each(|object| release_copy(world, object));
+            }
+            DeferredChange::PlaceCopies(objects) => {
+                objects.into_iter().for_each(|(object, _)| release_copy(world, object));
             }
             _ => {}
         }
+    }
+}
+
+fn release_copy(world: &mut World, ParkedObject { id, components, .. }: ParkedObject) {
+    for (column, component) in components {
+        world.release(id, column, component);
     }
 }
 

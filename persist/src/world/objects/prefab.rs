@@ -1,14 +1,19 @@
 //! [`Prefab`]: an object with its descendants as a value, to be placed into worlds any number of times.
 
+use std::any::TypeId;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use super::load::{forget, load_part};
+use crate::codec::{AsTrait, BoxOf, Buffer, Fail, TraitObject as _, count};
+use crate::fields::FieldLinks;
 use crate::format::unpacked;
 use crate::graph::Registry;
 use crate::types::{Remap, UnmappedHandle, WorldObjects};
+use crate::world::component::AnyComponent;
 use crate::world::stored::{EncodeScope, check_ids, live, save_of};
-use crate::world::{ComponentType, DeferredChange, LAST_ID, World};
+use crate::world::{Activity, ComponentType, DeferredChange, LAST_ID, Object, ParkedObject, World};
 use crate::{ErrorKind, Limits, LoadOptions, ObjectId, Result};
 
 /// An object and its descendants, copied out of a world.
@@ -69,7 +74,19 @@ pub struct Prefab {
     types: Arc<[ComponentType]>,
     limits: Limits,
     options: LoadOptions,
+    cache: Arc<PrefabCache>,
 }
+
+#[derive(Default)]
+struct PrefabCache {
+    /// True if a copy was placed. Most prefabs are placed once, or many times.
+    is_placed: AtomicBool,
+    /// The template of further copies, if they can have one.
+    template: OnceLock<Option<Template>>,
+}
+
+/// Larger prefabs have no template: it takes memory, and they are loaded about as fast.
+const MAX_TEMPLATE: usize = 1024;
 
 /// The old and the new id of an object; [`World::instantiate_level`] returns it for each object of the level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -142,6 +159,7 @@ impl Prefab {
             types: used().map(|entry| entry.of).collect(),
             limits: *limits,
             options,
+            cache: Arc::default(),
         })
     }
 
@@ -159,6 +177,7 @@ impl Prefab {
             ids: ids.into(),
             limits: Limits::DEFAULT,
             options: LoadOptions::default(),
+            cache: Arc::default(),
         })
     }
 
@@ -180,18 +199,47 @@ impl Prefab {
                 world.new_column(*of);
             }
         }
-        let mut remap = Remap::new();
-        remap.arena::<WorldObjects>(UnmappedHandle::Null, |old| {
-            let same =
-                Some(old).filter(|old| external == ExternalIds::Keep && old.get() <= old_last);
-            self.renewed(old, old_last + 1).or(same)
+        let first = old_last + 1;
+        let renumber = |old: ObjectId| {
+            let same = (external == ExternalIds::Keep && old.get() <= old_last).then_some(old);
+            self.renewed(old, first).or(same)
+        };
+        let copies = self.template(world).and_then(|template| {
+            let renumber = |old| renumber(ObjectId::new(old)?).map(ObjectId::get);
+            template.copy(world, (first, &self.types), &renumber).ok()
         });
-        let options = (&self.limits, self.options);
-        let part = load_part(&self.save, &mut world.registry, options, &mut remap)?;
+        let change = match copies {
+            Some(copies) => DeferredChange::PlaceCopies(copies),
+            // A load has the reason if a copy cannot be decoded.
+            None => {
+                let mut remap = Remap::new();
+                remap.arena::<WorldObjects>(UnmappedHandle::Null, renumber);
+                DeferredChange::Place(self.load(world, &mut remap)?)
+            }
+        };
         // Nothing fails from here on, so the ids are assigned.
         world.last_id = last;
-        world.make(DeferredChange::Place(part));
-        Ok(old_last + 1)
+        world.make(change);
+        Ok(first)
+    }
+
+    fn load(&self, world: &mut World, remap: &mut Remap<'_>) -> Result<Box<World>> {
+        load_part(&self.save, &mut world.registry, (&self.limits, self.options), remap)
+    }
+
+    /// Returns the template of the copies after the first; `None` if there is none.
+    fn template(&self, world: &mut World) -> Option<&Template> {
+        let PrefabCache { is_placed, template } = &*self.cache;
+        if !is_placed.swap(true, Ordering::Relaxed) || self.ids.len() > MAX_TEMPLATE {
+            return None;
+        }
+        let new = || {
+            let mut part = self.load(world, &mut Remap::new()).ok()?;
+            let template = Template::new(&part, &self.ids, &self.types, &world.registry);
+            forget(&mut part);
+            template
+        };
+        template.get_or_init(new).as_ref()
     }
 
     /// Returns the id of an object in the copy whose first id is `first`; `None` if it is not in the prefab.
@@ -208,5 +256,113 @@ impl fmt::Debug for Prefab {
             .field("objects", &self.ids.len())
             .field("components", &types.collect::<Vec<_>>())
             .finish_non_exhaustive()
+    }
+}
+
+/// The objects of a prefab, decoded once. Each copy decodes only the components.
+///
+/// A load of a save with one object takes 15 times as long as to make that object: it reads the classes, and plans how
+/// each is decoded.
+struct Template {
+    /// The objects, in the order of their ids.
+    objects: Vec<TemplateObject>,
+    /// The components of all objects in order, each after the index of its type plus 1.
+    components: Box<[u8]>,
+}
+
+/// An object, which refers to others by their indices.
+struct TemplateObject {
+    name: Arc<str>,
+    parent: Option<usize>,
+    children: Vec<usize>,
+    activity: Activity,
+    is_held: bool,
+    /// The types of the components, by their indices among the types of the prefab.
+    types: Vec<usize>,
+}
+
+impl Template {
+    /// Creates the template of the objects of a world, which has only these, and components of these types. Returns
+    /// `None` unless the components are plain data of classes that the program has.
+    fn new(
+        part: &World,
+        ids: &[ObjectId],
+        types: &[ComponentType],
+        registry: &Registry,
+    ) -> Option<Self> {
+        let class = |of: &ComponentType| registry.class_of_type(of.id);
+        // They have no references, no hooks, and no values of classes that only their bytes name.
+        let is_plain = |class| registry.traits(class) == Default::default();
+        if part.has_unknown || !types.iter().all(|of| class(of).is_some_and(is_plain)) {
+            return None;
+        }
+        let index = |id: &ObjectId| ids.binary_search(id).ok();
+        let (mut objects, mut values) = (Vec::with_capacity(ids.len()), Vec::new());
+        for id in ids {
+            let location = part.directory.location(*id)?;
+            let object = part.objects.get(location)?;
+            let mut of_object = Vec::new();
+            for column in part.shapes.columns(object.shape) {
+                let entry = part.columns.get(*column)?;
+                let of = types.iter().position(|of| of.id == entry.of.id)?;
+                values.push((of as u64 + 1, entry.column.get(location)?.portable()));
+                of_object.push(of);
+            }
+            objects.push(TemplateObject {
+                name: object.name.map_or_else(Arc::default, |name| part.names.text(name).into()),
+                parent: object.parent.as_ref().and_then(index),
+                children: object.children().iter().filter_map(index).collect(),
+                activity: object.activity,
+                is_held: object.is_held,
+                types: of_object,
+            });
+        }
+        let (mut links, mut buffer) = (FieldLinks::of_snapshot(registry), Buffer::new());
+        let encoded = buffer.encode_with(&registry.env(), &mut links, |out| {
+            values.iter().try_for_each(|(number, value)| {
+                count::encode(*number, out)?;
+                value.count_box(out);
+                value.encode(out)
+            })
+        });
+        Some(Self { objects, components: encoded.ok()?.into() })
+    }
+
+    /// Creates a copy of the objects, with consecutive ids from the first one on, and returns each with its name. All
+    /// types are registered in the world. `renumber` returns the new id of each id in a component; `None` clears it.
+    fn copy(
+        &self,
+        world: &mut World,
+        (first, types): (u64, &[ComponentType]),
+        renumber: &dyn Fn(u64) -> Option<u64>,
+    ) -> Result<Vec<(ParkedObject, Arc<str>)>> {
+        let columns: Vec<usize> = types.iter().map(|of| world.new_column(*of)).collect();
+        let World { registry, shapes, .. } = world;
+        let of = TypeId::of::<dyn AnyComponent>();
+        let numbers: Vec<_> = types.iter().map(|it| registry.implementor(it.id, of)).collect();
+        let id = |index: usize| ObjectId::new(first + index as u64);
+        let mut links = FieldLinks::of_snapshot(registry);
+        (links.numbers, links.renumber) = (Some(&numbers[..]), Some(renumber));
+        links.decode(&self.components, |input| {
+            let mut copies = Vec::with_capacity(self.objects.len());
+            for (index, found) in self.objects.iter().enumerate() {
+                let mut object = Object::new(None);
+                object.parent = found.parent.and_then(id);
+                if !found.children.is_empty() {
+                    let children = found.children.iter().filter_map(|child| id(*child));
+                    object.children_mut().list_mut().extend(children);
+                }
+                (object.activity, object.is_held) = (found.activity, found.is_held);
+                let mut components = Vec::with_capacity(found.types.len());
+                for of in &found.types {
+                    let component = <AsTrait as BoxOf<dyn AnyComponent>>::decode(input)?;
+                    components.push((columns[*of], component));
+                    object.shape = shapes.with(object.shape, columns[*of]);
+                }
+                let id = id(index).ok_or(Fail::Value)?;
+                copies.push((ParkedObject { id, object, components }, found.name.clone()));
+            }
+            Ok(copies)
+        })
     }
 }
