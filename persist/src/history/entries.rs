@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
+use super::journal::Spill;
 use super::{Label, Ring, UndoEntry};
 
 /// An entry of a [`History`](super::History), as it was when it was asked for.
@@ -29,23 +30,36 @@ pub struct HistoryEntry {
 /// An iterator over the entries of a [`History`](super::History): see [`History::entries`](super::History::entries).
 pub struct Entries<'h, T: 'static> {
     ring: &'h Ring<UndoEntry<T>>,
+    /// The files with labels of entries that are not in memory.
+    spill: Option<&'h Spill>,
     range: Range<usize>,
     saved: Option<usize>,
 }
 
 impl<'h, T: 'static> Entries<'h, T> {
     /// The first `len` entries of the list. The state after `saved` of them is the saved one.
-    pub(super) fn new(ring: &'h Ring<UndoEntry<T>>, len: usize, saved: Option<usize>) -> Self {
-        Self { ring, range: 0..len, saved }
+    pub(super) fn new(
+        (ring, spill): (&'h Ring<UndoEntry<T>>, Option<&'h Spill>),
+        len: usize,
+        saved: Option<usize>,
+    ) -> Self {
+        Self { ring, spill, range: 0..len, saved }
     }
 
     fn entry(&self, index: usize) -> Option<HistoryEntry> {
-        let entry = self.ring.get(index)?;
+        let (label, state, bytes) = match self.ring.get(index) {
+            Some(entry) => (entry.label(), entry.state, entry.size - entry.away_size()),
+            None => {
+                let far = self.ring.far(index)?;
+                let label = self.spill.map(|spill| spill.label(far.at)).unwrap_or_default();
+                (label, far.state, far.held as usize)
+            }
+        };
         Some(HistoryEntry {
             index,
-            label: entry.label(),
-            state: entry.state,
-            bytes: entry.size - entry.away_size(),
+            label,
+            state,
+            bytes,
             is_applied: index < self.ring.position(),
             is_saved: self.saved == Some(index + 1),
         })

@@ -13,7 +13,7 @@ use super::journal::{CommandClasses, FrameKind};
 use super::merging::Merging;
 use super::reports::ChangeListeners;
 use super::{
-    ByteUsage, Capacity, Changed, Clock, History, Label, Listeners, MergeKey, MergeState,
+    ByteUsage, Capacity, Changed, Clock, FarEntry, History, Label, Listeners, MergeKey, MergeState,
     MergeTarget, MergeWindow, Proof, Recording, ReportedState, Ring, StateNumbers, Step, Steps,
     Summary, Support, UndoEntry, world,
 };
@@ -78,8 +78,8 @@ impl<T: 'static> History<T> {
     }
 
     pub(super) fn state_at(&self, position: usize) -> u64 {
-        let previous = position.checked_sub(1).and_then(|index| self.ring.get(index));
-        previous.map_or(self.states.base, |entry| entry.state)
+        let previous = position.checked_sub(1).and_then(|index| self.ring.state(index));
+        previous.unwrap_or(self.states.base)
     }
 
     /// Returns true if [`undo`](Self::undo) has an entry to revert.
@@ -136,7 +136,7 @@ impl<T: 'static> History<T> {
     /// It iterates from both ends, and its `len` and `nth` take constant time. While a transaction is open, the entries
     /// that could be redone are left out.
     pub fn entries(&self) -> Entries<'_, T> {
-        Entries::new(&self.ring, self.len(), self.saved_position())
+        Entries::new((&self.ring, self.spill.as_ref()), self.len(), self.saved_position())
     }
 
     /// Returns the labels of the steps of an entry, for a tree view. Empty if the entry is one change, or does not
@@ -391,8 +391,8 @@ impl<T: 'static> History<T> {
         let saved = self.states.saved?;
         // The numbers of states grow from entry to entry, so that a binary search finds them.
         let is_base = self.states.base >= saved;
-        let first = if is_base { 0 } else { self.ring.partition(|entry| entry.state < saved) + 1 };
-        let last = self.ring.partition(|entry| entry.state <= saved).min(self.len());
+        let first = if is_base { 0 } else { self.ring.partition(|state| state < saved) + 1 };
+        let last = self.ring.partition(|state| state <= saved).min(self.len());
         if first > last || self.state_at(first) != saved {
             return None;
         }
@@ -472,6 +472,11 @@ impl<T: 'static> History<T> {
     /// Counts the bytes that an entry keeps outside the target, if there is a limit of bytes.
     fn count_held(&mut self, index: usize, target: &T) {
         let is_applied = index < self.position();
+        if let Some(far) = self.ring.far_mut(index).filter(|_| self.usage.max.is_none()) {
+            let old = std::mem::take(&mut far.held) as usize;
+            self.usage.held -= old;
+            self.usage.bytes -= old;
+        }
         let Some(entry) = self.ring.get_mut(index) else { return };
         let held = match self.usage.max {
             None => 0,
@@ -497,16 +502,41 @@ impl<T: 'static> History<T> {
         }
         self.usage.bytes -= entry.size;
         self.usage.held -= entry.held();
+        self.note_removal(index);
+        Some(entry)
+    }
+
+    /// Drops an entry that is in a file.
+    fn remove_far(&mut self, index: usize) {
+        let (len, is_applied) = (self.ring.len(), index < self.position());
+        let Some(FarEntry { at, size, held, has_end, .. }) = self.ring.remove_far(index) else {
+            return;
+        };
+        let (size, held) = (size as usize, held as usize);
+        if let Some(spill) = &mut self.spill {
+            let end = if is_applied { FinalState::Applied } else { FinalState::Undone };
+            spill.forget_index(index, len);
+            spill.away -= size;
+            spill.drop_entry(at, has_end.then_some(end));
+        }
+        self.usage.bytes -= size + held;
+        self.usage.held -= held;
+        self.note_removal(index);
+    }
+
+    fn note_removal(&mut self, index: usize) {
         self.failed = None;
         if let Some(poison) = &mut self.poison {
             let other = poison.entry.filter(|entry| *entry != index);
             poison.entry = other.map(|entry| entry - usize::from(index < entry));
         }
-        Some(entry)
     }
 
     /// Drops an entry. Its steps end as applied or undone.
     fn remove_entry(&mut self, index: usize) {
+        if self.ring.far(index).is_some() {
+            return self.remove_far(index);
+        }
         let is_applied = index < self.position();
         let poison = self.poison.as_ref().filter(|poison| poison.entry == Some(index));
         let broken = poison.map(|poison| poison.done);
@@ -536,10 +566,15 @@ impl<T: 'static> History<T> {
         self.ring.note_change(from);
         for index in from..self.ring.len() {
             let (previous, new) = (self.state_at(index), self.states.last + 1);
-            if let Some(entry) = self.ring.get_mut(index) {
-                entry.state = if entry.is_significant { new } else { previous };
-                self.states.last = entry.state.max(self.states.last);
-            }
+            let (state, is_significant) = match self.ring.get_mut(index) {
+                Some(entry) => (&mut entry.state, entry.is_significant),
+                None => match self.ring.far_mut(index) {
+                    Some(far) => (&mut far.state, far.is_significant),
+                    None => continue,
+                },
+            };
+            *state = if is_significant { new } else { previous };
+            self.states.last = self.states.last.max(*state);
         }
     }
 

@@ -347,7 +347,11 @@ type Steps<T> = StepsOf<Performed<T>>;
 /// applied entries, not the index of the current one, so that an empty list and one whose entries are all undone
 /// differ.
 struct Ring<E> {
+    /// The entries in front of those that are near to the current one.
+    front: VecDeque<Far<E>>,
     entries: VecDeque<E>,
+    /// The entries after those that are near to the current one.
+    back: VecDeque<Far<E>>,
     /// The number of applied entries, from the first on.
     position: usize,
     /// The maximum number of entries. `None` for no limit.
@@ -365,12 +369,13 @@ struct Unchanged {
 
 impl<E> Ring<E> {
     fn new(capacity: Option<usize>) -> Self {
-        Self { entries: VecDeque::new(), position: 0, capacity, unchanged: Unchanged::default() }
+        let (front, entries, back) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        Self { front, entries, back, position: 0, capacity, unchanged: Unchanged::default() }
     }
 
     /// Counts the unchanged entries from now on.
     fn mark_unchanged(&mut self) {
-        self.unchanged = Unchanged { removed: 0, len: self.entries.len() };
+        self.unchanged = Unchanged { removed: 0, len: self.len() };
     }
 
     /// Notes that an entry is about to change.
@@ -379,7 +384,7 @@ impl<E> Ring<E> {
     }
 
     fn len(&self) -> usize {
-        self.entries.len()
+        self.front.len() + self.entries.len() + self.back.len()
     }
 
     fn position(&self) -> usize {
@@ -388,20 +393,59 @@ impl<E> Ring<E> {
 
     /// True if there are more entries than the capacity.
     fn is_over(&self) -> bool {
-        self.capacity.is_some_and(|capacity| self.entries.len() > capacity)
+        self.capacity.is_some_and(|capacity| self.len() > capacity)
     }
 
+    /// Returns an entry in memory, or of which only the steps are in a file. `None` for others.
+    #[inline]
     fn get(&self, index: usize) -> Option<&E> {
-        self.entries.get(index)
+        match self.entries.get(index.wrapping_sub(self.front.len())) {
+            Some(entry) => Some(entry),
+            None => match self.at_end(index)? {
+                Far::Memory(entry) => Some(entry),
+                Far::File(_) => None,
+            },
+        }
     }
 
+    #[inline]
     fn get_mut(&mut self, index: usize) -> Option<&mut E> {
-        self.entries.get_mut(index)
+        let near = index.wrapping_sub(self.front.len());
+        if near < self.entries.len() {
+            return self.entries.get_mut(near);
+        }
+        match self.at_end_mut(index)? {
+            Far::Memory(entry) => Some(entry),
+            Far::File(_) => None,
+        }
     }
 
-    /// The number of entries, from the first on, for which `holds` is true. It must be false for all others.
-    fn partition(&self, holds: impl FnMut(&E) -> bool) -> usize {
-        self.entries.partition_point(holds)
+    fn at_end(&self, index: usize) -> Option<&Far<E>> {
+        let near = self.front.len() + self.entries.len();
+        self.front.get(index).or_else(|| self.back.get(index.checked_sub(near)?))
+    }
+
+    fn at_end_mut(&mut self, index: usize) -> Option<&mut Far<E>> {
+        let near = self.front.len() + self.entries.len();
+        match index < self.front.len() {
+            true => self.front.get_mut(index),
+            false => self.back.get_mut(index.checked_sub(near)?),
+        }
+    }
+
+    /// Returns an entry that is in a file.
+    fn far(&self, index: usize) -> Option<&FarEntry> {
+        match self.at_end(index)? {
+            Far::File(far) => Some(far),
+            Far::Memory(_) => None,
+        }
+    }
+
+    fn far_mut(&mut self, index: usize) -> Option<&mut FarEntry> {
+        match self.at_end_mut(index)? {
+            Far::File(far) => Some(far),
+            Far::Memory(_) => None,
+        }
     }
 
     /// Index of the last applied entry, which the next undo reverts.
@@ -411,7 +455,7 @@ impl<E> Ring<E> {
 
     /// Index of the entry that the next redo applies.
     fn next(&self) -> Option<usize> {
-        Some(self.position).filter(|next| *next < self.entries.len())
+        Some(self.position).filter(|next| *next < self.len())
     }
 
     /// Index of the entry that the next undo or redo runs.
@@ -426,7 +470,7 @@ impl<E> Ring<E> {
         }
         self.position = match direction {
             Direction::Undo => self.position.saturating_sub(1),
-            Direction::Redo => (self.position + 1).min(self.entries.len()),
+            Direction::Redo => (self.position + 1).min(self.len()),
         };
     }
 
@@ -439,14 +483,10 @@ impl<E> Ring<E> {
     where
         E: Default,
     {
-        debug_assert_eq!(
-            self.position,
-            self.entries.len(),
-            "entries that are undone are cut first"
-        );
+        debug_assert_eq!(self.position, self.len(), "entries that are undone are cut first");
         let last = self.entries.len();
-        self.position = last + 1;
-        self.entries.resize_with(self.position, E::default);
+        self.position += 1;
+        self.entries.resize_with(last + 1, E::default);
         &mut self.entries[last]
     }
 
@@ -457,12 +497,39 @@ impl<E> Ring<E> {
 
     /// Sets the number of applied entries.
     fn set_position(&mut self, position: usize) {
-        self.position = position.min(self.entries.len());
+        self.position = position.min(self.len());
     }
 
-    /// Removes an entry. If it is the current one, the entry before it becomes the current one.
+    /// Removes an entry that is not in a file. If it is the current one, the entry before it becomes the current one.
     fn remove(&mut self, index: usize) -> Option<E> {
-        let entry = self.entries.remove(index)?;
+        let near = index.wrapping_sub(self.front.len());
+        let entry = match near < self.entries.len() {
+            true => self.entries.remove(near)?,
+            false => match self.remove_at_end(index)? {
+                Far::Memory(entry) => *entry,
+                Far::File(_) => return None,
+            },
+        };
+        self.note_removal(index);
+        Some(entry)
+    }
+
+    /// Removes an entry that is in a file.
+    fn remove_far(&mut self, index: usize) -> Option<FarEntry> {
+        let Far::File(far) = self.remove_at_end(index)? else { return None };
+        self.note_removal(index);
+        Some(far)
+    }
+
+    fn remove_at_end(&mut self, index: usize) -> Option<Far<E>> {
+        let near = self.front.len() + self.entries.len();
+        match index < self.front.len() {
+            true => self.front.remove(index),
+            false => self.back.remove(index.checked_sub(near)?),
+        }
+    }
+
+    fn note_removal(&mut self, index: usize) {
         if index == 0 && self.unchanged.len > 0 {
             self.unchanged.removed += 1;
             self.unchanged.len -= 1;
@@ -470,7 +537,31 @@ impl<E> Ring<E> {
             self.note_change(index);
         }
         self.position -= usize::from(index < self.position);
-        Some(entry)
+    }
+}
+
+impl<T: 'static> Ring<UndoEntry<T>> {
+    /// Returns the number of the state after an entry.
+    fn state(&self, index: usize) -> Option<u64> {
+        match self.get(index) {
+            Some(entry) => Some(entry.state),
+            None => self.far(index).map(|far| far.state),
+        }
+    }
+
+    /// The number of entries, from the first on, for whose states `holds` is true. It must be false for all others.
+    fn partition(&self, holds: impl Fn(u64) -> bool) -> usize {
+        let (mut first, mut len) = (0, self.len());
+        while len > 0 {
+            let half = len / 2;
+            if self.state(first + half).is_some_and(&holds) {
+                first += half + 1;
+                len -= half + 1;
+            } else {
+                len = half;
+            }
+        }
+        first
     }
 }
 
@@ -497,13 +588,36 @@ struct EntryExtras {
     order: Option<Order>,
 }
 
-/// Where the steps of an entry are: a file, and a range of its bytes.
+/// Where an entry is: a file, and a range of its bytes.
 #[derive(Clone, Copy)]
 struct SpillPosition {
-    file: u64,
-    offset: usize,
-    length: usize,
+    file: u32,
+    offset: u32,
+    length: u32,
 }
+
+/// An entry that is far from the current one.
+enum Far<E> {
+    File(FarEntry),
+    /// An entry that can only be in memory, as since it has a component that is detached.
+    Memory(Box<E>),
+}
+
+/// All that stays in memory of an entry that is in a file and is not the current or the next one: 32 bytes, since a long
+/// session has many.
+#[derive(Clone, Copy)]
+struct FarEntry {
+    state: u64,
+    at: SpillPosition,
+    /// Bytes that it would take in memory, without those outside the target. They count in a limit.
+    size: u32,
+    /// Bytes of what it keeps outside the target.
+    held: u32,
+    is_significant: bool,
+    has_end: bool,
+}
+
+const _: () = assert!(size_of::<Far<u64>>() == 32);
 
 /// The part of an entry that stays in memory while its steps are in a file.
 struct SpilledEntry {

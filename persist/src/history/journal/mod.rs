@@ -70,7 +70,7 @@ use std::any::Any;
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hashbrown::HashSet;
@@ -87,7 +87,7 @@ use crate::graph::Registry;
 use crate::platform::Timer;
 use crate::save::{LoadReport, ReportRow};
 use crate::storage::recover::is_between;
-use crate::storage::{FileStamp, Storage, StorageLock, StoredFile, read_save};
+use crate::storage::{FileStamp, NewFile, Storage, StorageLock, StoredFile, read_save};
 use crate::{Error, ErrorKind, Limits, Loaded, Persist, Result, Saves};
 
 use frame::EntryRun;
@@ -443,17 +443,19 @@ pub(super) struct Spill {
     path: PathBuf,
     /// A file whose permissions the files get.
     like: PathBuf,
-    /// The maximum number of bytes of steps in memory.
+    /// The maximum number of bytes of entries in memory.
     budget: usize,
-    /// Bytes of steps that are in files.
+    /// Bytes of entries that are in files, and would be in memory.
     pub away: usize,
     /// After a file could not be written, the number of bytes in memory at which it is tried again.
     retry: usize,
-    last_file: u64,
+    last_file: u32,
     /// The number of entries that are still in each file.
-    files: HashMap<u64, usize>,
+    files: HashMap<u32, usize>,
     /// The file that was read last.
-    open: Option<(u64, Box<dyn StoredFile>)>,
+    open: Mutex<Option<(u32, Box<dyn StoredFile>)>>,
+    /// The file that was written last, and its length.
+    writing: Option<(u32, Box<dyn NewFile>, usize)>,
     /// The numbers of entries at the beginning and at the end of the list that are in files, or cannot be moved.
     front: usize,
     back: usize,

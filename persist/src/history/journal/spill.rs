@@ -2,27 +2,43 @@
 //!
 //! The entries at both ends of the list are moved first, since the next undo or redo needs them last. `front` and
 //! `back` of [`Spill`](super::Spill) count the entries at each end that were moved, or cannot be moved.
+//!
+//! A file has the steps of an entry and its label. An entry that was moved becomes a [`FarEntry`] of 32 bytes. When it
+//! becomes the current or the next one, it gets its label back, for menus, and its steps when it is undone or redone.
 
 use std::collections::HashMap;
 use std::io::{Read, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use super::stored::{StoredStep, payload, read as read_payload, wrong};
 use super::writer::exchange::recorder;
 use super::{Spill, restored};
 use crate::fields::{ChangeState, FieldLinks};
 use crate::history::change::step::{FinalState, ends};
-use crate::history::{History, Label, SpillPosition, SpilledEntry, Step, UndoEntry, guarded};
+use crate::history::{
+    Far, FarEntry, History, Label, SpillPosition, SpilledEntry, Step, UndoEntry, guarded,
+};
+use crate::platform::held;
 use crate::storage::Storage;
 use crate::{Error, ErrorKind, Result};
 
 /// An entry that is about to be moved to a file.
 struct SpillCandidate {
     index: usize,
-    steps: Vec<StoredStep>,
-    label: Label,
+    stored: SpilledEntryContent,
     size: usize,
+}
+
+/// An entry as it is in a file.
+#[derive(crate::Persist)]
+#[persist(crate = crate)]
+struct SpilledEntryContent {
+    /// The label that the program has given.
+    label: Label,
+    /// The label that describes its steps, if the program gave none.
+    shown: Label,
+    steps: Vec<StoredStep>,
 }
 
 /// About how many bytes of entries one file holds.
@@ -30,9 +46,9 @@ const FILE: usize = 64 << 10;
 
 /// Moves entries to files until those in memory are within the budget.
 pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T) {
-    let of_entries = history.ring.len() * size_of::<UndoEntry<T>>();
+    bring_near(history);
     let Some(spill) = &mut history.spill else { return };
-    let held = history.usage.bytes.saturating_sub(of_entries + history.usage.held + spill.away);
+    let held = history.usage.bytes.saturating_sub(history.usage.held + spill.away);
     if held <= spill.budget || held < spill.retry {
         return;
     }
@@ -44,7 +60,9 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
     while freed < excess {
         // The current entry and the next one stay in memory.
         let undoable = position.saturating_sub(front + 1);
-        let redoable = (len - back).saturating_sub(position + 1);
+        // The beginning of a journal is read in the order of the entries, so its last ones are not at the end yet.
+        let is_replayed = history.support.is_replayed;
+        let redoable = if is_replayed { 0 } else { (len - back).saturating_sub(position + 1) };
         if undoable == 0 && redoable == 0 {
             break;
         }
@@ -61,9 +79,9 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
     while found.peek().is_some() {
         let (mut size, mut places, mut entries) = (0, Vec::new(), Vec::new());
         while let Some(next) = found.next_if(|_| size < FILE) {
-            size += next.size;
-            places.push((next.index, next.label, next.size));
-            entries.push(next.steps);
+            size += next.size + size_of::<UndoEntry<T>>();
+            places.push((next.index, next.stored.shown.clone(), next.size));
+            entries.push(next.stored);
         }
         let Ok(written) = spill.write(&entries) else {
             spill.retry = held * 2;
@@ -77,6 +95,66 @@ pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T
         }
     }
     (spill.front, spill.back, spill.retry) = (front, back, 0);
+    send_far(history);
+}
+
+/// Keeps 32 bytes of each entry at the ends of the list whose steps are in a file.
+fn send_far<T: 'static>(history: &mut History<T>) {
+    let Some(spill) = &mut history.spill else { return };
+    let ring = &mut history.ring;
+    // The current entry and the next one stay.
+    let (position, len) = (ring.position(), ring.len());
+    let front = spill.front.min(position.saturating_sub(1));
+    let back = spill.back.min(len.saturating_sub(position + 1));
+    while ring.front.len() < front
+        && let Some(entry) = ring.entries.pop_front()
+    {
+        ring.front.push_back(spill.far(entry));
+    }
+    while ring.back.len() < back
+        && let Some(entry) = ring.entries.pop_back()
+    {
+        ring.back.push_front(spill.far(entry));
+    }
+}
+
+/// `None` for an entry whose steps are in memory.
+fn far_of<T: 'static>(entry: &UndoEntry<T>) -> Option<FarEntry> {
+    let away = entry.away()?;
+    let held = entry.held();
+    Some(FarEntry {
+        state: entry.state,
+        at: away.at,
+        size: u32::try_from(entry.size - held).ok()?,
+        held: u32::try_from(held).ok()?,
+        is_significant: entry.is_significant,
+        has_end: away.has_end,
+    })
+}
+
+/// Gives the current entry and the next one back what menus show of them.
+fn bring_near<T: 'static>(history: &mut History<T>) {
+    for index in [history.ring.current(), history.ring.next()].into_iter().flatten() {
+        bring(history, index);
+    }
+}
+
+/// Makes a far entry, and those between it and the others, entries whose steps are in a file.
+fn bring<T: 'static>(history: &mut History<T>, index: usize) {
+    while history.ring.at_end(index).is_some() {
+        let ring = &mut history.ring;
+        let is_front = index < ring.front.len();
+        let far = if is_front { ring.front.pop_back() } else { ring.back.pop_front() };
+        let (Some(far), Some(spill)) = (far, &mut history.spill) else { return };
+        let entry = match far {
+            Far::Memory(entry) => *entry,
+            Far::File(far) => spill.near(far),
+        };
+        match is_front {
+            true => history.ring.entries.push_front(entry),
+            false => history.ring.entries.push_back(entry),
+        }
+    }
 }
 
 /// Encodes an entry, unless it can only be in memory. Returns how many bytes of memory that frees.
@@ -92,14 +170,15 @@ fn gather<T: 'static>(
     }
     // An entry stays in memory if a command of it panics while it is encoded or asked for its label.
     let stored = guarded(|| {
-        let label = entry.label();
+        let (label, shown) = (entry.label.clone(), entry.label());
         let change_state = ChangeState::Spilled;
-        Ok((label, recorder::stored(&mut entry.steps, target, &history.support, change_state)?))
+        let steps = recorder::stored(&mut entry.steps, target, &history.support, change_state)?;
+        Ok(SpilledEntryContent { label, shown, steps })
     });
-    let Ok((label, steps)) = stored else { return 0 };
+    let Ok(stored) = stored else { return 0 };
     let size = entry.size - size_of::<UndoEntry<T>>() - entry.held();
-    found.push(SpillCandidate { index, steps, label, size });
-    size
+    found.push(SpillCandidate { index, stored, size });
+    size + size_of::<UndoEntry<T>>()
 }
 
 /// Reads an entry back from its file.
@@ -108,14 +187,17 @@ pub(in crate::history) fn load_entry<T: 'static>(
     index: usize,
     target: &mut T,
 ) -> Result<()> {
+    bring(history, index);
     let Some(away) = history.ring.get(index).and_then(UndoEntry::away) else { return Ok(()) };
     let (at, size) = (away.at, away.size);
     let Some(spill) = &mut history.spill else { return Err(wrong("no files of moved entries")) };
     let stored = spill.read(at)?;
-    let steps = restore_all(stored, target, history)?;
+    let (label, steps) = (stored.label, restore_all(stored.steps, target, history)?);
     let is_applied = index < history.position();
     let rest = history.ring.len() - index - 1;
     if let (Some(entry), Some(spill)) = (history.ring.get_mut(index), &mut history.spill) {
+        // It is missing if it could not be read before.
+        entry.label = label;
         entry.restore_steps(steps.into());
         spill.away -= size;
         spill.leave(at.file);
@@ -136,7 +218,7 @@ pub(in crate::history) fn end_dropped<T: 'static>(history: &mut History<T>, targ
         // The commands of an entry that cannot be read are not finalized.
         let stored = spill.read(at);
         spill.leave(at.file);
-        if let Ok(steps) = stored.and_then(|steps| restore_all(steps, target, history)) {
+        if let Ok(steps) = stored.and_then(|stored| restore_all(stored.steps, target, history)) {
             let done = if end == FinalState::Applied { steps.len() } else { 0 };
             history.released.extend(ends(steps, done));
         }
@@ -173,7 +255,8 @@ impl Spill {
             retry: 0,
             last_file: 0,
             files: HashMap::new(),
-            open: None,
+            open: Mutex::new(None),
+            writing: None,
             front: 0,
             back: 0,
             dropped: Vec::new(),
@@ -182,45 +265,93 @@ impl Spill {
         spill
     }
 
-    fn file(&self, number: u64) -> PathBuf {
+    fn file(&self, number: u32) -> PathBuf {
         let mut name = self.path.clone().into_os_string();
         name.push(format!(".{number}"));
         name.into()
     }
 
-    /// Writes entries to a new file. Returns the position of each.
-    fn write(&mut self, entries: &[Vec<StoredStep>]) -> Result<Vec<SpillPosition>> {
+    /// Writes entries to the last file, or to a new one if that is full. Returns the position of each.
+    fn write(&mut self, entries: &[SpilledEntryContent]) -> Result<Vec<SpillPosition>> {
+        let (number, file, start) = match self.writing.take().filter(|(.., len)| *len < FILE / 2) {
+            Some((number, file, len)) => (number, Some(file), len),
+            None => {
+                self.last_file += 1;
+                (self.last_file, None, 0)
+            }
+        };
         let (mut content, mut places) = (Vec::new(), Vec::new());
-        self.last_file += 1;
-        for steps in entries {
-            let (offset, bytes) = (content.len(), payload(steps)?);
+        for entry in entries {
+            let (offset, bytes) = (content.len(), payload(entry)?);
             content.extend_from_slice(&crc32fast::hash(&bytes).to_le_bytes());
             content.extend_from_slice(&bytes);
-            let length = content.len() - offset;
-            places.push(SpillPosition { file: self.last_file, offset, length });
+            let small = |number: usize| u32::try_from(number).map_err(|_| wrong("a large entry"));
+            let (offset, length) = (small(start + offset)?, small(content.len() - offset)?);
+            places.push(SpillPosition { file: number, offset, length });
         }
-        let path = self.file(self.last_file);
-        let write = || self.storage.create(&path, &self.like)?.write_all(&content);
-        write().map_err(|error| {
-            // A file that was written in part is of no use.
-            let _ = self.storage.remove(&path);
+        let path = self.file(number);
+        let is_new = file.is_none();
+        // A storage may give an open file the bytes that it had when it was opened.
+        held(&self.open).take_if(|(open, _)| *open == number);
+        let write = || {
+            let mut file = file.map_or_else(|| self.storage.create(&path, &self.like), Ok)?;
+            file.write_all(&content)?;
+            Ok(file)
+        };
+        let file = write().map_err(|error| {
+            // What was written in part is of no use, and the next entries go to another file.
+            if is_new {
+                let _ = self.storage.remove(&path);
+            }
             Error::io("move entries of the history to", &path, error)
         })?;
-        self.files.insert(self.last_file, places.len());
+        self.writing = Some((number, file, start + content.len()));
+        *self.files.entry(number).or_default() += places.len();
         Ok(places)
     }
 
-    fn read(&mut self, at: SpillPosition) -> Result<Vec<StoredStep>> {
+    /// Converts an entry to the form that it has far from the current one.
+    fn far<T: 'static>(&mut self, entry: UndoEntry<T>) -> Far<UndoEntry<T>> {
+        match far_of(&entry) {
+            Some(far) => {
+                self.away += size_of::<UndoEntry<T>>();
+                Far::File(far)
+            }
+            None => Far::Memory(Box::new(entry)),
+        }
+    }
+
+    /// Converts an entry back, without its steps. If its file cannot be read, its label is empty, and its undo says why.
+    fn near<T: 'static>(&mut self, far: FarEntry) -> UndoEntry<T> {
+        let FarEntry { state, at, size, held, is_significant, has_end } = far;
+        let labels = self.read(at).map(|stored| (stored.label, stored.shown));
+        let (label, shown) = labels.unwrap_or_default();
+        let mut entry = UndoEntry { label, state, is_significant, ..UndoEntry::default() };
+        let size = (size as usize).saturating_sub(size_of::<UndoEntry<T>>());
+        entry.send_away(SpilledEntry { at, label: shown, has_end, size });
+        entry.measure();
+        entry.hold(held as usize);
+        self.away -= size_of::<UndoEntry<T>>();
+        entry
+    }
+
+    /// Reads the label of an entry, for a list of all. It is empty if the file cannot be read.
+    pub(in crate::history) fn label(&self, at: SpillPosition) -> Label {
+        self.read(at).map(|stored| stored.shown).unwrap_or_default()
+    }
+
+    fn read(&self, at: SpillPosition) -> Result<SpilledEntryContent> {
         let path = self.file(at.file);
-        let file = match self.open.take().filter(|(open, _)| *open == at.file) {
+        let mut open = held(&self.open);
+        let file = match open.take().filter(|(open, _)| *open == at.file) {
             Some((_, file)) => file,
             None => self.storage.open(&path).map_err(|error| Error::of_opening(&path, error))?,
         };
-        let (_, file) = self.open.insert((at.file, file));
+        let (_, file) = open.insert((at.file, file));
         let mut bytes = Vec::new();
         let mut read = || {
-            file.seek(SeekFrom::Start(at.offset as u64))?;
-            (&mut **file).take(at.length as u64).read_to_end(&mut bytes)
+            file.seek(SeekFrom::Start(at.offset.into()))?;
+            (&mut **file).take(at.length.into()).read_to_end(&mut bytes)
         };
         read().map_err(|error| Error::io("read entries of the history from", &path, error))?;
         match bytes.split_first_chunk::<4>() {
@@ -232,13 +363,14 @@ impl Spill {
     }
 
     /// Notes that an entry is no longer in its file. The file is removed with its last entry.
-    fn leave(&mut self, number: u64) {
+    fn leave(&mut self, number: u32) {
         let left = self.files.get_mut(&number);
         let Some(left) = left else { return };
         *left -= 1;
         if *left == 0 {
             self.files.remove(&number);
-            self.open.take_if(|(open, _)| *open == number);
+            held(&self.open).take_if(|(open, _)| *open == number);
+            self.writing.take_if(|(writing, ..)| *writing == number);
             // If this fails, the file is removed when the next session begins.
             let _ = self.storage.remove(&self.file(number));
         }
@@ -280,7 +412,8 @@ impl Spill {
 
 impl Drop for Spill {
     fn drop(&mut self) {
-        self.open = None;
+        *held(&self.open) = None;
+        self.writing = None;
         self.files.keys().for_each(|number| drop(self.storage.remove(&self.file(*number))));
     }
 }

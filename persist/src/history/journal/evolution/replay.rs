@@ -429,6 +429,10 @@ impl<T: 'static> Replay<'_, '_, T> {
         entry.state = state;
         self.history.usage.bytes += entry.size;
         self.history.ring.put(entry);
+        if is_applied {
+            // So entries that there is no memory for can be moved to files.
+            self.history.ring.set_position(at + 1);
+        }
         Ok(())
     }
 }

@@ -95,8 +95,8 @@ impl<T: Persist + Default> SessionOptions<T> {
     /// Keeps about `bytes` bytes of entries in memory, and moves other entries to files beside the journal.
     ///
     /// The entries that are furthest from the current one are moved. An undo or a redo that reaches them reads them
-    /// back. The files are removed at the end of the session. The label of a moved entry, and some hundred bytes, stay
-    /// in memory, and so do detached components, resources and objects.
+    /// back. The files are removed at the end of the session. 32 bytes of a moved entry stay in memory, and so do
+    /// detached components, resources and objects. [`History::entries`] reads the labels of moved entries.
     ///
     /// If a file cannot be written, the entries stay in memory. If one cannot be read, the `undo` or `redo` that needs
     /// it returns an error, and the next call tries again.
