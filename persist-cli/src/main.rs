@@ -7,6 +7,7 @@ mod args;
 mod commands;
 mod compare;
 mod components;
+mod condition;
 mod escape;
 mod exit;
 mod found;

@@ -199,7 +199,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// Follows nested options to their value.
-fn innermost(mut value: &Value) -> &Value {
+pub(crate) fn innermost(mut value: &Value) -> &Value {
     while let Value::Option(Some(inner)) = value {
         value = inner;
     }

@@ -157,6 +157,65 @@ fn get_finds_objects_and_components_of_worlds() {
 }
 
 #[test]
+fn get_finds_values_by_conditions() {
+    let commands = [
+        "get graph.sav 'Hero[name == \"Bob\"].level'",
+        "get graph.sav 'Hero[name == Bob].level'",
+        "get graph.sav 'Hero[sword.name != \"Sting\"].name'",
+        "get graph.sav 'Hero[level > 5 && state == Fighting || level <= 3].name'",
+        "get graph.sav 'Monster[hp >= 3].hp'",
+        "get graph.sav '#1.pets[hp < 100].hp'",
+        "get graph.sav 'Hero[pets[hp > 0].hp < 100].name'",
+        "get graph.sav '*[spare == none].name'",
+        "get values.sav '.*[. > 1]'",
+        "get graph.sav 'Hero[nam == \"Bob\"]'",
+        "get graph.sav 'Hero[name == \"Bo\"]'",
+    ];
+    let mut shown = graph().transcript(commands);
+    let commands = [
+        "get town.sav '/**:Transform[x > 0]'",
+        "get town.sav '/**[name == House]:Transform.x'",
+        "get town.sav '/**[:Transform.x < 0].id'",
+        "get town.sav '/*:Bag.items[count > 100].of'",
+        "get town.sav '/*:Bag.prices[. == 1]'",
+        "get game.sav 'World/**:Transform[y == 0.1]'",
+    ];
+    shown.push_str(&town().transcript(commands));
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn get_finds_parts_of_lists() {
+    let commands = [
+        "get graph.sav #1.pets[0:2].hp",
+        "get graph.sav #1.pets[1:].hp",
+        "get graph.sav #1.pets[:-2].hp",
+        "get graph.sav #1.pets[-1].hp",
+        "get graph.sav #1.pets[-9].hp",
+        "get graph.sav #1.last_seen[-5].hp",
+        "get graph.sav Hero[-1].name",
+        "get graph.sav Monster[1:].hp",
+        "get graph.sav Monster[-9:9].hp",
+        "get graph.sav Monster[7:].hp",
+    ];
+    let mut shown = graph().transcript(commands);
+    shown.push_str(
+        &town().transcript(["get town.sav :Score.digest[1:]", "get town.sav .objects[-1].id"]),
+    );
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn values_are_counted() {
+    let commands = [
+        "get graph.sav Hero[*].name --count",
+        "get graph.sav 'Monster[hp > 1]' --count --json",
+        "get graph.sav #99 --count",
+    ];
+    insta::assert_snapshot!(graph().transcript(commands));
+}
+
+#[test]
 fn what_is_not_found_is_no_error_but_says_so() {
     let commands = [
         "get graph.sav #99",

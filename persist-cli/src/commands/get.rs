@@ -23,6 +23,9 @@ pub(crate) struct Args {
     /// Print texts without quotes and escapes.
     #[arg(short, long)]
     raw: bool,
+    /// Print the number of values alone.
+    #[arg(short, long, conflicts_with = "raw")]
+    count: bool,
     #[command(flatten)]
     damage: Damage,
 }
@@ -31,7 +34,15 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = Source::open(&args.file)?;
     let (mut save, read) = source.save(&args.damage)?;
     let path = Path::parse(&args.path, &save)?;
-    let is_found = if out.is_json() {
+    let is_found = if args.count {
+        let mut count = 0_u64;
+        path.each(&mut save, &mut |_| {
+            count += 1;
+            Ok(true)
+        })?;
+        out.count(count)?;
+        count > 0
+    } else if out.is_json() {
         let matches = Matches { path: &path, save: &mut save, is_found: false };
         let matches = Streamed::new(matches);
         matches.result(out.json(&matches))?;
