@@ -216,6 +216,84 @@ fn values_are_counted() {
 }
 
 #[test]
+fn find_shows_where_names_texts_and_numbers_are() {
+    let commands = [
+        "find graph.sav Bob",
+        "find graph.sav 12",
+        "find graph.sav 12.0",
+        "find graph.sav -1",
+        "find graph.sav Ada --count",
+        "find graph.sav ada",
+        "find graph.sav ada --ignore-case",
+        "find graph.sav ada --ignore-case --count --json",
+        "find graph.sav '^S.*g$' --regex",
+        "find graph.sav '(' --regex",
+        "find graph.sav Fight",
+        "find graph.sav a --class Item",
+        "find graph.sav a --class quest.M*",
+        "find graph.sav a --class Dragon",
+        "find graph.sav 7 --field level",
+        "find graph.sav 12 --field level",
+        "find graph.sav a 'Hero[level < 5]'",
+        "find graph.sav Bob --json",
+        "find values.sav Gr",
+        "find values.sav two",
+        "find values.sav 2",
+        "find - 3 < players.sav",
+    ];
+    insta::assert_snapshot!(graph().transcript(commands));
+}
+
+#[test]
+fn find_looks_into_worlds() {
+    let folder = town();
+    folder.write("goblins.sav", &game::goblins().expect("goblins"));
+    let commands = [
+        "find town.sav House",
+        "find town.sav o -i",
+        "find town.sav apples",
+        "find town.sav 1.5",
+        "find town.sav 5 --class Score",
+        "find town.sav 2 --field y",
+        "find town.sav Door --class Transform",
+        "find game.sav Calm",
+        "find game.sav 4",
+        "find game.sav 0 World/#3",
+        "find goblins.sav Gob",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn get_takes_the_paths_that_find_shows() {
+    let folder = town();
+    for name in ["v1/graph.sav", "v1/values.sav"] {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        folder.write(file, &crate::support::fixture_bytes(name));
+    }
+    for file in ["graph.sav", "values.sav", "town.sav", "game.sav"] {
+        let found = folder.run(&format!("find {file} ''"));
+        assert!(found.lines().count() > 5, "{file}: {found}");
+        for line in found.lines() {
+            let (label, _) = line.split_once(": ").expect("a path and a value");
+            let value = folder.run(&format!("get {file} '{label}' --count"));
+            assert_eq!(value, "1\n", "{label}");
+        }
+    }
+}
+
+#[test]
+fn find_shows_long_texts_around_the_match() {
+    let folder = Folder::new();
+    game::quest(&folder.path("quest.sav")).expect("a quest");
+    let found = folder.run("find quest.sav dragon 'Item[0:2].lore' --color always");
+    assert!(found.contains("\u{1b}[1m\u{1b}[31mdragon\u{1b}[0m"), "{found}");
+    let plain = folder.run("find quest.sav dragon 'Item[0:2].lore'");
+    insta::assert_snapshot!(plain);
+    assert!(!plain.contains('\u{1b}'));
+}
+
+#[test]
 fn what_is_not_found_is_no_error_but_says_so() {
     let commands = [
         "get graph.sav #99",
