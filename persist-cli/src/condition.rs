@@ -68,7 +68,7 @@ pub(crate) fn is_equal(value: &Value, typed: &Value) -> bool {
 }
 
 /// Returns the order of two numbers, texts or characters; `None` for other values.
-fn order(value: &Value, typed: &Value) -> Option<Ordering> {
+pub(crate) fn order(value: &Value, typed: &Value) -> Option<Ordering> {
     match (value, typed) {
         (Value::Text(one), Value::Text(other)) => Some(one.cmp(other)),
         (Value::Char(one), Value::Char(other)) => Some(one.cmp(other)),

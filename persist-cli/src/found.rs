@@ -13,7 +13,8 @@ use crate::condition::{Condition, index};
 use crate::exit::{Failure, Result};
 use crate::input::Save;
 use crate::paged::{self, OBJECTS, PAGES, PagedWorld};
-use crate::path::{Child, Path, Start, Step, beginning, component_text, matching, push_name};
+use crate::path::{Child, Path, Start, Step, beginning, component_text, push_name};
+use crate::pattern::matching;
 use crate::values::{Hop, is_same_key, part, parts};
 use crate::world::{self, Object, World, has_world};
 

@@ -13,6 +13,7 @@ use crate::condition::{
 };
 use crate::exit::{Failure, Result};
 use crate::input::Save;
+use crate::pattern::matching;
 
 /// The first word of a path into the worlds of a save, unless a class has that name.
 const WORLD: &str = "World";
@@ -72,15 +73,53 @@ pub(crate) enum Child {
 
 impl Path {
     /// Parses a path. The classes of the save decide where the name of a class ends.
-    pub(crate) fn parse(text: &str, save: &Save<'_>) -> Result<Self> {
-        let counted = save.classes().iter().zip(save.by_class());
-        let present = counted.filter(|(_, count)| count.records > 0);
-        let classes: BTreeSet<&str> = present.map(|(class, _)| &*class.name).collect();
-        parse(text, &classes).map_err(|what| {
-            let (text, what) = (beginning(text), beginning(&what));
-            Failure::new(format!("`{text}` is no path: {what}; `persist dump --help` shows some"))
-        })
+    pub(crate) fn parse(text: &str, save: &mut Save<'_>) -> Result<Self> {
+        let (mut present, mut other) = (BTreeSet::new(), BTreeSet::new());
+        for (class, count) in save.classes().iter().zip(save.by_class()) {
+            if count.records > 0 { &mut present } else { &mut other }.insert(&*class.name);
+        }
+        let what = match parse(text, &present) {
+            Ok(path) => return Ok(path),
+            Err(what) => what,
+        };
+        let mut parser = Parser { text, at: 0, steps: 0 };
+        let is_other = parser.classes(&present).is_none() && parser.classes(&other).is_some();
+        let inner = if is_other { in_world(text, parser.at, save) } else { None };
+        let what = match inner {
+            Some(path) => format!("no object has such a class; in the world there is {path}"),
+            None => format!("{what}; `persist dump --help` shows some"),
+        };
+        Err(Failure::new(format!("`{}` is no path: {}", beginning(text), beginning(&what))))
     }
+
+    /// Returns the path without its last step, and the key in that step; `None` if the step is no key.
+    pub(crate) fn of_key(&self) -> Option<(Self, &Value)> {
+        let (last, steps) = self.steps.split_last()?;
+        let Step::Key(key) = last else { return None };
+        Some((Self { start: self.start.clone(), steps: steps.to_vec() }, key))
+    }
+}
+
+/// Returns a path to the components or resources of a class, which a path names up to `end` as if they were objects.
+fn in_world(text: &str, end: usize, save: &mut Save<'_>) -> Option<String> {
+    let (class, rest) = text.split_at(end);
+    let class = class.trim_matches('`');
+    for rest in [rest, ""] {
+        for start in ["/**:", ":", "World/**:", "World:"] {
+            let text = format!("{start}{}{rest}", component_text(class));
+            let path = parse(&text, &BTreeSet::new()).ok()?;
+            let mut is_found = false;
+            // Another error than that of the path is of no use here.
+            let _ = path.each_head(save, &|_| false, &mut |_, _| {
+                is_found = true;
+                Ok(false)
+            });
+            if is_found {
+                return Some(text);
+            }
+        }
+    }
+    None
 }
 
 /// The beginning of a long text, for a message.
@@ -129,36 +168,6 @@ pub(crate) fn child_text(text: &str) -> String {
     let is_plain = !name.is_empty() && name.chars().all(is_plain);
     let name = if is_plain { name } else { format!("{name:?}").into() };
     if number == 0 { name.into_owned() } else { format!("{name}#{number}") }
-}
-
-/// The classes that a name or a pattern with `*` means; `None` if there is none.
-pub(crate) fn matching(pattern: &str, classes: &BTreeSet<&str>) -> Option<BTreeSet<String>> {
-    let found: BTreeSet<String> = if classes.contains(pattern) {
-        [pattern.to_owned()].into()
-    } else if pattern.contains('*') {
-        classes.iter().filter(|class| fits(pattern, class)).map(|it| (*it).to_owned()).collect()
-    } else {
-        // The pattern may omit the names of modules or programs.
-        let is_last =
-            |class: &&&str| class.strip_suffix(pattern).is_some_and(|prefix| prefix.ends_with('.'));
-        classes.iter().filter(is_last).map(|it| (*it).to_owned()).collect()
-    };
-    (!found.is_empty()).then_some(found)
-}
-
-/// True if a text fits a pattern in which `*` stands for any characters.
-fn fits(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
-        return false;
-    };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
 }
 
 type Read<T> = std::result::Result<T, String>;
@@ -752,7 +761,7 @@ mod tests {
             let mut save = source.whole().expect("a whole save");
             for _ in 0..3_000 {
                 let text = random.path();
-                let Ok(path) = Path::parse(&text, &save) else { continue };
+                let Ok(path) = Path::parse(&text, &mut save) else { continue };
                 let mut left = 100;
                 let walked = path.each(&mut save, &mut |found| {
                     assert!(!found.label.contains('\n') || text.contains('\n'), "{text}");

@@ -307,6 +307,21 @@ fn what_is_not_found_is_no_error_but_says_so() {
 }
 
 #[test]
+fn a_class_of_components_alone_leads_to_the_worlds() {
+    let commands = [
+        "dump town.sav Transform",
+        "get town.sav Transform.x",
+        "get town.sav 'Transform[x == 1.5].y'",
+        "get town.sav Transform[7].x",
+        "dump town.sav Score",
+        "get town.sav town.Bag.items",
+        "get game.sav Mood",
+        "get town.sav Stack",
+    ];
+    insta::assert_snapshot!(town().transcript(commands));
+}
+
+#[test]
 fn what_is_no_path_says_why() {
     let commands = [
         "get graph.sav Dragon.name",

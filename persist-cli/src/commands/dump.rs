@@ -61,7 +61,7 @@ Names that are no words stand in backticks: `Slot<u8>`[0].";
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = Source::open(&args.file)?;
     let (mut save, read) = source.save(&args.damage)?;
-    let path = args.path.as_ref().map(|text| Path::parse(text, &save)).transpose()?;
+    let path = args.path.as_ref().map(|text| Path::parse(text, &mut save)).transpose()?;
     let header = save.header().clone();
     let mut shown = Shown {
         path: path.as_ref(),

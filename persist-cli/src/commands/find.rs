@@ -17,7 +17,8 @@ use crate::exit::{Failure, Outcome, Result};
 use crate::found::{Found, Visit, holders};
 use crate::input::{Damage, Save, Source};
 use crate::output::{BAD, NAME, Out, note};
-use crate::path::{Child, Path, Start, Step, beginning, matching};
+use crate::path::{Child, Path, Start, Step, beginning};
+use crate::pattern::matching;
 use crate::shown::short;
 use crate::streamed::{ElementSink, Elements, Streamed};
 use crate::values::{Hop, integer, parts};
@@ -73,7 +74,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let (mut save, read) = source.save(&args.damage)?;
     let classes = args.class.as_ref().map(|class| classes(class, &save)).transpose()?;
     let path = match &args.path {
-        Some(path) => Path::parse(path, &save)?,
+        Some(path) => Path::parse(path, &mut save)?,
         None => everything(classes.as_ref(), &save),
     };
     let (mut count, is_counted) = (0_u64, args.count);

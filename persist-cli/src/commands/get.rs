@@ -33,7 +33,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = Source::open(&args.file)?;
     let (mut save, read) = source.save(&args.damage)?;
-    let path = Path::parse(&args.path, &save)?;
+    let path = Path::parse(&args.path, &mut save)?;
     let is_found = if args.count {
         let mut count = 0_u64;
         path.each(&mut save, &mut |_| {
