@@ -14,7 +14,7 @@ use crate::streamed::{ElementSink, Elements, Streamed};
 
 /// Show one value, or one of each object
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{GET_EXAMPLES}\n\n{EXAMPLES}"))]
 pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
@@ -29,6 +29,13 @@ pub(crate) struct Args {
     #[command(flatten)]
     damage: Damage,
 }
+
+const GET_EXAMPLES: &str = "\
+Examples:
+  persist get autumn.sav 'Hero[*].name' --raw                  the names alone
+  persist get autumn.sav 'Hero[items[*].name == sword].name'   who has a sword
+  persist get town.sav '/**[:Health.current < 5].name'        objects with a component
+  persist get town.sav '/**:Health[current < 5]' --count";
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = Source::open(&args.file)?;

@@ -27,7 +27,7 @@ use crate::world;
 
 /// Change a value; the old save stays as a backup
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{SET_EXAMPLES}\n\n{EXAMPLES}"))]
 pub(crate) struct Args {
     /// A save.
     file: PathBuf,
@@ -46,6 +46,14 @@ pub(crate) struct Args {
     #[arg(long)]
     force: bool,
 }
+
+const SET_EXAMPLES: &str = "\
+Examples:
+  persist set autumn.sav 'Hero[0].gold' 500
+  persist set autumn.sav 'Item[name == \"sword\"].damage' 9 --all --dry-run
+  persist set town.sav '/**:Health[current < 5].current' 5 --all
+  persist set town.sav '/Shop:Prices.of[pears]' 3         a new key of a map
+  persist set town.sav '/Cat:Mood' 'Mood::Angry { since: 3 }'";
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = open(&args.file)?;
