@@ -8,7 +8,7 @@ use persist::Value;
 use crate::path::Step;
 use crate::values::{innermost, integer, is_same_key};
 
-/// A condition: comparisons of which all of one list must hold.
+/// A condition, which holds if all comparisons of one of its lists do.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Condition {
     pub(crate) any: Vec<Vec<Comparison>>,

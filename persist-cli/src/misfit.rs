@@ -38,7 +38,7 @@ pub(crate) fn explained(what: String, old: &Value, save: &Save<'_>) -> Failure {
     }
 }
 
-/// Describes what may stand in the place of a struct or an enum.
+/// Says how to write a struct or an enum in whose place another value was typed.
 fn no_record(label: &str, old: &Record, new: &Value, classes: &[ClassSchema]) -> String {
     let (class, new) = (component_text(old.class()), short(new));
     let place = if label.is_empty() { "." } else { label };

@@ -437,7 +437,9 @@ impl<'t> Parser<'t> {
         steps.extend(parser.steps()?);
         self.steps = parser.steps;
         let right = right.parse().or_else(|_| key(right)).map_err(|_| {
-            format!("`{right}` after `{found}` is no value; put a text into double quotes")
+            format!(
+                "`{right}` after `{found}` is no value; put a text into double quotes, and `&&` or `||` between comparisons"
+            )
         })?;
         Ok(Comparison { left: steps, operator, right })
     }

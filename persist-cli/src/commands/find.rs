@@ -64,9 +64,11 @@ Examples:
   persist find autumn.sav Bob 'Hero[level < 9]'  in what a path leads to: see `persist dump --help`
   persist find town.sav door -i --count";
 
-/// The characters of a long text that are shown, and those of them before its first match.
-const SHOWN: usize = 120;
-const SHOWN_BEFORE: usize = 40;
+/// Characters of a long text that are shown.
+const MAX_SHOWN: usize = 120;
+
+/// Characters of them before the first match.
+const MAX_LEAD: usize = 40;
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let needle = Needle::of(args)?;
@@ -122,7 +124,7 @@ fn everything(classes: Option<&BTreeSet<String>>, save: &Save<'_>) -> Path {
     Path { start: Start::Classes(names, None), steps: Vec::new() }
 }
 
-/// What is searched for.
+/// The text or number that a user searches for.
 struct Needle {
     text: String,
     regex: Option<Regex>,
@@ -184,9 +186,10 @@ impl Needle {
         };
         let matches = self.matches(text);
         let first = matches.first().map_or(0, |first| first.start);
-        let before = text[..first].char_indices().rev().take(SHOWN_BEFORE).last();
-        let start = before.map_or(first, |(at, _)| at);
-        let end = text[start..].char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| start + at);
+        let lead = text[..first].char_indices().rev().take(MAX_LEAD).last();
+        let start = lead.map_or(first, |(at, _)| at);
+        let end =
+            text[start..].char_indices().nth(MAX_SHOWN).map_or(text.len(), |(at, _)| start + at);
         let mut line = String::from(if start > 0 { "\".." } else { "\"" });
         let mut at = start;
         for found in matches {
@@ -221,7 +224,7 @@ fn is_number(value: &Value) -> bool {
     integer(value).is_some() || matches!(value, Value::U128(_) | Value::F32(_) | Value::F64(_))
 }
 
-/// What is searched for, and where.
+/// A search, with the values to which it is restricted.
 struct Search<'a> {
     needle: &'a Needle,
     /// The classes of the values that are searched; `None` for all.
