@@ -1,7 +1,6 @@
 //! The values of a save that a path leads to.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use persist::reflect::Holder;
@@ -14,7 +13,7 @@ use crate::exit::{Failure, Result};
 use crate::input::Save;
 use crate::paged::{self, OBJECTS, PAGES, PagedWorld};
 use crate::path::{Child, Path, Start, Step, beginning, component_text, push_name};
-use crate::pattern::matching;
+use crate::pattern::is_match;
 use crate::values::{Hop, is_same_key, part, parts};
 use crate::world::{self, Object, World, has_world};
 
@@ -694,15 +693,19 @@ fn components<'d>(from: Found<'d>, class: &str) -> Vec<Found<'d>> {
         // As in the path of a field of a component, the class of an object may have a colon after it.
         (None, None) => return Step::Field(class.to_owned()).of_value(from),
     };
-    let names: BTreeSet<&str> =
-        values.iter().filter_map(Value::as_record).map(|it| it.class()).collect();
-    let Some(matched) = matching(class, &names) else { return Vec::new() };
+    let names = || values.iter().filter_map(Value::as_record).map(Record::class);
+    let is_exact = names().any(|name| name == class);
     let components = values.iter().enumerate().filter_map(|(at, value)| {
         let name = value.as_record()?.class();
-        let mut found = from.at(Hop::Field(field.into()), Cow::Borrowed(value));
-        found.hops.push(Hop::Item(at));
-        found.label = format!("{}:{}", from.label, component_text(name));
-        matched.contains(name).then_some(found)
+        if !is_match(class, name, is_exact) {
+            return None;
+        }
+        let mut hops = Vec::with_capacity(from.hops.len() + 2);
+        hops.extend_from_slice(&from.hops);
+        hops.extend([Hop::Field(field.into()), Hop::Item(at)]);
+        let label = format!("{}:{}", from.label, component_text(name));
+        let (object, position, value) = (from.object, from.position, Cow::Borrowed(value));
+        Some(Found { object, position, hops, label, value, within: None, paged: None })
     });
     components.collect()
 }

@@ -4,17 +4,22 @@ use std::collections::BTreeSet;
 
 /// The classes that a name or a pattern with `*` means; `None` if there is none.
 pub(crate) fn matching(pattern: &str, classes: &BTreeSet<&str>) -> Option<BTreeSet<String>> {
-    let found: BTreeSet<String> = if classes.contains(pattern) {
-        [pattern.to_owned()].into()
+    let is_exact = classes.contains(pattern);
+    let found = classes.iter().filter(|class| is_match(pattern, class, is_exact));
+    let found: BTreeSet<String> = found.map(|class| (*class).to_owned()).collect();
+    (!found.is_empty()).then_some(found)
+}
+
+/// Returns whether a name or a pattern means a class; `is_exact` if there is a class with that whole name.
+pub(crate) fn is_match(pattern: &str, class: &str, is_exact: bool) -> bool {
+    if is_exact {
+        class == pattern
     } else if pattern.contains('*') {
-        classes.iter().filter(|class| fits(pattern, class)).map(|it| (*it).to_owned()).collect()
+        fits(pattern, class)
     } else {
         // The pattern may omit the names of modules or programs.
-        let is_last =
-            |class: &&&str| class.strip_suffix(pattern).is_some_and(|prefix| prefix.ends_with('.'));
-        classes.iter().filter(is_last).map(|it| (*it).to_owned()).collect()
-    };
-    (!found.is_empty()).then_some(found)
+        class.strip_suffix(pattern).is_some_and(|prefix| prefix.ends_with('.'))
+    }
 }
 
 /// True if a text fits a pattern in which `*` stands for any characters.
