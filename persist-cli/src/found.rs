@@ -1,18 +1,19 @@
 //! The values of a save that a path leads to.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use persist::Value;
 use persist::reflect::Holder;
+use persist::{Record, Value};
 use persist_tools::__private::Position;
 use persist_tools::{ClassSchema, Entry, Form, KindSchema};
 
+use crate::condition::{Condition, index};
 use crate::exit::{Failure, Result};
 use crate::input::Save;
 use crate::paged::{self, OBJECTS, PAGES, PagedWorld};
-use crate::path::{Child, Path, Start, Step, beginning, component_text, matching, push_name};
+use crate::path::{Child, Path, Start, Step, beginning, component_text, push_name};
+use crate::pattern::is_match;
 use crate::values::{Hop, is_same_key, part, parts};
 use crate::world::{self, Object, World, has_world};
 
@@ -68,7 +69,11 @@ impl Path {
             // An error is that of the path itself, which was returned.
             let _ = parent.each_head(save, &|_| false, &mut |first, _| {
                 let record = first.value.as_record().filter(|record| !record.is_empty());
-                let fields = record.filter(|_| matches!(self.steps[steps], Step::Field(_)));
+                let fields = record.filter(|record| match &self.steps[steps] {
+                    Step::Field(_) => true,
+                    Step::Where(condition) => condition.lacks_field(record),
+                    _ => false,
+                });
                 named = Some(fields.map(|record| {
                     let fields = record.fields().map(|(name, _)| name).take(MAX_NAMED);
                     let fields = fields.collect::<Vec<_>>().join(", ");
@@ -98,7 +103,7 @@ impl Path {
 
     /// Calls `visit` like [`each`](Self::each), but does not begin at objects that are to be skipped, and leaves the
     /// objects of worlds in their pages.
-    fn each_head(
+    pub(crate) fn each_head(
         &self,
         save: &mut Save<'_>,
         is_skipped: &dyn Fn(Position) -> bool,
@@ -118,8 +123,13 @@ impl Path {
             }
             _ => of_class,
         };
-        let mut walk =
-            PathWalk { steps: &self.steps, counts: vec![0; self.steps.len() + 1], visit };
+        let records = of_class.iter().zip(save.by_class()).filter(|(is_it, _)| **is_it);
+        let records = records.map(|(_, count)| count.records).sum::<u64>();
+        let some = match start {
+            Start::Classes(_, Some(some)) => some.range(usize::try_from(records).unwrap_or(0)),
+            _ => 0..usize::MAX,
+        };
+        let mut walk = PathWalk::new(&self.steps, visit);
         let mut number = 0;
         save.rewind();
         while let Some(record) = save.next_record()? {
@@ -133,10 +143,11 @@ impl Path {
                 continue;
             }
             number += 1;
-            match start {
-                Start::Classes(_, Some(expected)) if number <= *expected => continue,
-                Start::Classes(_, Some(expected)) if number > *expected + 1 => break,
-                _ => {}
+            if number <= some.start {
+                continue;
+            }
+            if number > some.end {
+                break;
             }
             let Some(entry) = save.head_entry()? else { break };
             let found = Found::whole(&entry, position);
@@ -220,7 +231,11 @@ struct PathWalk<'p, 'f> {
     visit: &'p mut VisitOf<'f>,
 }
 
-impl PathWalk<'_, '_> {
+impl<'p, 'f> PathWalk<'p, 'f> {
+    fn new(steps: &'p [Step], visit: &'p mut VisitOf<'f>) -> Self {
+        Self { steps, counts: vec![0; steps.len() + 1], visit }
+    }
+
     /// Takes the steps from `level` on from these values. Returns false if no more are to be visited.
     fn all(&mut self, found: Vec<Found<'_>>, level: usize, save: &mut Save<'_>) -> Result<bool> {
         for found in found {
@@ -262,7 +277,10 @@ impl PathWalk<'_, '_> {
             return self.step(Found::whole(&entry, position), level, references - 1, save);
         }
         let Some((world, part)) = found.paged(save) else {
-            return self.all(self.steps[level].take(found), level + 1, save);
+            return match &self.steps[level] {
+                Step::Where(condition) => self.filter(condition, found, level, save),
+                step => self.all(step.take(found), level + 1, save),
+            };
         };
         let places = match (&self.steps[level], part) {
             (Step::Below(_), _) if world.tree(save)?.is_none() => {
@@ -275,11 +293,10 @@ impl PathWalk<'_, '_> {
             (Step::Below(child), PagedPart::Object(place)) => {
                 world.below(Some(place), child, save)?
             }
-            (Step::Key(key), PagedPart::Objects) => {
-                let place = key.as_u64().and_then(|key| usize::try_from(key).ok());
-                place.filter(|place| *place < world.len()).into_iter().collect()
-            }
-            (Step::All, PagedPart::Objects) => (0..world.len()).collect(),
+            (Step::Key(key), PagedPart::Objects) => index(key, world.len()).into_iter().collect(),
+            (Step::Slice(slice), PagedPart::Objects) => slice.range(world.len()).collect(),
+            (Step::All | Step::Where(_), PagedPart::Objects) => (0..world.len()).collect(),
+            (Step::Where(condition), _) => return self.filter(condition, found, level, save),
             (step, PagedPart::World) => {
                 let mut found_parts = step.take(found);
                 for part in &mut found_parts {
@@ -293,11 +310,66 @@ impl PathWalk<'_, '_> {
         for place in places {
             let Some((page, at)) = world.page(place, save)? else { continue };
             let object = found.paged_object(&page[at], (&world, place), prefix.as_deref(), save)?;
+            if let Step::Where(condition) = &self.steps[level]
+                && !condition.holds_for(&object, save)?
+            {
+                continue;
+            }
             if !self.one(object, level + 1, save)? {
                 return Ok(false);
             }
         }
         Ok(true)
+    }
+
+    /// Continues with the elements of a list or map for which a condition holds, or with any other value itself.
+    fn filter(
+        &mut self,
+        condition: &Condition,
+        found: Found<'_>,
+        level: usize,
+        save: &mut Save<'_>,
+    ) -> Result<bool> {
+        let is_list = matches!(&*found.value, Value::Seq(_) | Value::Tuple(_) | Value::Map(_));
+        let tested = if is_list { Step::All.take(found) } else { vec![found] };
+        for found in tested {
+            if condition.holds_for(&found, save)? && !self.one(found, level + 1, save)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl Condition {
+    /// Returns whether a comparison begins at a field that a record does not have.
+    fn lacks_field(&self, record: &Record) -> bool {
+        self.any.iter().flatten().any(|comparison| {
+            matches!(comparison.left.first(), Some(Step::Field(name)) if record.get(name).is_none())
+        })
+    }
+
+    /// Returns whether it holds for a value: each comparison for one value that its path leads to.
+    fn holds_for(&self, found: &Found<'_>, save: &mut Save<'_>) -> Result<bool> {
+        for all in &self.any {
+            let mut holds = true;
+            for comparison in all {
+                let mut is_true = false;
+                let mut visit = |left: Found<'_>, _: &mut Save<'_>| {
+                    is_true = comparison.holds_for(&left.value);
+                    Ok(!is_true)
+                };
+                PathWalk::new(&comparison.left, &mut visit).one(found.clone(), 0, save)?;
+                holds &= is_true;
+                if !holds {
+                    break;
+                }
+            }
+            if holds {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -343,6 +415,31 @@ impl<'d> Found<'d> {
         let label = if is_root(object) { String::new() } else { object.id().to_string() };
         let value = Cow::Borrowed(&object.value);
         Self { object, position, hops: Vec::new(), label, value, within: None, paged: None }
+    }
+
+    /// Returns whether it is an object of a world.
+    pub(crate) fn is_world_object(&self) -> bool {
+        matches!(self.paged, Some((_, PagedPart::Object(_))))
+            || matches!(self.within, Some((_, Some(_))))
+    }
+
+    /// Calls `visit` with each value that some steps lead to from this one, as long as it returns true. Returns false
+    /// if it did not.
+    pub(crate) fn each_after(
+        &self,
+        steps: &[Step],
+        save: &mut Save<'_>,
+        visit: &mut VisitOf<'_>,
+    ) -> Result<bool> {
+        PathWalk::new(steps, visit).one(self.clone(), 0, save)
+    }
+
+    /// The part at the end of some hops; `None` if they lead nowhere.
+    pub(crate) fn inside(&self, hops: &[Hop]) -> Option<Self> {
+        hops.iter().try_fold(self.clone(), |found, hop| {
+            let Cow::Borrowed(value) = found.value else { return None };
+            Some(found.at(hop.clone(), Cow::Borrowed(part(value, std::slice::from_ref(hop))?)))
+        })
     }
 
     /// Returns the world in pages that it is, or is a part of.
@@ -515,25 +612,34 @@ impl Step {
                 value => parts(value).into_iter().map(|(hop, part)| at(hop, part)).collect(),
             },
             Self::Key(key) => {
-                let index = key.as_u64().and_then(|key| usize::try_from(key).ok());
                 let found = match value {
                     Value::Map(entries) => {
                         let entry = entries.iter().position(|(known, _)| is_same_key(known, key));
                         entry.map(|entry| at(Hop::Entry(entry), &entries[entry].1))
                     }
                     Value::Seq(values) | Value::Tuple(values) => {
-                        index.and_then(|index| Some(at(Hop::Item(index), values.get(index)?)))
+                        index(key, values.len()).map(|item| at(Hop::Item(item), &values[item]))
                     }
-                    Value::Bytes(_) => index.and_then(|index| from.byte(index)),
+                    Value::Bytes(bytes) => index(key, bytes.len()).and_then(|item| from.byte(item)),
                     _ => None,
                 };
                 found.into_iter().collect()
             }
+            Self::Slice(slice) => match value {
+                Value::Seq(values) | Value::Tuple(values) => {
+                    let items = slice.range(values.len());
+                    items.map(|item| at(Hop::Item(item), &values[item])).collect()
+                }
+                Value::Bytes(bytes) => {
+                    slice.range(bytes.len()).filter_map(|byte| from.byte(byte)).collect()
+                }
+                _ => Vec::new(),
+            },
             Self::Variant(name) => {
                 let is_it = value.as_record().is_some_and(|it| it.variant() == Some(name.as_str()));
                 if is_it { vec![from] } else { Vec::new() }
             }
-            Self::Below(_) | Self::Component(_) => Vec::new(),
+            Self::Below(_) | Self::Component(_) | Self::Where(_) => Vec::new(),
         }
     }
 }
@@ -587,15 +693,19 @@ fn components<'d>(from: Found<'d>, class: &str) -> Vec<Found<'d>> {
         // As in the path of a field of a component, the class of an object may have a colon after it.
         (None, None) => return Step::Field(class.to_owned()).of_value(from),
     };
-    let names: BTreeSet<&str> =
-        values.iter().filter_map(Value::as_record).map(|it| it.class()).collect();
-    let Some(matched) = matching(class, &names) else { return Vec::new() };
+    let names = || values.iter().filter_map(Value::as_record).map(Record::class);
+    let is_exact = names().any(|name| name == class);
     let components = values.iter().enumerate().filter_map(|(at, value)| {
         let name = value.as_record()?.class();
-        let mut found = from.at(Hop::Field(field.into()), Cow::Borrowed(value));
-        found.hops.push(Hop::Item(at));
-        found.label = format!("{}:{}", from.label, component_text(name));
-        matched.contains(name).then_some(found)
+        if !is_match(class, name, is_exact) {
+            return None;
+        }
+        let mut hops = Vec::with_capacity(from.hops.len() + 2);
+        hops.extend_from_slice(&from.hops);
+        hops.extend([Hop::Field(field.into()), Hop::Item(at)]);
+        let label = format!("{}:{}", from.label, component_text(name));
+        let (object, position, value) = (from.object, from.position, Cow::Borrowed(value));
+        Some(Found { object, position, hops, label, value, within: None, paged: None })
     });
     components.collect()
 }

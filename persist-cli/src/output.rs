@@ -106,6 +106,14 @@ impl Out {
         Ok(writeln!(self.to)?)
     }
 
+    /// Prints a number of values, alone or as the JSON `{"count": 3}`.
+    pub(crate) fn count(&mut self, count: u64) -> Result<()> {
+        if self.is_json {
+            return self.json(&serde_json::json!({ "count": count }));
+        }
+        Ok(writeln!(self, "{count}")?)
+    }
+
     /// Prints a value as JSON on one line. Nobody reads a large value by its lines.
     pub(crate) fn json_line(&mut self, value: &impl Serialize) -> Result<()> {
         serde_json::to_writer(&mut self.to, value)?;

@@ -8,8 +8,12 @@ use std::collections::BTreeSet;
 use persist::__private::{read_name, write_name};
 use persist::{ObjectId, Value};
 
+use crate::condition::{
+    Comparison, Condition, OPERATORS, Slice, find_bare, is_condition, split_bare,
+};
 use crate::exit::{Failure, Result};
 use crate::input::Save;
+use crate::pattern::matching;
 
 /// The first word of a path into the worlds of a save, unless a class has that name.
 const WORLD: &str = "World";
@@ -17,7 +21,7 @@ const WORLD: &str = "World";
 /// The most characters of a path that a message shows.
 const MAX_SHOWN: usize = 200;
 
-/// The most steps of a path.
+/// The most steps of a path, with those in its conditions. A walk recurses for each of them.
 const MAX_STEPS: usize = 256;
 
 /// A path, for one save.
@@ -32,8 +36,8 @@ pub(crate) enum Start {
     /// The value of a save of one value.
     Root,
     Object(ObjectId),
-    /// All objects of some classes, or one of them, counted from 0.
-    Classes(BTreeSet<String>, Option<usize>),
+    /// Objects of some classes, or some of them, counted from 0.
+    Classes(BTreeSet<String>, Option<Slice>),
     /// All worlds, wherever they are.
     Worlds,
 }
@@ -45,6 +49,10 @@ pub(crate) enum Step {
     All,
     /// An element, or the value of a key.
     Key(Value),
+    /// Some elements of a list.
+    Slice(Slice),
+    /// Elements of a list or map, or a value itself, for which a condition holds.
+    Where(Condition),
     /// `::Name`: passes an enum that is at this variant.
     Variant(String),
     /// Objects of a world right below.
@@ -65,15 +73,53 @@ pub(crate) enum Child {
 
 impl Path {
     /// Parses a path. The classes of the save decide where the name of a class ends.
-    pub(crate) fn parse(text: &str, save: &Save<'_>) -> Result<Self> {
-        let counted = save.classes().iter().zip(save.by_class());
-        let present = counted.filter(|(_, count)| count.records > 0);
-        let classes: BTreeSet<&str> = present.map(|(class, _)| &*class.name).collect();
-        parse(text, &classes).map_err(|what| {
-            let (text, what) = (beginning(text), beginning(&what));
-            Failure::new(format!("`{text}` is no path: {what}; `persist dump --help` shows some"))
-        })
+    pub(crate) fn parse(text: &str, save: &mut Save<'_>) -> Result<Self> {
+        let (mut present, mut other) = (BTreeSet::new(), BTreeSet::new());
+        for (class, count) in save.classes().iter().zip(save.by_class()) {
+            if count.records > 0 { &mut present } else { &mut other }.insert(&*class.name);
+        }
+        let what = match parse(text, &present) {
+            Ok(path) => return Ok(path),
+            Err(what) => what,
+        };
+        let mut parser = Parser { text, at: 0, steps: 0 };
+        let is_other = parser.classes(&present).is_none() && parser.classes(&other).is_some();
+        let inner = if is_other { in_world(text, parser.at, save) } else { None };
+        let what = match inner {
+            Some(path) => format!("no object has such a class; in the world there is {path}"),
+            None => format!("{what}; `persist dump --help` shows some"),
+        };
+        Err(Failure::new(format!("`{}` is no path: {}", beginning(text), beginning(&what))))
     }
+
+    /// Returns the path without its last step, and the key in that step; `None` if the step is no key.
+    pub(crate) fn of_key(&self) -> Option<(Self, &Value)> {
+        let (last, steps) = self.steps.split_last()?;
+        let Step::Key(key) = last else { return None };
+        Some((Self { start: self.start.clone(), steps: steps.to_vec() }, key))
+    }
+}
+
+/// Returns a path to the components or resources of a class, which a path names up to `end` as if they were objects.
+fn in_world(text: &str, end: usize, save: &mut Save<'_>) -> Option<String> {
+    let (class, rest) = text.split_at(end);
+    let class = class.trim_matches('`');
+    for rest in [rest, ""] {
+        for start in ["/**:", ":", "World/**:", "World:"] {
+            let text = format!("{start}{}{rest}", component_text(class));
+            let path = parse(&text, &BTreeSet::new()).ok()?;
+            let mut is_found = false;
+            // Another error than that of the path is of no use here.
+            let _ = path.each_head(save, &|_| false, &mut |_, _| {
+                is_found = true;
+                Ok(false)
+            });
+            if is_found {
+                return Some(text);
+            }
+        }
+    }
+    None
 }
 
 /// The beginning of a long text, for a message.
@@ -124,54 +170,20 @@ pub(crate) fn child_text(text: &str) -> String {
     if number == 0 { name.into_owned() } else { format!("{name}#{number}") }
 }
 
-/// The classes that a name or a pattern with `*` means; `None` if there is none.
-pub(crate) fn matching(pattern: &str, classes: &BTreeSet<&str>) -> Option<BTreeSet<String>> {
-    let found: BTreeSet<String> = if classes.contains(pattern) {
-        [pattern.to_owned()].into()
-    } else if pattern.contains('*') {
-        classes.iter().filter(|class| fits(pattern, class)).map(|it| (*it).to_owned()).collect()
-    } else {
-        // The pattern may omit the names of modules or programs.
-        let is_last =
-            |class: &&&str| class.strip_suffix(pattern).is_some_and(|prefix| prefix.ends_with('.'));
-        classes.iter().filter(is_last).map(|it| (*it).to_owned()).collect()
-    };
-    (!found.is_empty()).then_some(found)
-}
-
-/// True if a text fits a pattern in which `*` stands for any characters.
-fn fits(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
-        return false;
-    };
-    let mut parts: Vec<&str> = parts.collect();
-    let Some(last) = parts.pop() else { return rest.is_empty() };
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = &rest[at + part.len()..];
-    }
-    rest.ends_with(last)
-}
-
 type Read<T> = std::result::Result<T, String>;
 
 fn parse(text: &str, classes: &BTreeSet<&str>) -> Read<Path> {
-    let mut parser = Parser { text, at: 0 };
+    let mut parser = Parser { text, at: 0, steps: 0 };
     let start = parser.start(classes)?;
-    let mut steps = Vec::new();
-    while !parser.rest().is_empty() {
-        if steps.len() == MAX_STEPS {
-            return Err(format!("it has more than {MAX_STEPS} steps"));
-        }
-        steps.push(parser.step()?);
-    }
+    let steps = parser.steps()?;
     Ok(Path { start, steps })
 }
 
 struct Parser<'t> {
     text: &'t str,
     at: usize,
+    /// The number of steps so far.
+    steps: usize,
 }
 
 impl<'t> Parser<'t> {
@@ -231,17 +243,27 @@ impl<'t> Parser<'t> {
                 known.join(", ")
             ));
         };
-        let mut number = None;
-        if self.rest().starts_with('[') && !self.take("[*]") {
-            self.at += 1;
-            let digits = self.until(&[']']);
-            let parsed = digits.parse().map_err(|_| {
-                format!("`[{digits}]` after a class is no number, counted from 0, and no `*`")
-            });
-            number = Some(parsed?);
-            self.need("]")?;
+        let some = if self.take("[*]") { None } else { self.some_of_class()? };
+        Ok(Start::Classes(found, some))
+    }
+
+    /// Reads which objects of a class are meant: a number or a slice. A condition is a step of its own.
+    fn some_of_class(&mut self) -> Read<Option<Slice>> {
+        let start = self.at;
+        if !self.take("[") {
+            return Ok(None);
         }
-        Ok(Start::Classes(found, number))
+        let inner = self.bracketed()?;
+        let some = inner.parse().map(Slice::of_index).ok().or_else(|| Slice::parse(inner));
+        if some.is_none() && find_bare(inner, &["=", "<", ">"]).is_some() {
+            self.at = start;
+            return Ok(None);
+        }
+        some.map(Some).ok_or_else(|| {
+            format!(
+                "`[{inner}]` after a class is no number, counted from 0, no slice, no condition and no `*`"
+            )
+        })
     }
 
     /// Returns the classes that the longest name at this place means.
@@ -262,7 +284,20 @@ impl<'t> Parser<'t> {
         None
     }
 
+    /// Reads steps up to the end.
+    fn steps(&mut self) -> Read<Vec<Step>> {
+        let mut steps = Vec::new();
+        while !self.rest().is_empty() {
+            steps.push(self.step()?);
+        }
+        Ok(steps)
+    }
+
     fn step(&mut self) -> Read<Step> {
+        self.steps += 1;
+        if self.steps > MAX_STEPS {
+            return Err(format!("it has more than {MAX_STEPS} steps"));
+        }
         if self.take("::") {
             return Ok(Step::Variant(self.name()?));
         }
@@ -282,7 +317,12 @@ impl<'t> Parser<'t> {
             return Ok(Step::All);
         }
         if self.take("[") {
-            return self.key().map(Step::Key);
+            let inner = self.bracketed()?;
+            return match Slice::parse(inner) {
+                Some(slice) => Ok(Step::Slice(slice)),
+                None if is_condition(inner) => self.condition(inner).map(Step::Where),
+                None => key(inner).map(Step::Key),
+            };
         }
         Err(format!("`{}` does not begin with `.`, `[`, `:` or `/`", self.rest()))
     }
@@ -356,45 +396,78 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// A key, after its opening bracket, and the closing one.
-    fn key(&mut self) -> Read<Value> {
+    /// Takes the text after an opening bracket, and the closing one.
+    fn bracketed(&mut self) -> Read<&'t str> {
         let rest = self.rest();
-        let end = closing(rest, ']').ok_or_else(|| format!("`[{rest}` has no closing bracket"))?;
+        let (end, _) =
+            find_bare(rest, &["]"]).ok_or_else(|| format!("`[{rest}` has no closing bracket"))?;
         self.at += end + 1;
-        let key = rest[..end].trim();
-        if let Ok(key) = key.parse() {
-            return Ok(key);
-        }
-        let is_word = |c: char| c == '_' || c == '-' || c.is_alphanumeric();
-        if key.is_empty() || !key.chars().all(is_word) {
-            return Err(format!("`[{key}]` is no key; put a text into quotes"));
-        }
-        Ok(key.into())
+        Ok(rest[..end].trim())
     }
 
-    fn need(&mut self, expected: &str) -> Read<()> {
-        if self.take(expected) {
-            return Ok(());
+    fn condition(&mut self, text: &str) -> Read<Condition> {
+        let any = split_bare(text, "||").into_iter();
+        let any = any.map(|all| {
+            split_bare(all, "&&").into_iter().map(|one| self.comparison(one.trim())).collect()
+        });
+        Ok(Condition { any: any.collect::<Read<_>>()? })
+    }
+
+    /// A comparison: a path from the value that is tested, an operator and a value.
+    fn comparison(&mut self, text: &str) -> Read<Comparison> {
+        let Some((at, found)) = find_bare(text, &OPERATORS.map(|(text, _)| text)) else {
+            return Err(format!("`{text}` compares nothing; write as `[level < 5]`"));
+        };
+        let (left, right) = (text[..at].trim(), text[at + found.len()..].trim());
+        let operator = OPERATORS.iter().find(|(text, _)| *text == found).map(|(_, it)| *it);
+        let operator = operator.ok_or_else(|| format!("`{found}` is no operator"))?;
+        if left.is_empty() {
+            return Err(format!(
+                "nothing is before `{found}`; write a field, or `.` for the value"
+            ));
         }
-        Err(format!("`{expected}` is missing at `{}`", self.rest()))
+        let mut parser = Parser { text: left, at: 0, steps: self.steps };
+        let mut steps = Vec::new();
+        if left == "." {
+            parser.at = 1;
+        } else if !left.starts_with(['.', '[', ':', '/']) {
+            steps.push(Step::Field(parser.name()?.trim_end().to_owned()));
+            parser.steps += 1;
+        }
+        steps.extend(parser.steps()?);
+        self.steps = parser.steps;
+        let right = right.parse().or_else(|_| key(right)).map_err(|_| {
+            format!(
+                "`{right}` after `{found}` is no value; put a text into double quotes, and `&&` or `||` between comparisons"
+            )
+        })?;
+        Ok(Comparison { left: steps, operator, right })
     }
 }
 
-/// Returns the place of a closing quote or bracket that is in no quotes and no brackets.
-fn closing(text: &str, close: char) -> Option<usize> {
-    let (mut quote, mut depth, mut chars) = (None, 0_usize, text.char_indices());
+/// A key, without its brackets.
+fn key(text: &str) -> Read<Value> {
+    if let Ok(key) = text.parse() {
+        return Ok(key);
+    }
+    let is_word = |c: char| c == '_' || c == '-' || c.is_alphanumeric();
+    if !text.is_empty() && text.chars().all(is_word) {
+        return Ok(text.into());
+    }
+    Err(match find_bare(text, &["="]) {
+        Some(_) => format!("`[{text}]` is no condition; values are compared by `==`"),
+        None => format!("`[{text}]` is no key; put a text into quotes"),
+    })
+}
+
+/// Returns the place of a closing quote.
+fn closing(text: &str, quote: char) -> Option<usize> {
+    let mut chars = text.char_indices();
     while let Some((at, c)) = chars.next() {
-        match (quote, c) {
-            (_, '\\') => {
-                chars.next();
-            }
-            (None, c) if c == close && depth == 0 => return Some(at),
-            (Some(open), c) if c == open => quote = None,
-            (Some(_), _) => {}
-            (None, '"' | '`' | '\'') if close == ']' => quote = Some(c),
-            (None, '[' | '(' | '{') if close == ']' => depth += 1,
-            (None, ']' | ')' | '}') if close == ']' => depth = depth.saturating_sub(1),
-            _ => {}
+        if c == '\\' {
+            chars.next();
+        } else if c == quote {
+            return Some(at);
         }
     }
     None
@@ -562,6 +635,16 @@ mod tests {
             "#1/a#1000000000",
             "#1/\"a\"#",
             "#1/\"a\"b",
+            "Hero[name = x]",
+            "Hero.a[b = 3]",
+            "Hero.a[== 3]",
+            "Hero.a[b ==]",
+            "Hero.a[b == two words]",
+            "Hero.a[b == 1 &&]",
+            "Hero.a[b. == 1]",
+            "Hero.a[b == 1",
+            "Hero[0:x]",
+            "Hero[99999999999999999999]",
         ];
         let mut said = String::new();
         for text in texts {
@@ -573,20 +656,123 @@ mod tests {
     }
 
     #[test]
-    fn no_text_panics() {
-        let pieces = [
-            "Hero", "#1", ".", "[", "]", "*", "::", ":", "/", "`", "\"", "\\", "é", "1", "World",
-            "'",
-        ];
-        let mut state = 1_u64;
-        for _ in 0..20_000 {
-            let mut text = String::new();
-            for _ in 0..state % 9 {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                text.push_str(pieces[(state >> 60) as usize]);
+    fn conditions_have_paths_operators_and_values() {
+        let condition = |text: &str| match read(text).steps.pop() {
+            Some(Step::Where(condition)) => condition,
+            step => panic!("{text}: {step:?}"),
+        };
+        let found = condition("quest.Item[name == \"a]b\" && pos[0].x<-1.5 || :Mood != Calm]");
+        let shown: Vec<Vec<String>> = found
+            .any
+            .iter()
+            .map(|all| {
+                all.iter()
+                    .map(|it| format!("{:?} {:?} {}", it.left, it.operator, it.right))
+                    .collect()
+            })
+            .collect();
+        insta::assert_debug_snapshot!(shown);
+        let nested = condition("#1[. == 3]");
+        assert_eq!((nested.any[0][0].left.len(), nested.any.len()), (0, 1));
+        assert!(matches!(read("Hero[-1]").start, Start::Classes(_, Some(_))));
+        assert!(matches!(read("Hero[1:]").start, Start::Classes(_, Some(_))));
+        assert_eq!(read("#1.a[1:-1]").steps[1], Step::Slice(Slice { from: Some(1), to: Some(-1) }));
+    }
+
+    #[test]
+    fn nested_conditions_have_a_bound() {
+        let nested = |levels: usize| {
+            let path = format!("#1{}a{}", "[a".repeat(levels), " == 1]".repeat(levels));
+            parse(&path, &classes())
+        };
+        assert!(nested(100).is_ok());
+        for levels in [200, 5_000] {
+            let what = nested(levels).err();
+            assert_eq!(what, Some(format!("it has more than {MAX_STEPS} steps")));
+        }
+    }
+
+    /// Paths with all parts that there are.
+    const GOOD: [&str; 12] = [
+        "Hero[*].items[2].count",
+        "#1.rivals[\"Ada herself\"].level",
+        "#1.pets[-2:].hp",
+        "#1.pets[hp >= 3 && . != none].hp",
+        "Hero[level > 3 || name == \"Bob\"][sword.owner.name == Ada].state::Fighting.1",
+        "*[name != x].*",
+        "quest.*[-1].pets[0:1]",
+        "Hero[pets[hp < 5].hp > 1].name",
+        "World/\"a/b\"#2/**[:Health.current<5]:`town.Bag`.by_day[-1]",
+        "/**:*[x == 1.5]",
+        ".list[. > 1e3]",
+        "[0:3][1]",
+    ];
+
+    /// Random numbers that are the same in each run.
+    struct Random(u64);
+
+    impl Random {
+        fn below(&mut self, bound: usize) -> usize {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from(self.0 >> 33).unwrap_or(0) % bound
+        }
+
+        /// A text of random bytes, or a path that a few changes may have spoiled.
+        fn path(&mut self) -> String {
+            const PIECES: [&str; 24] = [
+                "Hero", "#1", ".", "[", "]", "*", "::", ":", "/", "`", "\"", "\\", "é", "1",
+                "World", "'", "==", "<", "!=", "&&", "||", "-", " ", "{",
+            ];
+            if self.below(4) == 0 {
+                let bytes = (0..self.below(40)).map(|_| u8::try_from(self.below(256)).unwrap_or(0));
+                return String::from_utf8_lossy(&bytes.collect::<Vec<u8>>()).into_owned();
             }
-            state = state.wrapping_add(1);
-            drop(parse(&text, &classes()));
+            let mut path: Vec<char> = GOOD[self.below(GOOD.len())].chars().collect();
+            for _ in 0..self.below(6) {
+                let at = self.below(path.len() + 1);
+                let end = (at + self.below(5)).min(path.len());
+                let new: Vec<char> = match self.below(3) {
+                    0 => PIECES[self.below(PIECES.len())].chars().collect(),
+                    1 => path[self.below(path.len() + 1)..].to_vec(),
+                    _ => Vec::new(),
+                };
+                path.splice(at..end, new);
+                path.truncate(300);
+            }
+            path.into_iter().collect()
+        }
+    }
+
+    #[test]
+    fn no_text_panics() {
+        let mut random = Random(1);
+        let mut good = 0;
+        for _ in 0..50_000 {
+            good += usize::from(parse(&random.path(), &classes()).is_ok());
+        }
+        assert!(good > 5_000, "{good} are paths");
+    }
+
+    #[test]
+    fn no_path_panics_in_a_save() {
+        let mut random = Random(7);
+        for save in ["v1/graph.sav", "v1/values.sav", "journals/saved.sav"] {
+            let file =
+                std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(save);
+            let mut source = crate::input::Source::open(&file).expect("a fixture");
+            let mut save = source.whole().expect("a whole save");
+            for _ in 0..3_000 {
+                let text = random.path();
+                let Ok(path) = Path::parse(&text, &mut save) else { continue };
+                let mut left = 100;
+                let walked = path.each(&mut save, &mut |found| {
+                    assert!(!found.label.contains('\n') || text.contains('\n'), "{text}");
+                    left -= 1;
+                    Ok(left > 0)
+                });
+                walked.unwrap_or_else(|failure| panic!("{text}: {failure}"));
+                path.missing(&text, &mut save);
+            }
         }
     }
 }

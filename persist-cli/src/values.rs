@@ -1,6 +1,10 @@
 //! Operations on values that the library does not have.
 
+use std::cmp::Ordering;
+
 use persist::{Record, Value};
+
+use crate::condition::order;
 
 /// Returns the parts of a value, each with the hop that leads to it.
 pub(crate) fn parts(value: &Value) -> Vec<(Hop, &Value)> {
@@ -174,6 +178,26 @@ pub(crate) fn typed(text: &str, old: &Value) -> Result<Value, String> {
     Ok(like(old, new))
 }
 
+/// Returns a map with a new key, and the value as a person types it.
+pub(crate) fn with_entry(map: &Value, key: &Value, text: &str) -> Result<Value, String> {
+    let Value::Map(entries) = map else { return Err(String::from("it is no map")) };
+    let mut entries = entries.clone();
+    let (key, value) = match entries.first() {
+        Some((Value::Enum(known), value)) if key.as_text().is_some() => {
+            let name = key.as_text().unwrap_or_default();
+            (Record::with_variant(known.class(), name).into(), typed(text, value)?)
+        }
+        Some((known, value)) => (like(known, key.clone()), typed(text, value)?),
+        // The kinds of an empty map are not in it.
+        None => (key.clone(), text.parse().unwrap_or_else(|_| Value::from(text))),
+    };
+    // Programs write most maps in the order of their keys.
+    let is_after = |(known, _): &(Value, Value)| order(known, &key).is_some_and(Ordering::is_gt);
+    let at = entries.iter().position(is_after).unwrap_or(entries.len());
+    entries.insert(at, (key, value));
+    Ok(Value::Map(entries))
+}
+
 /// Describes how to write a value that replaces another one.
 fn expected(old: &Value) -> &'static str {
     match old {
@@ -199,7 +223,7 @@ fn is_word(text: &str) -> bool {
 }
 
 /// Follows nested options to their value.
-fn innermost(mut value: &Value) -> &Value {
+pub(crate) fn innermost(mut value: &Value) -> &Value {
     while let Value::Option(Some(inner)) = value {
         value = inner;
     }

@@ -407,7 +407,7 @@ mod tests {
             all.push(Found { label: found.label, hops: found.hops, value });
             Ok(true)
         };
-        let read = Path::parse(path, &save).and_then(|path| path.each(&mut save, &mut visit));
+        let read = Path::parse(path, &mut save).and_then(|path| path.each(&mut save, &mut visit));
         read.unwrap_or_else(|error| panic!("{path}: {error:?}"));
         all
     }

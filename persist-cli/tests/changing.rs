@@ -47,6 +47,71 @@ fn set_changes_components_of_worlds() {
 }
 
 #[test]
+fn set_changes_values_for_which_a_condition_holds() {
+    let folder = graph();
+    folder.write("town.sav", &game::town().expect("a town"));
+    let commands = [
+        "set graph.sav 'Hero[level < 5].level' 5",
+        "set graph.sav 'Monster[hp < 100].hp' 1",
+        "set graph.sav 'Monster[hp < 100].hp' 1 --all --dry-run",
+        "set graph.sav 'Monster[hp < 100].hp' 1 --all",
+        "set graph.sav 'Monster[hp == 1].hp' 1 --all",
+        "set graph.sav 'Monster[hp > 100].hp' 1 --all",
+        "set graph.sav #1.pets[-1].hp 3 --all",
+        "set town.sav '/**:Transform[y == 2].x' 0 --all",
+        "edit town.sav '/**:Transform[y == 2].x'",
+        "set town.sav '/**:Bag[prices[. == 1] == 1].items[-1:].count' 9 --all --json",
+        "verify graph.sav town.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn set_adds_keys_to_maps() {
+    let folder = graph();
+    folder.write("town.sav", &game::town().expect("a town"));
+    let commands = [
+        "set graph.sav #1.rivals[Cleo] #5",
+        "set graph.sav #1.rivals[Aaron] #5",
+        "get graph.sav #1.rivals",
+        "set graph.sav #5.rivals[Ada] #1",
+        "set graph.sav #1.last_seen[7] #4",
+        "set graph.sav #1.rivals[Dora] #4",
+        "set graph.sav #1.pets[9] #4",
+        "set graph.sav Hero.rivals[Emil] #1",
+        "set graph.sav Hero.rivals[Emil] #1 --all --dry-run",
+        "set town.sav /#3:Bag.prices[pears] 3",
+        "set town.sav /#3:Bag.by_day[0] 7",
+        "set town.sav /#3:Bag.by_day[x] 7",
+        "set town.sav /#3:Bag.prices[plums] lots",
+        "get town.sav /#3:Bag",
+        "verify graph.sav town.sav",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn what_does_not_fit_is_explained() {
+    let folder = graph();
+    folder.write("town.sav", &game::town().expect("a town"));
+    folder.write("kept.sav", &game::loaded_without_mod().expect("a save"));
+    let commands = [
+        "set town.sav /House:Transform 50",
+        "set town.sav :Score many",
+        "set kept.sav Familiar 50",
+        "set town.sav /House/Door:Mood Nope",
+        "set town.sav /House/Door:Mood 5",
+        "set town.sav /House/Door:Mood 'Angry { at: handle(null), since: 3 }'",
+        "set town.sav /House/Door:Mood 'Angry(3)'",
+        "set town.sav /House/Door:Mood 'Mood::Angry { at: handle(null), since: 3 }'",
+        "set graph.sav #1.state 'Fighting { 0: #4, 1: 9 }'",
+        "set graph.sav #1.state 'Nowhere { x: 1 }'",
+        "set graph.sav #1 none",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
 fn worlds_that_no_program_loads_are_not_written() {
     let folder = Folder::with(&["journals/edits.sav"]);
     let object = |id: u8, name: &str| {

@@ -8,12 +8,18 @@ fn help_lists_the_commands() {
 }
 
 #[test]
+fn help_has_examples() {
+    insta::assert_snapshot!(Folder::new().transcript(["get --help", "find --help", "set --help"]));
+}
+
+#[test]
 fn missing_files_are_errors() {
     let folder = Folder::new();
     insta::assert_snapshot!(folder.transcript([
         "info none.sav",
         "dump none.sav",
-        "verify none.sav"
+        "verify none.sav",
+        "find none.sav x"
     ]));
 }
 

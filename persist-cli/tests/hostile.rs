@@ -4,7 +4,10 @@ use crate::game;
 use crate::support::{Folder, fixture_bytes};
 
 /// The commands, with `FILE` for the save.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 19] = [
+    "find FILE 1 --json",
+    "find FILE o -i",
+    "get FILE '*[name != x && . != none].*[0:-1]'",
     "info FILE",
     "verify FILE --json",
     "stats FILE --depth 9",
@@ -169,5 +172,8 @@ fn nothing_of_a_save_steers_the_terminal() {
         }
         shown.push_str(&plain);
     }
+    let found = folder.run(&format!("find '{name}' '' --color always"));
+    assert!(found.contains("\\u{1b}[8ming"), "{found}");
+    assert!(!found.contains("\u{1b}[8m"), "{found:?}");
     insta::assert_snapshot!(shown);
 }

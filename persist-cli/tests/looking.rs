@@ -157,6 +157,143 @@ fn get_finds_objects_and_components_of_worlds() {
 }
 
 #[test]
+fn get_finds_values_by_conditions() {
+    let commands = [
+        "get graph.sav 'Hero[name == \"Bob\"].level'",
+        "get graph.sav 'Hero[name == Bob].level'",
+        "get graph.sav 'Hero[sword.name != \"Sting\"].name'",
+        "get graph.sav 'Hero[level > 5 && state == Fighting || level <= 3].name'",
+        "get graph.sav 'Monster[hp >= 3].hp'",
+        "get graph.sav '#1.pets[hp < 100].hp'",
+        "get graph.sav 'Hero[pets[hp > 0].hp < 100].name'",
+        "get graph.sav '*[spare == none].name'",
+        "get values.sav '.*[. > 1]'",
+        "get graph.sav 'Hero[nam == \"Bob\"]'",
+        "get graph.sav 'Hero[name == \"Bo\"]'",
+    ];
+    let mut shown = graph().transcript(commands);
+    let commands = [
+        "get town.sav '/**:Transform[x > 0]'",
+        "get town.sav '/**[name == House]:Transform.x'",
+        "get town.sav '/**[:Transform.x < 0].id'",
+        "get town.sav '/*:Bag.items[count > 100].of'",
+        "get town.sav '/*:Bag.prices[. == 1]'",
+        "get game.sav 'World/**:Transform[y == 0.1]'",
+    ];
+    shown.push_str(&town().transcript(commands));
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn get_finds_parts_of_lists() {
+    let commands = [
+        "get graph.sav #1.pets[0:2].hp",
+        "get graph.sav #1.pets[1:].hp",
+        "get graph.sav #1.pets[:-2].hp",
+        "get graph.sav #1.pets[-1].hp",
+        "get graph.sav #1.pets[-9].hp",
+        "get graph.sav #1.last_seen[-5].hp",
+        "get graph.sav Hero[-1].name",
+        "get graph.sav Monster[1:].hp",
+        "get graph.sav Monster[-9:9].hp",
+        "get graph.sav Monster[7:].hp",
+    ];
+    let mut shown = graph().transcript(commands);
+    shown.push_str(
+        &town().transcript(["get town.sav :Score.digest[1:]", "get town.sav .objects[-1].id"]),
+    );
+    insta::assert_snapshot!(shown);
+}
+
+#[test]
+fn values_are_counted() {
+    let commands = [
+        "get graph.sav Hero[*].name --count",
+        "get graph.sav 'Monster[hp > 1]' --count --json",
+        "get graph.sav #99 --count",
+    ];
+    insta::assert_snapshot!(graph().transcript(commands));
+}
+
+#[test]
+fn find_shows_where_names_texts_and_numbers_are() {
+    let commands = [
+        "find graph.sav Bob",
+        "find graph.sav 12",
+        "find graph.sav 12.0",
+        "find graph.sav -1",
+        "find graph.sav Ada --count",
+        "find graph.sav ada",
+        "find graph.sav ada --ignore-case",
+        "find graph.sav ada --ignore-case --count --json",
+        "find graph.sav '^S.*g$' --regex",
+        "find graph.sav '(' --regex",
+        "find graph.sav Fight",
+        "find graph.sav a --class Item",
+        "find graph.sav a --class quest.M*",
+        "find graph.sav a --class Dragon",
+        "find graph.sav 7 --field level",
+        "find graph.sav 12 --field level",
+        "find graph.sav a 'Hero[level < 5]'",
+        "find graph.sav Bob --json",
+        "find values.sav Gr",
+        "find values.sav two",
+        "find values.sav 2",
+        "find - 3 < players.sav",
+    ];
+    insta::assert_snapshot!(graph().transcript(commands));
+}
+
+#[test]
+fn find_looks_into_worlds() {
+    let folder = town();
+    folder.write("goblins.sav", &game::goblins().expect("goblins"));
+    let commands = [
+        "find town.sav House",
+        "find town.sav o -i",
+        "find town.sav apples",
+        "find town.sav 1.5",
+        "find town.sav 5 --class Score",
+        "find town.sav 2 --field y",
+        "find town.sav Door --class Transform",
+        "find game.sav Calm",
+        "find game.sav 4",
+        "find game.sav 0 World/#3",
+        "find goblins.sav Gob",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn get_takes_the_paths_that_find_shows() {
+    let folder = town();
+    for name in ["v1/graph.sav", "v1/values.sav"] {
+        let file = name.rsplit('/').next().unwrap_or(name);
+        folder.write(file, &crate::support::fixture_bytes(name));
+    }
+    for file in ["graph.sav", "values.sav", "town.sav", "game.sav"] {
+        let found = folder.run(&format!("find {file} ''"));
+        assert!(found.lines().count() > 5, "{file}: {found}");
+        for line in found.lines() {
+            let (label, _) = line.split_once(": ").expect("a path and a value");
+            let value = folder.run(&format!("get {file} '{label}' --count"));
+            assert_eq!(value, "1\n", "{label}");
+        }
+    }
+}
+
+#[test]
+fn find_shows_long_texts_around_the_match() {
+    let folder = Folder::new();
+    game::quest(&folder.path("quest.sav")).expect("a quest");
+    let found = folder.run("find quest.sav dragon 'Item[0:2].lore' --color always");
+    assert!(found.contains("\u{1b}[1m\u{1b}[31mdragon\u{1b}[0m"), "{found}");
+    let plain = folder.run("find quest.sav dragon 'Item[0:2].lore'");
+    insta::assert_snapshot!(plain);
+    assert!(!plain.contains('\u{1b}'));
+}
+
+#[test]
 fn what_is_not_found_is_no_error_but_says_so() {
     let commands = [
         "get graph.sav #99",
@@ -167,6 +304,21 @@ fn what_is_not_found_is_no_error_but_says_so() {
         "get graph.sav World/Door",
     ];
     insta::assert_snapshot!(graph().transcript(commands));
+}
+
+#[test]
+fn a_class_of_components_alone_leads_to_the_worlds() {
+    let commands = [
+        "dump town.sav Transform",
+        "get town.sav Transform.x",
+        "get town.sav 'Transform[x == 1.5].y'",
+        "get town.sav Transform[7].x",
+        "dump town.sav Score",
+        "get town.sav town.Bag.items",
+        "get game.sav Mood",
+        "get town.sav Stack",
+    ];
+    insta::assert_snapshot!(town().transcript(commands));
 }
 
 #[test]

@@ -170,7 +170,7 @@ fn twins() -> Folder {
     folder
 }
 
-const PATHS: [&str; 22] = [
+const PATHS: [&str; 31] = [
     "World",
     "World/*",
     "World/**",
@@ -193,6 +193,15 @@ const PATHS: [&str; 22] = [
     ".pages",
     ".resources[0]",
     ".",
+    "World/**:Transform[x >= 3990]",
+    "World/Street/*[:Transform.x < 3 || :Mood == Angry].name",
+    "World/**[name == \"Person 17\"]:Transform.x",
+    "World[last_id > 5]:Score",
+    ".objects[-1].name",
+    ".objects[2069:2073].id",
+    ".objects[id == 900].name",
+    ".objects[-9000:1].id",
+    ".resources[points < 9]",
 ];
 
 #[test]
@@ -206,6 +215,13 @@ fn paths_lead_into_pages_as_into_a_record() {
         let inner = inner.strip_suffix("level.").map_or(&*inner, |_| ".level");
         if number % 3 == 0 {
             assert_alike(&folder, &format!("get game.sav '{inner}'"));
+        }
+    }
+    for text in
+        ["'Person 49'", "17.0 --json", "Calm World/Street --count", "5 --class Score", "Inn"]
+    {
+        for save in ["city.sav", "game.sav", "after.sav"] {
+            assert_alike(&folder, &format!("find {save} {text}"));
         }
     }
     for path in ["World/Nobody", "World/Street/Nobody:Transform", ".objects[5000]", ".objekts"] {
@@ -231,6 +247,8 @@ fn a_set_in_a_page_writes_what_a_program_would() {
         (".resources[0].points", "77"),
         ("World/Street/*:Transform.y", "2.5"),
         ("World/**:Mood", "Mood::Calm {}"),
+        ("World/Street/*:Transform[x > 4000 && y != 2.5].y", "7"),
+        ("World/#3:Bag.prices[pears]", "3"),
     ];
     assert_set_alike(&folder, &values);
 }

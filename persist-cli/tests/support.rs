@@ -60,11 +60,13 @@ impl Folder {
 
     /// Runs a command, as a shell would that knows only spaces, `'single quotes'`, `< file` and `> /dev/full`.
     pub(crate) fn output(&self, command: &str) -> Output {
-        let (command, stdin) = match command.rsplit_once(" < ") {
+        // In quotes these are operators of paths.
+        let is_file = |rest: &(&str, &str)| !rest.1.contains('\'');
+        let (command, stdin) = match command.rsplit_once(" < ").filter(is_file) {
             Some((command, file)) => (command, Some(self.read(file.trim()))),
             None => (command, None),
         };
-        let (command, stdout) = match command.split_once(" > ") {
+        let (command, stdout) = match command.rsplit_once(" > ").filter(is_file) {
             Some((command, file)) => {
                 let file = fs::OpenOptions::new().write(true).open(file.trim());
                 (command, Stdio::from(file.expect("a file to print to")))

@@ -46,18 +46,22 @@ Paths:
   Hero[*].name  '*.name'      a field of all of a class, of all objects
   '#17'                       an object by its id
   .level  [3]                 of a save of one value: a field, an element
+  .items[0:3]  .items[-1]     some elements of a list, the last one
   .prices[sword]  .at[-5]     a value of a map by its key
+  'Item[name == \"sword\"].damage'  '.items[count > 1 && of != nails]'
+                              those for which a condition holds
   .state::Fighting.0          a field, if the enum is at that variant
   World/House/Door            an object of a world, below another one
   World/Door:Transform.x      a field of its component
   World/**:Transform  World:Score
                               all components of a class; a resource
+  '/**:Health[current < 5]'   components for which a condition holds
 Names that are no words stand in backticks: `Slot<u8>`[0].";
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = Source::open(&args.file)?;
     let (mut save, read) = source.save(&args.damage)?;
-    let path = args.path.as_ref().map(|text| Path::parse(text, &save)).transpose()?;
+    let path = args.path.as_ref().map(|text| Path::parse(text, &mut save)).transpose()?;
     let header = save.header().clone();
     let mut shown = Shown {
         path: path.as_ref(),

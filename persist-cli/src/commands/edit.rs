@@ -34,9 +34,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let (name, bar, digest) = (source.name.clone(), source.bar().clone(), digest(file));
     let mut save = source.whole()?;
     may_change(file, args.force)?;
-    let Some(part) = find(&mut save, &args.path, false)?.into_iter().next() else {
-        return Ok(Outcome::Done);
-    };
+    let part = find(&mut save, &args.path)?;
     let path = write_text(&part.value).map_err(failed)?;
     let given = fs::read(&path).map_err(failed)?;
     let editor = editor();
@@ -80,7 +78,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         let text_file = path.keep().map_err(|error| failed(error.error))?;
         crate::output::note(format_args!("the text is kept in {}", text_file.display()));
     }
-    written
+    written.map(|_| Outcome::Done)
 }
 
 /// Returns a digest of a file, by which a change of it is noticed; `None` if it cannot be read.

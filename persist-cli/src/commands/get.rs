@@ -14,7 +14,7 @@ use crate::streamed::{ElementSink, Elements, Streamed};
 
 /// Show one value, or one of each object
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{GET_EXAMPLES}\n\n{EXAMPLES}"))]
 pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
@@ -23,15 +23,33 @@ pub(crate) struct Args {
     /// Print texts without quotes and escapes.
     #[arg(short, long)]
     raw: bool,
+    /// Print the number of values alone.
+    #[arg(short, long, conflicts_with = "raw")]
+    count: bool,
     #[command(flatten)]
     damage: Damage,
 }
 
+const GET_EXAMPLES: &str = "\
+Examples:
+  persist get autumn.sav 'Hero[*].name' --raw                  the names alone
+  persist get autumn.sav 'Hero[items[*].name == sword].name'   who has a sword
+  persist get town.sav '/**[:Health.current < 5].name'        objects with a component
+  persist get town.sav '/**:Health[current < 5]' --count";
+
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = Source::open(&args.file)?;
     let (mut save, read) = source.save(&args.damage)?;
-    let path = Path::parse(&args.path, &save)?;
-    let is_found = if out.is_json() {
+    let path = Path::parse(&args.path, &mut save)?;
+    let is_found = if args.count {
+        let mut count = 0_u64;
+        path.each(&mut save, &mut |_| {
+            count += 1;
+            Ok(true)
+        })?;
+        out.count(count)?;
+        count > 0
+    } else if out.is_json() {
         let matches = Matches { path: &path, save: &mut save, is_found: false };
         let matches = Streamed::new(matches);
         matches.result(out.json(&matches))?;

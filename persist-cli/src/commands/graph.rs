@@ -41,10 +41,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = Source::open(&args.file)?;
     let (mut save, read) = source.save(&args.damage)?;
-    let targets = args.from.as_ref().map(|path| find(&mut save, path, false)).transpose()?;
+    let target = args.from.as_ref().map(|path| find(&mut save, path)).transpose()?;
     let save = source.document()?;
     let objects = Objects::of(&save);
-    let start = targets.iter().flatten().next().and_then(|target| {
+    let start = target.and_then(|target| {
         let is_it = |entry: &&Entry| {
             (entry.id(), entry.is_kept(), entry.class_index())
                 == (target.id, target.is_kept, target.class)

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use persist::history::JournalInfo;
 use persist::save::{Compression, Header, Salvage};
-use persist::{History, Saves, Session, World};
+use persist::{ErrorKind, History, Saves, Session, World};
 use persist_tools::Document;
 use serde::Serialize;
 
@@ -42,6 +42,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         };
         let info = Info::of(&mut source)?;
         is_bad |= info.damage.is_some();
+        is_unread |= info.is_no_save;
         if out.is_json() {
             shown.push(serde_json::to_value(&info)?);
             continue;
@@ -62,6 +63,9 @@ struct Info {
     file: String,
     bytes: u64,
     damage: Option<String>,
+    /// True for a file that is no save, which is read as little as one that is missing.
+    #[serde(skip)]
+    is_no_save: bool,
     /// The objects of a damaged save that could be repaired.
     salvage: Option<Rescue>,
     format: Option<u16>,
@@ -146,6 +150,7 @@ impl Info {
                 let bytes = source.bytes()?;
                 Self {
                     damage: Some(error.to_string()),
+                    is_no_save: error.kind() == ErrorKind::NotASave,
                     salvage: salvage(&bytes),
                     ..Self::of_header(Header::read(&bytes).ok().as_ref())
                 }

@@ -5,6 +5,7 @@ mod convert;
 mod diff;
 mod dump;
 mod edit;
+mod find;
 mod get;
 mod graph;
 mod info;
@@ -29,6 +30,7 @@ pub(crate) enum Command {
     Info(info::Args),
     Dump(dump::Args),
     Get(get::Args),
+    Find(find::Args),
     Set(set::Args),
     Edit(edit::Args),
     Diff(diff::Args),
@@ -54,6 +56,7 @@ pub(crate) fn run(command: Command, out: &mut Out) -> Result<Outcome> {
         Command::Info(args) => info::run(&args, out),
         Command::Dump(args) => dump::run(&args, out),
         Command::Get(args) => get::run(&args, out),
+        Command::Find(args) => find::run(&args, out),
         Command::Set(args) => set::run(&args, out),
         Command::Edit(args) => edit::run(&args, out),
         Command::Diff(args) => diff::run(&args, out),

@@ -17,16 +17,17 @@ use crate::exit::{Failure, Outcome, Result};
 use crate::found::each_world;
 use crate::input::{Bar, Save, Source};
 use crate::mapped::Mapped;
+use crate::misfit;
 use crate::output::{NAME, Out};
 use crate::paged::{self, OBJECTS, PAGES, PagedWorld};
 use crate::path::Path;
 use crate::shown::short;
-use crate::values::{Hop, part, replace, typed};
+use crate::values::{Hop, part, replace, typed, with_entry};
 use crate::world;
 
 /// Change a value; the old save stays as a backup
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = format!("{SET_EXAMPLES}\n\n{EXAMPLES}"))]
 pub(crate) struct Args {
     /// A save.
     file: PathBuf,
@@ -35,7 +36,7 @@ pub(crate) struct Args {
     /// The new value, as `dump` shows it; numbers need no types, texts no quotes.
     #[arg(allow_hyphen_values = true)]
     value: String,
-    /// Change all values that the path leads to.
+    /// Change all values that the path leads to, and say how many.
     #[arg(long)]
     all: bool,
     /// Show what would change, and write nothing.
@@ -46,6 +47,14 @@ pub(crate) struct Args {
     force: bool,
 }
 
+const SET_EXAMPLES: &str = "\
+Examples:
+  persist set autumn.sav 'Hero[0].gold' 500
+  persist set autumn.sav 'Item[name == \"sword\"].damage' 9 --all --dry-run
+  persist set town.sav '/**:Health[current < 5].current' 5 --all
+  persist set town.sav '/Shop:Prices.of[pears]' 3         a new key of a map
+  persist set town.sav '/Cat:Mood' 'Mood::Angry { since: 3 }'";
+
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = open(&args.file)?;
     let bar = source.bar().clone();
@@ -53,14 +62,54 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     if !args.dry_run {
         may_change(&args.file, args.force)?;
     }
-    let targets = find(&mut save, &args.path, args.all)?;
+    let path = Path::parse(&args.path, &mut save)?;
+    let (targets, count) = targets(&path, &mut save, args.all)?;
+    let changes = if count == 0 {
+        new_entries(&path, args, &mut save)?
+    } else {
+        refuse_several(
+            &targets,
+            count,
+            &args.path,
+            args.all,
+            "say which, or change all by `--all`",
+        )?;
+        let change = |target: Target| {
+            let new = typed(&args.value, &target.value);
+            let new = new.map_err(|what| misfit::explained(what, &target.value, &save))?;
+            Ok(Change { target, new })
+        };
+        targets.into_iter().map(change).collect::<Result<Vec<_>>>()?
+    };
+    let file = (!args.dry_run).then_some(&*args.file);
+    let changed = write_changes(changes, &mut save, file, &bar, out)?;
+    if args.all && changed > 0 && !out.is_json() {
+        let would = if args.dry_run { "would change" } else { "changed" };
+        let values = if changed == 1 { "value" } else { "values" };
+        writeln!(out, "{changed} {values} {would}")?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// Returns the changes that put a new key into the maps to which a path with the key leads.
+fn new_entries(path: &Path, args: &Args, save: &mut Save<'_>) -> Result<Vec<Change>> {
+    let Some((maps, key)) = path.of_key() else {
+        return Err(Failure::new(path.missing(&args.path, save)));
+    };
+    let (mut targets, _) = targets(&maps, save, args.all)?;
+    targets.iter_mut().for_each(Target::pass_options);
+    targets.retain(|target| matches!(target.value, Value::Map(_)));
+    if targets.is_empty() {
+        return Err(Failure::new(path.missing(&args.path, save)));
+    }
+    let count = targets.len() as u64;
+    refuse_several(&targets, count, &args.path, args.all, "say which, or add to all by `--all`")?;
     let change = |target: Target| {
-        let new = typed(&args.value, &target.value).map_err(Failure::new)?;
+        let new = with_entry(&target.value, key, &args.value);
+        let new = new.map_err(|what| misfit::explained(what, &target.value, save))?;
         Ok(Change { target, new })
     };
-    let changes = targets.into_iter().map(change).collect::<Result<Vec<_>>>()?;
-    let file = (!args.dry_run).then_some(&*args.file);
-    write_changes(changes, &mut save, file, &bar, out)
+    targets.into_iter().map(change).collect()
 }
 
 /// Opens a save to change it.
@@ -102,9 +151,26 @@ pub(super) struct Target {
     pub(super) value: Value,
 }
 
-/// Finds the one value that a path leads to, or several if there may be more.
-pub(super) fn find(save: &mut Save<'_>, text: &str, may_be_more: bool) -> Result<Vec<Target>> {
+impl Target {
+    /// Follows options to their value.
+    fn pass_options(&mut self) {
+        while let Value::Option(Some(inner)) = &mut self.value {
+            self.value = std::mem::replace(inner, Value::Unit);
+            self.hops.push(Hop::Some);
+        }
+    }
+}
+
+/// Finds the one value that a path leads to.
+pub(super) fn find(save: &mut Save<'_>, text: &str) -> Result<Target> {
     let path = Path::parse(text, save)?;
+    let (mut targets, count) = targets(&path, save, false)?;
+    refuse_several(&targets, count, text, false, "say which")?;
+    targets.pop().ok_or_else(|| Failure::new(path.missing(text, save)))
+}
+
+/// Returns the values that a path leads to, or two of them if there may be one only, and how many there are.
+fn targets(path: &Path, save: &mut Save<'_>, may_be_more: bool) -> Result<(Vec<Target>, u64)> {
     let mut targets: Vec<Target> = Vec::new();
     let mut count = 0_u64;
     path.each(save, &mut |found| {
@@ -123,13 +189,23 @@ pub(super) fn find(save: &mut Save<'_>, text: &str, may_be_more: bool) -> Result
         }
         Ok(true)
     })?;
-    match &targets[..] {
-        [] => Err(Failure::new(path.missing(text, save))),
+    Ok((targets, count))
+}
+
+/// Returns an error if a path leads to several values and may not, with what to do then.
+fn refuse_several(
+    targets: &[Target],
+    count: u64,
+    text: &str,
+    may_be_more: bool,
+    advice: &str,
+) -> Result<()> {
+    match targets {
         [first, second, ..] if !may_be_more => Err(Failure::new(format!(
-            "{text} leads to {count} values, the first of them {} and {}; say which",
+            "{text} leads to {count} values, the first of them {} and {}; {advice}",
             first.label, second.label,
         ))),
-        _ => Ok(targets),
+        _ => Ok(()),
     }
 }
 
@@ -258,14 +334,18 @@ struct ShownChange<'c> {
     new: Mapped<'c>,
 }
 
-/// Makes changes, writes the save if it goes to a file, and prints what has changed.
+/// Makes changes, writes the save if it goes to a file, and prints what has changed. Returns the number of changed
+/// values.
 pub(super) fn write_changes(
     mut changes: Vec<Change>,
     save: &mut Save<'_>,
     file: Option<&std::path::Path>,
     bar: &Bar,
     out: &mut Out,
-) -> Result<Outcome> {
+) -> Result<usize> {
+    for change in &changes {
+        misfit::check(&change.target.label, &change.target.value, &change.new, save)?;
+    }
     changes.retain(|change| !change.is_none());
     // In the order of the save.
     let mut by_object: BTreeMap<Position, Vec<&mut Change>> = BTreeMap::new();
@@ -318,7 +398,7 @@ pub(super) fn write_changes(
             new: Mapped::shown(&change.new),
         });
         out.json(&shown.collect::<Vec<_>>())?;
-        return Ok(Outcome::Done);
+        return Ok(changes.len());
     }
     for change in &changes {
         for part in compare::parts(&change.target.value, &change.new) {
@@ -331,5 +411,5 @@ pub(super) fn write_changes(
     if changes.is_empty() {
         writeln!(out, "nothing changes")?;
     }
-    Ok(Outcome::Done)
+    Ok(changes.len())
 }
