@@ -683,7 +683,8 @@ mod tests {
             let (mut random, mut scattered) = (7_u64, 0);
             for step in 1..40_000_u64 {
                 random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99);
-                let bit = (random >> 40) as u32 % WIDTH as u32;
+                let width = u32::try_from(WIDTH).expect("a page is small");
+                let bit = (random >> 40) as u32 % width;
                 match (random >> 33) % 8 {
                     0 => assert_eq!(page.get_mut(bit), twin.get_mut(&bit)),
                     1 if step % 100 == 0 => {
