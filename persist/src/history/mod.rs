@@ -352,6 +352,8 @@ struct Ring<E> {
     entries: VecDeque<E>,
     /// The entries after those that are near to the current one.
     back: VecDeque<Far<E>>,
+    /// The number of all entries.
+    len: usize,
     /// The number of applied entries, from the first on.
     position: usize,
     /// The maximum number of entries. `None` for no limit.
@@ -370,12 +372,13 @@ struct Unchanged {
 impl<E> Ring<E> {
     fn new(capacity: Option<usize>) -> Self {
         let (front, entries, back) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
-        Self { front, entries, back, position: 0, capacity, unchanged: Unchanged::default() }
+        let unchanged = Unchanged::default();
+        Self { front, entries, back, len: 0, position: 0, capacity, unchanged }
     }
 
     /// Counts the unchanged entries from now on.
     fn mark_unchanged(&mut self) {
-        self.unchanged = Unchanged { removed: 0, len: self.len() };
+        self.unchanged = Unchanged { removed: 0, len: self.len };
     }
 
     /// Notes that an entry is about to change.
@@ -384,7 +387,7 @@ impl<E> Ring<E> {
     }
 
     fn len(&self) -> usize {
-        self.front.len() + self.entries.len() + self.back.len()
+        self.len
     }
 
     fn position(&self) -> usize {
@@ -393,7 +396,7 @@ impl<E> Ring<E> {
 
     /// True if there are more entries than the capacity.
     fn is_over(&self) -> bool {
-        self.capacity.is_some_and(|capacity| self.len() > capacity)
+        self.capacity.is_some_and(|capacity| self.len > capacity)
     }
 
     /// Returns an entry in memory, or of which only the steps are in a file. `None` for others.
@@ -455,7 +458,7 @@ impl<E> Ring<E> {
 
     /// Index of the entry that the next redo applies.
     fn next(&self) -> Option<usize> {
-        Some(self.position).filter(|next| *next < self.len())
+        Some(self.position).filter(|next| *next < self.len)
     }
 
     /// Index of the entry that the next undo or redo runs.
@@ -465,13 +468,16 @@ impl<E> Ring<E> {
 
     /// Moves the position after an undo or a redo.
     fn step(&mut self, direction: Direction) {
-        if let Some(index) = self.toward(direction) {
-            self.note_change(index);
+        match direction {
+            Direction::Undo => {
+                self.position = self.position.saturating_sub(1);
+                self.note_change(self.position);
+            }
+            Direction::Redo => {
+                self.note_change(self.position);
+                self.position = (self.position + 1).min(self.len);
+            }
         }
-        self.position = match direction {
-            Direction::Undo => self.position.saturating_sub(1),
-            Direction::Redo => (self.position + 1).min(self.len()),
-        };
     }
 
     /// Appends an empty entry and makes it the current one. All entries must be applied.
@@ -483,21 +489,23 @@ impl<E> Ring<E> {
     where
         E: Default,
     {
-        debug_assert_eq!(self.position, self.len(), "entries that are undone are cut first");
+        debug_assert_eq!(self.position, self.len, "entries that are undone are cut first");
         let last = self.entries.len();
-        self.position += 1;
+        self.len += 1;
+        self.position = self.len;
         self.entries.resize_with(last + 1, E::default);
         &mut self.entries[last]
     }
 
     /// Puts an entry at the end, without a change of the position.
     fn put(&mut self, entry: E) {
+        self.len += 1;
         self.entries.push_back(entry);
     }
 
     /// Sets the number of applied entries.
     fn set_position(&mut self, position: usize) {
-        self.position = position.min(self.len());
+        self.position = position.min(self.len);
     }
 
     /// Removes an entry that is not in a file. If it is the current one, the entry before it becomes the current one.
@@ -530,6 +538,7 @@ impl<E> Ring<E> {
     }
 
     fn note_removal(&mut self, index: usize) {
+        self.len -= 1;
         if index == 0 && self.unchanged.len > 0 {
             self.unchanged.removed += 1;
             self.unchanged.len -= 1;
@@ -551,7 +560,7 @@ impl<T: 'static> Ring<UndoEntry<T>> {
 
     /// The number of entries, from the first on, for whose states `holds` is true. It must be false for all others.
     fn partition(&self, holds: impl Fn(u64) -> bool) -> usize {
-        let (mut first, mut len) = (0, self.len());
+        let (mut first, mut len) = (0, self.len);
         while len > 0 {
             let half = len / 2;
             if self.state(first + half).is_some_and(&holds) {

@@ -97,7 +97,6 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("journal/untyped/change/replay.rs", "an event that is not possible", HARM),
     ("journal/untyped/change/replay.rs", "only its program", IN_COMMAND),
     ("journal/untyped/change/replay.rs", "the journal has {count} events", IN_COMMAND),
-    ("history/journal/spill.rs", "no files of moved entries", INVARIANT),
     ("history/journal/spill.rs", "a command of no class", HARM),
     ("history/journal/spill.rs", "move entries", "it is not returned: the entries stay in memory"),
     ("history/journal/stored.rs", "an index", "it takes a computer of 32 bits"),

@@ -181,16 +181,21 @@ fn gather<T: 'static>(
     size + size_of::<UndoEntry<T>>()
 }
 
-/// Reads an entry back from its file.
+/// Reads an entry back from its file, if it is in one.
+#[inline]
 pub(in crate::history) fn load_entry<T: 'static>(
     history: &mut History<T>,
     index: usize,
     target: &mut T,
 ) -> Result<()> {
+    if history.spill.is_some() { load(history, index, target) } else { Ok(()) }
+}
+
+fn load<T: 'static>(history: &mut History<T>, index: usize, target: &mut T) -> Result<()> {
     bring(history, index);
     let Some(away) = history.ring.get(index).and_then(UndoEntry::away) else { return Ok(()) };
     let (at, size) = (away.at, away.size);
-    let Some(spill) = &mut history.spill else { return Err(wrong("no files of moved entries")) };
+    let Some(spill) = &mut history.spill else { return Ok(()) };
     let stored = spill.read(at)?;
     let (label, steps) = (stored.label, restore_all(stored.steps, target, history)?);
     let is_applied = index < history.position();
