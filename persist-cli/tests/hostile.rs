@@ -4,7 +4,7 @@ use crate::game;
 use crate::support::{Folder, fixture_bytes};
 
 /// The commands, with `FILE` for the save.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "info FILE",
     "verify FILE --json",
     "stats FILE --depth 9",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 16] = [
     "diff FILE good.sav",
     "diff good.sav FILE --by name --json",
     "convert FILE --to json",
+    "convert FILE --to csv -o tables --force",
     "repair FILE -o mended.sav --force",
     "merge good.sav FILE good.sav --theirs -o merged.sav --force",
     "graph FILE",
