@@ -106,8 +106,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             "several saves become tables alone; give `-o NEW.sqlite`, or `--to csv -o FOLDER`",
         ));
     };
-    let mut source = open(file, args, &Bar::new())?;
-    let bar = source.bar().clone();
+    let bar = Bar::of([file]);
+    let mut source = open(file, args, &bar)?;
+    let size = source.size;
     let (mut save, read) = source.save(&args.damage)?;
     let form = match (form, output) {
         (Some(form), _) => form,
@@ -131,7 +132,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     match output {
         Some(path) => {
             let mut bytes = 0;
-            bar.resume();
+            bar.read_until(1_000, size * if save.counts().pages > 0 { 2 } else { 1 });
             let written = write_over_with(path, args.force, |to| {
                 bytes = write(&mut save, (form, args.level), to)?;
                 Ok(())
@@ -156,7 +157,12 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
 fn open(file: &Path, args: &Args, bar: &Bar) -> Result<Source> {
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
     let mut source = Source::with(file, bar)?;
-    match text_of(&mut source, args)? {
+    let text = text_of(&mut source, args)?;
+    if output.is_some() && args.files.len() == 1 {
+        // A text takes longer than the check of a save.
+        bar.until(if text.is_some() { 500 } else { 100 });
+    }
+    match text {
         Some(text) => from_text(source, text, output),
         None => Ok(source),
     }
@@ -223,41 +229,50 @@ fn write_database(_: &Path, _: bool, _: impl FnOnce(&mut dyn Sink) -> Result<()>
 
 /// Writes the rows of all saves. Of several, those that cannot be read are reported and left out.
 fn fill(tables: &mut Tables, args: &Args, sink: &mut dyn Sink, out: &mut Out) -> Result<Outcome> {
+    let objects = |save: &Save<'_>| save.counts().objects + save.counts().world_objects;
     if let [file] = &args.files[..] {
-        let mut source = open(file, args, &Bar::new())?;
-        let (bar, name) = (source.bar().clone(), source.name.clone());
+        let bar = Bar::of([file]);
+        let mut source = open(file, args, &bar)?;
+        let name = source.name.clone();
         let (mut save, read) = source.save(&args.damage)?;
-        bar.resume();
         tables.plan(&save);
-        let written = tables.write(&name, &mut save, sink);
+        bar.write_until(1_000, objects(&save));
+        let written = tables.write(&name, &mut save, sink, &bar);
         bar.clear();
         return written.map(|()| read);
     }
     let mut outcome = Outcome::Done;
-    let mut whole = Vec::new();
+    let (mut whole, mut all) = (Vec::new(), 0);
+    let bar = Bar::of(&args.files);
+    bar.until(100);
     for file in &args.files {
-        let planned = open(file, args, &Bar::new()).and_then(|mut source| {
+        bar.show();
+        let planned = open(file, args, &bar).and_then(|mut source| {
             let (save, read) = source.save(&args.damage)?;
             tables.plan(&save);
-            Ok(read)
+            Ok((objects(&save), read))
         });
         match planned {
-            Ok(read) => {
+            Ok((objects, read)) => {
+                all += objects;
                 outcome = outcome.and(read);
                 whole.push(file);
             }
             Err(failure) => {
-                out.failed(&failure)?;
+                bar.suspend(|| out.failed(&failure))?;
                 outcome = Outcome::Unread;
             }
         }
     }
+    bar.write_until(1_000, all);
     for file in whole {
-        let mut source = open(file, args, &Bar::new())?;
+        let mut source = open(file, args, &bar)?;
         let name = source.name.clone();
         let (mut save, _) = source.save(&args.damage)?;
-        tables.write(&name, &mut save, sink)?;
+        bar.show();
+        tables.write(&name, &mut save, sink, &bar)?;
     }
+    bar.clear();
     Ok(outcome)
 }
 
@@ -464,6 +479,7 @@ fn from_text(mut source: Source, form: TextForm, output: Option<&Path>) -> Resul
         match (result, read) {
             (Ok(Some(ids)), _) => {
                 let mut save = source.of_file(file)?;
+                source.bar().read_until(600, save.size);
                 let checked = save.checked().map(drop);
                 let Err(error) = checked else { return Ok(save) };
                 // A second pass names the field of a reference that leads nowhere. The check knows an offset in the

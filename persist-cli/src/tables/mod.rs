@@ -15,7 +15,7 @@ use serde::Serialize;
 
 use crate::exit::{Failure, Result};
 use crate::found::{Found, holders, worlds};
-use crate::input::Save;
+use crate::input::{Bar, Save};
 use crate::objects::NAMES;
 use crate::paged::PagedWorld;
 use crate::world::{self, Object, World, parent_of};
@@ -77,12 +77,13 @@ impl Tables {
         name: &str,
         save: &mut Save<'_>,
         sink: &mut dyn Sink,
+        bar: &Bar,
     ) -> Result<()> {
         let plan = self.layout.plan(save.classes());
         self.rows.resize(self.layout.tables.len(), None);
         let spaces = Spaces::of(save, self.base)?;
         self.base = spaces.end;
-        SaveWriter { tables: self, plan: &plan, name, spaces, worlds: 0, sink }.write(save)
+        SaveWriter { tables: self, plan: &plan, name, spaces, worlds: 0, sink, bar }.write(save)
     }
 
     /// Returns the tables that were written.
@@ -149,6 +150,7 @@ struct SaveWriter<'w> {
     /// The number of worlds whose objects were written.
     worlds: usize,
     sink: &'w mut dyn Sink,
+    bar: &'w Bar,
 }
 
 /// Where a value is.
@@ -268,6 +270,7 @@ impl SaveWriter<'_> {
     }
 
     fn object(&mut self, cells: &[Cell; 10]) -> Result<()> {
+        self.bar.object();
         self.count(OBJECTS)?;
         self.sink.row(OBJECTS, cells)
     }
