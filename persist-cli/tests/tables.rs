@@ -191,6 +191,7 @@ fn tables_are_refused_where_they_do_not_fit() {
     folder.damage("quest.sav", "bad.sav", 90_000);
     let commands = [
         "convert town.sav quest.sav -o new.sav",
+        "convert town.sav new.sqlite",
         "convert town.sav --to csv",
         "convert town.sav --to sqlite -o -",
         "convert town.sav --to csv --level 3 -o new",
@@ -214,6 +215,47 @@ fn a_text_of_a_save_becomes_tables() {
     folder.run("convert town.sav --to csv -o two");
     let renamed = |name| shown(&files(&folder, name)).replace("town.json", "town.sav");
     assert_eq!(renamed("one"), renamed("two"));
+}
+
+/// Classes whose fields are as many as 8^14 where they lie in each other.
+#[test]
+fn classes_that_hold_each_other_in_many_ways_have_few_columns_and_tables() {
+    const LEVELS: usize = 14;
+    let folder = Folder::new();
+    for (name, kind, value) in [
+        ("options", "some(`A#` {})", serde_json::Value::Null),
+        ("lists", "[`A#` {}]", serde_json::json!([])),
+    ] {
+        let class = |level: usize| {
+            let kind = match level {
+                LEVELS => String::from("\"u8\""),
+                level => kind.replace('#', &(level + 1).to_string()),
+            };
+            let field = |name: char| format!("\"{name}\": {kind}");
+            let fields: Vec<String> = ('a'..='h').map(field).collect();
+            let (id, fields) = (0x1000 + level, fields.join(", "));
+            format!(
+                "Class {{ name: \"A{level}\", id: \"{id:#018x}\", version: 1u32, fields: {{ {fields} }} }}"
+            )
+        };
+        let mut fields = serde_json::Map::new();
+        fields.insert("$class".into(), "A0".into());
+        fields.extend(('a'..='h').map(|name| (name.to_string(), value.clone())));
+        let save = serde_json::json!({
+            "save": 1,
+            "classes": (0..=LEVELS).map(class).collect::<Vec<_>>(),
+            "objects": [
+                { "id": 1, "class": "A0", "holder": "Rc<RefCell>", "added": true, "value": fields }
+            ],
+        });
+        folder.write(format!("{name}.json"), save.to_string().as_bytes());
+        assert_eq!(folder.run(&format!("convert {name}.json --to csv -o {name}")), "");
+        let files = files(&folder, name);
+        assert!(files.len() <= 2_000, "{}", files.len());
+        let widest = files.values().map(|text| cells(text)[0].len()).max();
+        assert!(widest.is_some_and(|columns| columns <= 510), "{name}: {widest:?}");
+        assert_eq!(cells(&files["A0.csv"]).len(), 2, "{name}");
+    }
 }
 
 #[cfg(not(feature = "sqlite"))]
@@ -285,8 +327,11 @@ mod sqlite {
             for table in tables {
                 let [Value::Text(table)] = &table[..] else { panic!("{table:?}") };
                 let rows = rows(&database, &format!("SELECT * FROM \"{table}\""));
-                let plain = table.replace(['<', '>', ':'], "_");
-                let mut cells = cells(&files[&format!("{plain}.csv")]).split_off(1);
+                let plain = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+                let plain = table.replace(|c| !plain(c), "_");
+                let text = files.get(&format!("{plain}.csv"));
+                let text = text.unwrap_or_else(|| panic!("{table}: {:?}", files.keys()));
+                let mut cells = cells(text).split_off(1);
                 // A row follows the rows of the values in it.
                 cells.sort_by_key(|row| row[0].as_ref().and_then(|row| row.parse::<i64>().ok()));
                 assert_eq!(rows.len(), cells.len(), "{name} {table}");

@@ -102,6 +102,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         return write_tables(args, form, out);
     }
     let [file] = &args.files[..] else {
+        if let Some(new) = args.files.last().filter(|file| Form::of(file).is_some()) {
+            let new = new.display();
+            return Err(Failure::new(format!("give the new file by `-o`, as `-o {new}`")));
+        }
         return Err(Failure::new(
             "several saves become tables alone; give `-o NEW.sqlite`, or `--to csv -o FOLDER`",
         ));
