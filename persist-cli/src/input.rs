@@ -343,7 +343,7 @@ struct Pass {
     done: u64,
 }
 
-/// What a pass counts.
+/// The unit in which a pass is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Counts {
     Bytes,
@@ -393,7 +393,7 @@ impl Bar {
         is_terminal && elapsed > Self::PATIENCE
     }
 
-    /// Says that the first pass over the bytes is so many thousandths of the job.
+    /// Sets the share of the job, in thousandths, that the first pass over the bytes has.
     pub(crate) fn until(&self, share: u64) {
         self.pass.set(Pass { to: share, ..self.pass.get() });
     }

@@ -96,7 +96,7 @@ fn print(found: &SaveUsage, args: &Args, out: &mut Out) -> Result<()> {
     Ok(())
 }
 
-/// Returns the classes of components and resources, which lie deep in those of worlds and their pages: the largest first.
+/// Returns the classes of components and resources, the largest first. They lie deep in those of worlds and pages.
 fn in_worlds(whole: &Usage) -> Vec<Usage> {
     const KINDS: [&str; 2] = ["Box<dyn persist.Component>", "Box<dyn persist.Resource>"];
     let (mut found, mut open) = (Vec::new(), vec![whole]);

@@ -95,8 +95,8 @@ impl Tables {
     }
 }
 
-/// The numbers that are added to the ids of objects, so that each object has one of its own: those of a save and of its
-/// worlds are counted from 1 again.
+/// The numbers that are added to the ids of objects. Each save and each world counts its objects from 1, and a table
+/// does not.
 struct Spaces {
     of_save: i64,
     of_worlds: Vec<i64>,
