@@ -189,9 +189,11 @@ fn tables_are_refused_where_they_do_not_fit() {
     fs::create_dir(folder.path("full")).expect("a folder");
     folder.write("full/note.txt", b"mine");
     folder.damage("quest.sav", "bad.sav", 90_000);
+    folder.write("new.db", b"SQLite format 3\0");
     let commands = [
         "convert town.sav quest.sav -o new.sav",
         "convert town.sav new.sqlite",
+        "convert new.db -o new.sav",
         "convert town.sav --to csv",
         "convert town.sav --to sqlite -o -",
         "convert town.sav --to csv --level 3 -o new",

@@ -461,6 +461,10 @@ fn text_of(source: &mut Source, args: &Args) -> Result<Option<TextForm>> {
         Some(Form::Json) => Some(TextForm::Json),
         Some(Form::Ron) => Some(TextForm::Ron),
         Some(Form::Text) => Some(TextForm::Text),
+        Some(Form::Sqlite | Form::Csv) if !is_save => {
+            let name = &source.name;
+            return Err(Failure::new(format!("{name}: tables do not become a save again")));
+        }
         None if start.ends_with(b"{") && !is_save => Some(TextForm::Any),
         _ => None,
     })

@@ -30,7 +30,7 @@ pub(crate) struct Args {
 
 const EXAMPLES: &str = "\
 Examples:
-  persist stats big.sav                   classes and fields, the largest first; components of worlds, too
+  persist stats big.sav                   by class and field, and by component of worlds
   persist stats big.sav --depth 4 --least 0.1
   persist stats big.sav --json | jq '.in_worlds[0].name'";
 
