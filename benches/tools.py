@@ -30,6 +30,7 @@ ROWS = [
     ("diff of two", "diff SAVE CHANGED", None),
     ("convert to JSON", "convert SAVE -o JSON --force", None),
     ("convert from JSON", "convert JSON -o BACK --force", None),
+    ("convert to CSV", "convert SAVE --to csv -o TABLES --force", None),
 ]
 
 
@@ -47,6 +48,7 @@ def run(program, args, folder, is_cpu=False):
 
 def measure(program, save, folder, names, is_world, rounds, is_cpu):
     files = {"SAVE": save, "COPY": "copy.sav", "CHANGED": "changed.sav", "JSON": "save.json", "BACK": "back.sav"}
+    files["TABLES"] = "tables"
     found = {}
 
     def command(text):
@@ -81,6 +83,7 @@ def measure(program, save, folder, names, is_world, rounds, is_cpu):
     for pattern in ("copy.sav*", "changed.sav*", "save.json", "back.sav"):
         for made in folder.glob(pattern):
             made.unlink()
+    shutil.rmtree(folder / "tables", ignore_errors=True)
     return found
 
 

@@ -1,8 +1,10 @@
 //! The input of commands: files, or standard input.
 
+use std::cell::Cell;
 use std::fs::File;
 use std::io::{self, IsTerminal, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -139,8 +141,7 @@ fn read_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     let size = metadata.len();
-    let bar = Bar::new();
-    bar.expect(size);
+    let bar = Bar::of([path]);
     // The user who names a file wants all of it. A device may be endless.
     let limit =
         if metadata.is_file() { size.max(Limits::DEFAULT.bytes) } else { Limits::DEFAULT.bytes };
@@ -188,10 +189,10 @@ pub(crate) struct Source {
 impl Source {
     /// Opens a file. Standard input, and what is no file, such as a pipe, is read whole.
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        Self::with(path, &Bar::new())
+        Self::with(path, &Bar::of([path]))
     }
 
-    /// Opens a file like [`open`](Self::open), whose bytes count in a bar.
+    /// Opens a file like [`open`](Self::open), whose bytes count in a bar that expects them.
     pub(crate) fn with(path: &Path, bar: &Bar) -> Result<Self> {
         let failed = |error: io::Error| unreadable(path, &error);
         let name = path.display().to_string();
@@ -208,7 +209,6 @@ impl Source {
         Read::by_ref(&mut file).take(8).read_to_end(&mut start).map_err(failed)?;
         refuse_journal(&name, &start)?;
         file.rewind().map_err(failed)?;
-        bar.expect(size);
         let limits = Limits::new()
             .bytes(Limits::DEFAULT.bytes.max(size.saturating_mul(2)))
             .objects(Limits::DEFAULT.objects.max(size))
@@ -224,7 +224,8 @@ impl Source {
             .map(|it| it.len())
             .map_err(|error| Failure::new(format!("cannot read a temporary file: {error}")))?;
         let (name, bar) = (self.name.clone(), self.bar.clone());
-        Ok(Self { name, path: None, size, stream: Box::new(file), limits: self.limits, bar })
+        let stream = Box::new(Counted { file, bar: bar.clone() });
+        Ok(Self { name, path: None, size, stream, limits: self.limits, bar })
     }
 
     /// Returns the first byte that is no space, after the mark of an encoding; of a save, its first four bytes.
@@ -322,27 +323,69 @@ impl Source {
 }
 
 /// A progress bar on standard error, hidden in the first second and where standard error is no terminal.
+///
+/// It shows how far the whole job is, which may read files several times. It never stands at its end, and a sign before
+/// it moves while nothing is read.
 #[derive(Clone)]
 pub(crate) struct Bar {
     bar: ProgressBar,
     begun: Instant,
+    pass: Rc<Cell<Pass>>,
+}
+
+/// A part of a job, which reads some bytes or writes some objects. Shares of the job are in thousandths.
+#[derive(Clone, Copy, Debug)]
+struct Pass {
+    from: u64,
+    to: u64,
+    counts: Counts,
+    expected: u64,
+    done: u64,
+}
+
+/// The unit in which a pass is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Counts {
+    Bytes,
+    Objects,
+}
+
+impl Pass {
+    const WHOLE: u64 = 1_000;
+
+    /// How far the job is at most until it is done.
+    const LAST: u64 = 990;
+
+    /// Returns how far the job is.
+    fn position(self) -> u64 {
+        let done = u128::from(self.done.min(self.expected));
+        let share = done * u128::from(self.to - self.from) / u128::from(self.expected.max(1));
+        (self.from + u64::try_from(share).unwrap_or(0)).min(Self::LAST)
+    }
+
+    /// Returns the next pass, which ends at a share of the job.
+    fn next(self, to: u64, counts: Counts, expected: u64) -> Self {
+        let from = self.position();
+        Self { from, to: to.max(from), counts, expected, done: 0 }
+    }
 }
 
 impl Bar {
     /// How long a command may take before it shows how far it is.
     const PATIENCE: Duration = Duration::from_secs(1);
 
-    pub(crate) fn new() -> Self {
-        let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::hidden());
-        let style =
-            ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {bytes_per_sec} {eta}");
-        let bar = style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style));
-        Self { bar, begun: Instant::now() }
-    }
+    /// How often the sign moves.
+    const TICK: Duration = Duration::from_millis(100);
 
-    /// Adds bytes to those that are to be read.
-    fn expect(&self, bytes: u64) {
-        self.bar.inc_length(bytes);
+    /// A bar for the bytes of files.
+    pub(crate) fn of<P: AsRef<Path>>(files: impl IntoIterator<Item = P>) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(Pass::WHOLE), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{spinner} {bar:40} {percent:>2} %  {elapsed}");
+        let bar = style.map_or_else(|_| bar.clone(), |style| bar.clone().with_style(style));
+        let sizes = files.into_iter().map(|file| file.as_ref().metadata().map_or(0, |it| it.len()));
+        let (counts, expected) = (Counts::Bytes, sizes.sum());
+        let pass = Pass { from: 0, to: Pass::WHOLE, counts, expected, done: 0 };
+        Self { bar, begun: Instant::now(), pass: Rc::new(Cell::new(pass)) }
     }
 
     /// Returns whether a bar is shown after some time.
@@ -350,20 +393,38 @@ impl Bar {
         is_terminal && elapsed > Self::PATIENCE
     }
 
-    /// Counts bytes that were read. A file that is read again fills the bar again.
-    fn count(&self, bytes: usize) {
+    /// Sets the share of the job, in thousandths, that the first pass over the bytes has.
+    pub(crate) fn until(&self, share: u64) {
+        self.pass.set(Pass { to: share, ..self.pass.get() });
+    }
+
+    /// Counts bytes that were read.
+    fn read(&self, bytes: usize) {
+        self.count(Counts::Bytes, bytes as u64);
+    }
+
+    /// Counts an object that was written.
+    pub(crate) fn object(&self) {
+        self.count(Counts::Objects, 1);
+    }
+
+    fn count(&self, counts: Counts, number: u64) {
+        let old = self.pass.get();
+        let is_counted = old.counts == counts;
+        let done = old.done.saturating_add(if is_counted { number } else { 0 });
+        let new = Pass { done, ..old };
+        self.pass.set(new);
         if self.bar.is_finished() {
             return;
         }
         if self.bar.is_hidden() && Self::is_shown(self.begun.elapsed(), io::stderr().is_terminal())
         {
             self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.bar.enable_steady_tick(Self::TICK);
         }
-        let (position, length) = (self.bar.position(), self.bar.length().unwrap_or(0));
-        if position >= length {
-            self.bar.set_position(0);
+        if new.position() != old.position() {
+            self.bar.set_position(new.position());
         }
-        self.bar.inc(bytes as u64);
     }
 
     /// Takes the bar from the terminal, where output follows.
@@ -371,9 +432,35 @@ impl Bar {
         self.bar.finish_and_clear();
     }
 
-    /// Shows the bar again, for a pass that prints nothing.
-    pub(crate) fn resume(&self) {
+    /// Shows the bar again, where it was, while nothing is printed.
+    pub(crate) fn show(&self) {
+        let was_shown = !self.bar.is_hidden();
+        // It would be shown at its beginning for a moment.
+        self.bar.set_draw_target(ProgressDrawTarget::hidden());
         self.bar.reset();
+        drop(self.bar.clone().with_elapsed(self.begun.elapsed()));
+        self.bar.set_position(self.pass.get().position());
+        if was_shown {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            self.bar.enable_steady_tick(Self::TICK);
+        }
+    }
+
+    /// Shows the bar again, for a pass over the same bytes that prints nothing and is the rest of the job.
+    pub(crate) fn resume(&self) {
+        self.read_until(Pass::WHOLE, self.pass.get().expected);
+    }
+
+    /// Shows the bar again, for a pass over some bytes that prints nothing and ends at a share of the job.
+    pub(crate) fn read_until(&self, share: u64, bytes: u64) {
+        self.pass.set(self.pass.get().next(share, Counts::Bytes, bytes));
+        self.show();
+    }
+
+    /// Shows the bar again, for a pass that writes some objects, prints nothing and ends at a share of the job.
+    pub(crate) fn write_until(&self, share: u64, objects: u64) {
+        self.pass.set(self.pass.get().next(share, Counts::Objects, objects));
+        self.show();
     }
 
     /// Prints without the bar.
@@ -391,7 +478,7 @@ struct Counted {
 impl Read for Counted {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let read = self.file.read(bytes)?;
-        self.bar.count(read);
+        self.bar.read(read);
         Ok(read)
     }
 }
@@ -411,5 +498,20 @@ mod tests {
         let [short, long] = [900, 1_100].map(Duration::from_millis);
         let shown = |elapsed| [false, true].map(|is_terminal| Bar::is_shown(elapsed, is_terminal));
         assert_eq!((shown(short), shown(long)), ([false, false], [false, true]));
+    }
+
+    #[test]
+    fn a_bar_shows_how_far_all_passes_are_and_never_stands_at_its_end() {
+        let read = |pass: Pass, done| Pass { done, ..pass };
+        let (counts, expected) = (Counts::Bytes, 1 << 40);
+        let first = Pass { from: 0, to: 200, counts, expected, done: 0 };
+        assert_eq!(read(first, 0).position(), 0);
+        assert_eq!(read(first, 1 << 39).position(), 100);
+        // A pass may read some bytes again.
+        assert_eq!(read(first, 1 << 41).position(), 200);
+        let second = read(first, 1 << 40).next(Pass::WHOLE, Counts::Objects, 500);
+        assert_eq!([0, 250, 499, 500].map(|it| read(second, it).position()), [200, 600, 990, 990]);
+        let nothing = second.next(Pass::WHOLE, counts, 0);
+        assert_eq!(read(nothing, 7).position(), 200);
     }
 }

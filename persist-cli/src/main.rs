@@ -27,6 +27,7 @@ mod rust;
 mod shown;
 mod slot_info;
 mod streamed;
+mod tables;
 mod values;
 mod world;
 

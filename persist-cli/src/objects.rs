@@ -14,13 +14,13 @@ use crate::values::{Hop, part};
 use crate::world::{parent_of, record_of};
 
 /// The arena of the objects of worlds: handles into it are ids of objects.
-const ARENA: &str = "persist.objects";
+pub(crate) const ARENA: &str = "persist.objects";
 
 /// The class of the parents of such objects.
 const PARENT: &str = "persist.Parent";
 
 /// Fields whose text serves as the name of an object, the best one first.
-const NAMES: [&str; 3] = ["name", "title", "label"];
+pub(crate) const NAMES: [&str; 3] = ["name", "title", "label"];
 
 /// The objects of a save.
 pub(crate) struct Objects<'d> {

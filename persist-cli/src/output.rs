@@ -8,6 +8,7 @@ use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
 use serde::Serialize;
+use tempfile::NamedTempFile;
 
 use crate::escape::{self, Escaping};
 use crate::exit::{Failure, Result};
@@ -227,6 +228,19 @@ pub(crate) fn write_file_with(
     force: bool,
     write: impl FnOnce(&mut dyn Write) -> Result<()>,
 ) -> Result<()> {
+    place_file(path, force, |file| {
+        let mut to = BufWriter::with_capacity(256 << 10, file);
+        write(&mut to)?;
+        Ok(to.flush()?)
+    })
+}
+
+/// Writes a file like [`write_file`], by a function that gets the new file before it has its name.
+pub(crate) fn place_file(
+    path: &Path,
+    force: bool,
+    write: impl FnOnce(&mut NamedTempFile) -> Result<()>,
+) -> Result<()> {
     let failed = |error: io::Error| {
         let cause = error.to_string();
         // The name of the temporary file means nothing to anybody.
@@ -244,10 +258,7 @@ pub(crate) fn write_file_with(
     let folder = folder.unwrap_or(Path::new("."));
     let mut file =
         tempfile::Builder::new().prefix(".persist-").tempfile_in(folder).map_err(failed)?;
-    let mut to = BufWriter::with_capacity(256 << 10, &mut file);
-    let written = write(&mut to).and_then(|()| Ok(to.flush()?));
-    drop(to);
-    let written = written.and_then(|()| Ok(file.as_file().sync_all()?));
+    let written = write(&mut file).and_then(|()| Ok(file.as_file().sync_all()?));
     written.map_err(|failure| match failure {
         Failure::Io(error) => failed(error),
         other => other,

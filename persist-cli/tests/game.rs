@@ -101,6 +101,14 @@ enum Mood {
     Angry { at: persist::ObjectId, since: u64 },
 }
 
+/// A component that refers to an object of its world.
+#[cfg(feature = "sqlite")]
+#[derive(Persist)]
+#[persist(component)]
+pub(crate) struct Leads {
+    pub(crate) to: persist::ObjectId,
+}
+
 /// A resource of the town.
 #[derive(Persist)]
 struct Score {

@@ -4,7 +4,7 @@ use crate::game;
 use crate::support::{Folder, fixture_bytes};
 
 /// The commands, with `FILE` for the save.
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "find FILE 1 --json",
     "find FILE o -i",
     "get FILE '*[name != x && . != none].*[0:-1]'",
@@ -19,6 +19,7 @@ const COMMANDS: [&str; 19] = [
     "diff FILE good.sav",
     "diff good.sav FILE --by name --json",
     "convert FILE --to json",
+    "convert FILE --to csv -o tables --force",
     "repair FILE -o mended.sav --force",
     "merge good.sav FILE good.sav --theirs -o merged.sav --force",
     "graph FILE",

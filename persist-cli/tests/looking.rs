@@ -88,6 +88,15 @@ fn dump_shows_objects_and_values() {
 }
 
 #[test]
+fn get_and_dump_have_the_same_json() {
+    let folder = graph();
+    for path in ["#3", "Hero[0].name", "Hero[*].name", "#99"] {
+        let [get, dump] = ["get", "dump"].map(|it| format!("{it} graph.sav {path} --json"));
+        assert_eq!(folder.run(&get), folder.run(&dump), "{path}");
+    }
+}
+
+#[test]
 fn dump_shows_parts_by_path() {
     let commands = [
         "dump graph.sav Hero[0].state",

@@ -17,3 +17,4 @@ mod replaying;
 mod report;
 mod rust;
 mod support;
+mod tables;

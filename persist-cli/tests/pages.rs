@@ -31,6 +31,19 @@ fn worlds_in_pages_are_shown_and_changed_like_others() {
 }
 
 #[test]
+fn what_is_in_a_world_is_shown_without_its_tables() {
+    let folder = city();
+    folder.write("game.sav", &game::game_of_city().expect("a game"));
+    let mut crowd = persist::World::new();
+    for number in 0..12 {
+        crowd.spawn(&format!("Person {number}"));
+    }
+    folder.write("crowd.sav", &persist::to_vec(&crowd).expect("a save"));
+    let commands = ["info game.sav", "info crowd.sav", "stats game.sav"];
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
 fn a_damaged_page_costs_its_objects() {
     let folder = city();
     folder.damage("city.sav", "bad.sav", 90_000);

@@ -16,21 +16,28 @@ use serde::de::DeserializeSeed;
 use super::info::write_over_with;
 use crate::exit::{Failure, Outcome, Result};
 use crate::indented;
-use crate::input::{Damage, SAVE, Save, Source};
+use crate::input::{Bar, Damage, SAVE, Save, Source};
 use crate::mapped::{Mapped, MappedSave, SaveRead, SaveSeed, read};
 use crate::output::Out;
+#[cfg(feature = "sqlite")]
+use crate::output::place_file;
 use crate::paged::PageObjects;
 use crate::streamed::{ElementSink, Elements, Streamed};
+#[cfg(feature = "sqlite")]
+use crate::tables::Database;
+use crate::tables::{Folder, Sink, Tables, Written as WrittenTable};
 
-/// Compress or decompress a save, or turn it into JSON, RON or text and back, without loss
+/// Compress or decompress a save, turn it into JSON, RON or text and back without loss, or into tables
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// A save, a text that this command wrote, or `-` for standard input.
-    file: PathBuf,
-    /// The file to write; standard output if it is left out, or `-`.
+    /// A save, a text that this command wrote, or `-` for standard input; several for tables.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// The file or the folder to write; standard output if it is left out, or `-`.
     #[arg(short, long, value_name = "NEW")]
     output: Option<PathBuf>,
-    /// The form to write; by the ending of NEW if it is left out: .json, .ron, .txt, else a save.
+    /// The form to write; by the ending of NEW if it is left out: .json, .ron, .txt, .sqlite, else a save.
     #[arg(long, value_enum)]
     to: Option<Form>,
     /// The form of FILE, unless its beginning or its ending shows that.
@@ -60,7 +67,20 @@ enum Form {
     Ron,
     /// The text of a value, as in a dump.
     Text,
+    /// An SQLite database, to ask in SQL. It does not become a save again.
+    Sqlite,
+    /// A folder with a .csv file for each table.
+    Csv,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  persist convert a.sav -o a.json         as JSON; `convert a.json -o b.sav` gives the save again
+  persist convert a.sav --to zstd -o b.sav --level 19
+  persist convert players/*.sav -o players.sqlite
+                                          a table for each class, and rows of all these saves
+  sqlite3 players.sqlite 'SELECT save, gold FROM Hero ORDER BY gold'
+  persist convert a.sav --to csv -o tables/";
 
 impl Form {
     /// Returns the form that the ending of a file stands for.
@@ -69,6 +89,7 @@ impl Form {
             "json" => Some(Self::Json),
             "ron" => Some(Self::Ron),
             "txt" => Some(Self::Text),
+            "sqlite" | "sqlite3" | "db" => Some(Self::Sqlite),
             _ => None,
         }
     }
@@ -76,13 +97,24 @@ impl Form {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    let mut source = Source::open(&args.file)?;
-    let bar = source.bar().clone();
-    if let Some(text) = text_of(&mut source, args)? {
-        source = from_text(source, text, output)?;
+    let form = args.to.or(output.and_then(Form::of));
+    if let Some(form @ (Form::Sqlite | Form::Csv)) = form {
+        return write_tables(args, form, out);
     }
+    let [file] = &args.files[..] else {
+        if let Some(new) = args.files.last().filter(|file| Form::of(file).is_some()) {
+            let new = new.display();
+            return Err(Failure::new(format!("give the new file by `-o`, as `-o {new}`")));
+        }
+        return Err(Failure::new(
+            "several saves become tables alone; give `-o NEW.sqlite`, or `--to csv -o FOLDER`",
+        ));
+    };
+    let bar = Bar::of([file]);
+    let mut source = open(file, args, &bar)?;
+    let size = source.size;
     let (mut save, read) = source.save(&args.damage)?;
-    let form = match (args.to.or(output.and_then(Form::of)), output) {
+    let form = match (form, output) {
         (Some(form), _) => form,
         (None, Some(new)) if !is_named_as_save(new) => {
             return Err(Failure::new(format!(
@@ -104,7 +136,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     match output {
         Some(path) => {
             let mut bytes = 0;
-            bar.resume();
+            bar.read_until(1_000, size * if save.counts().pages > 0 { 2 } else { 1 });
             let written = write_over_with(path, args.force, |to| {
                 bytes = write(&mut save, (form, args.level), to)?;
                 Ok(())
@@ -114,7 +146,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             out.note_done(format!("{} is written", path.display()));
             if out.is_json() {
                 let written = path.display().to_string();
-                out.json(&Shown { written, bytes })?;
+                out.json(&Shown { written, bytes, tables: None })?;
             }
         }
         None if !is_text && io::stdout().is_terminal() => {
@@ -123,6 +155,129 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         None => drop(write(&mut save, (form, args.level), out)?),
     }
     Ok(read)
+}
+
+/// Opens a save, or a text as a save.
+fn open(file: &Path, args: &Args, bar: &Bar) -> Result<Source> {
+    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let mut source = Source::with(file, bar)?;
+    let text = text_of(&mut source, args)?;
+    if output.is_some() && args.files.len() == 1 {
+        // A text takes longer than the check of a save.
+        bar.until(if text.is_some() { 500 } else { 100 });
+    }
+    match text {
+        Some(text) => from_text(source, text, output),
+        None => Ok(source),
+    }
+}
+
+/// Writes saves as tables.
+fn write_tables(args: &Args, form: Form, out: &mut Out) -> Result<Outcome> {
+    let Some(output) = args.output.as_deref().filter(|path| *path != Path::new("-")) else {
+        return Err(Failure::new(
+            "tables need a place; give `-o NEW.sqlite`, or `--to csv -o FOLDER`",
+        ));
+    };
+    if args.level.is_some() {
+        return Err(Failure::new("`--level` is for zstd; give `--to zstd`"));
+    }
+    if args.files.len() > 1 && args.files.iter().any(|file| file == Path::new("-")) {
+        return Err(Failure::new("`-` stands beside files, which are read twice; give it alone"));
+    }
+    let mut tables = Tables::new();
+    let mut outcome = Outcome::Done;
+    let bytes = if form == Form::Csv {
+        let mut folder = Folder::create(output, args.force)?;
+        outcome = outcome.and(fill(&mut tables, args, &mut folder, out)?);
+        folder.finish()?
+    } else {
+        write_database(output, args.force, |database| {
+            outcome = outcome.and(fill(&mut tables, args, database, out)?);
+            Ok(())
+        })?
+    };
+    out.note_done(format!("{} is written", output.display()));
+    if out.is_json() {
+        let (written, tables) = (output.display().to_string(), Some(tables.written()));
+        out.json(&Shown { written, bytes, tables })?;
+    }
+    Ok(outcome)
+}
+
+/// Writes an SQLite database by a function that fills it. Returns the number of bytes.
+#[cfg(feature = "sqlite")]
+fn write_database(
+    path: &Path,
+    force: bool,
+    fill: impl FnOnce(&mut dyn Sink) -> Result<()>,
+) -> Result<u64> {
+    let mut bytes = 0;
+    place_file(path, force, |file| {
+        let mut database = Database::create(file.path())?;
+        fill(&mut database)?;
+        database.finish()?;
+        bytes = file.path().metadata()?.len();
+        Ok(())
+    })?;
+    Ok(bytes)
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn write_database(_: &Path, _: bool, _: impl FnOnce(&mut dyn Sink) -> Result<()>) -> Result<u64> {
+    Err(Failure::new(
+        "this program was built without SQLite; install it by `cargo install --path persist-cli --features sqlite`, \
+         or write a folder of CSV: `--to csv -o FOLDER`",
+    ))
+}
+
+/// Writes the rows of all saves. Of several, those that cannot be read are reported and left out.
+fn fill(tables: &mut Tables, args: &Args, sink: &mut dyn Sink, out: &mut Out) -> Result<Outcome> {
+    let objects = |save: &Save<'_>| save.counts().objects + save.counts().world_objects;
+    if let [file] = &args.files[..] {
+        let bar = Bar::of([file]);
+        let mut source = open(file, args, &bar)?;
+        let name = source.name.clone();
+        let (mut save, read) = source.save(&args.damage)?;
+        tables.plan(&save);
+        bar.write_until(1_000, objects(&save));
+        let written = tables.write(&name, &mut save, sink, &bar);
+        bar.clear();
+        return written.map(|()| read);
+    }
+    let mut outcome = Outcome::Done;
+    let (mut whole, mut all) = (Vec::new(), 0);
+    let bar = Bar::of(&args.files);
+    bar.until(100);
+    for file in &args.files {
+        bar.show();
+        let planned = open(file, args, &bar).and_then(|mut source| {
+            let (save, read) = source.save(&args.damage)?;
+            tables.plan(&save);
+            Ok((objects(&save), read))
+        });
+        match planned {
+            Ok((objects, read)) => {
+                all += objects;
+                outcome = outcome.and(read);
+                whole.push(file);
+            }
+            Err(failure) => {
+                bar.suspend(|| out.failed(&failure))?;
+                outcome = Outcome::Unread;
+            }
+        }
+    }
+    bar.write_until(1_000, all);
+    for file in whole {
+        let mut source = open(file, args, &bar)?;
+        let name = source.name.clone();
+        let (mut save, _) = source.save(&args.damage)?;
+        bar.show();
+        tables.write(&name, &mut save, sink, &bar)?;
+    }
+    bar.clear();
+    Ok(outcome)
 }
 
 /// Writes a save in a form. Returns the number of bytes.
@@ -175,6 +330,8 @@ fn write_form(
             }
             return Ok(writeln!(to, "{head:#}")?);
         }
+        // `write_tables` writes them.
+        Form::Sqlite | Form::Csv => return Ok(()),
     };
     let header = save.header().clone();
     Ok(save.write(to, (&header, compression), &HashMap::new())?)
@@ -276,6 +433,8 @@ impl Write for WatchedWriter<'_> {
 struct Shown {
     written: String,
     bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tables: Option<Vec<WrittenTable>>,
 }
 
 /// True for names as `a.sav` and `a`.
@@ -302,6 +461,10 @@ fn text_of(source: &mut Source, args: &Args) -> Result<Option<TextForm>> {
         Some(Form::Json) => Some(TextForm::Json),
         Some(Form::Ron) => Some(TextForm::Ron),
         Some(Form::Text) => Some(TextForm::Text),
+        Some(Form::Sqlite | Form::Csv) if !is_save => {
+            let name = &source.name;
+            return Err(Failure::new(format!("{name}: tables do not become a save again")));
+        }
         None if start.ends_with(b"{") && !is_save => Some(TextForm::Any),
         _ => None,
     })
@@ -324,6 +487,7 @@ fn from_text(mut source: Source, form: TextForm, output: Option<&Path>) -> Resul
         match (result, read) {
             (Ok(Some(ids)), _) => {
                 let mut save = source.of_file(file)?;
+                source.bar().read_until(600, save.size);
                 let checked = save.checked().map(drop);
                 let Err(error) = checked else { return Ok(save) };
                 // A second pass names the field of a reference that leads nowhere. The check knows an offset in the

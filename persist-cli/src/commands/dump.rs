@@ -4,7 +4,6 @@ use std::collections::{HashSet, VecDeque};
 use std::io::Write;
 use std::path::PathBuf;
 
-use persist::save::Header;
 use persist::{ObjectId, Value};
 use serde::Serialize;
 
@@ -62,7 +61,6 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = Source::open(&args.file)?;
     let (mut save, read) = source.save(&args.damage)?;
     let path = args.path.as_ref().map(|text| Path::parse(text, &mut save)).transpose()?;
-    let header = save.header().clone();
     let mut shown = Shown {
         path: path.as_ref(),
         save: &mut save,
@@ -71,10 +69,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         count: 0,
     };
     if out.is_json() {
-        let header = path.is_none().then(|| head(&header));
-        let dump = Dump { header, matches: Streamed::new(shown) };
-        dump.matches.result(out.json(&dump))?;
-        shown = dump.matches.into_elements();
+        let matches = Streamed::new(shown);
+        matches.result(out.json(&matches))?;
+        shown = matches.into_elements();
     } else {
         let how = How { is_raw: args.raw, depth: args.depth };
         let mut is_first = true;
@@ -190,31 +187,6 @@ fn references(value: &Value) -> Vec<ObjectId> {
         }
     }
     found
-}
-
-#[derive(Serialize)]
-struct Dump<'d, 's> {
-    #[serde(flatten)]
-    header: Option<Head<'d>>,
-    matches: Streamed<Shown<'d, 's>>,
-}
-
-/// The header of a save, in the JSON of a dump.
-#[derive(Serialize)]
-pub(super) struct Head<'d> {
-    format: u16,
-    application: Option<&'d str>,
-    version: Option<&'d str>,
-    generation: u64,
-}
-
-pub(super) fn head(header: &Header) -> Head<'_> {
-    Head {
-        format: header.format,
-        application: header.application.as_deref(),
-        version: header.application_version.as_deref(),
-        generation: header.generation,
-    }
 }
 
 /// A value that a path leads to, as JSON.

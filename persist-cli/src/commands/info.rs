@@ -6,25 +6,37 @@ use std::path::{Path, PathBuf};
 
 use persist::history::JournalInfo;
 use persist::save::{Compression, Header, Salvage};
-use persist::{ErrorKind, History, Saves, Session, World};
+use persist::{ErrorKind, History, Saves, Session, Value, World};
+use persist_tools::__private::ObjectOutline;
 use persist_tools::Document;
 use serde::Serialize;
 
 use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
+use crate::found::{Found, each_world};
 use crate::input::{Save, Source, failure_json};
 use crate::output::{
     BAD, DIM, GOOD, HEADING, NAME, Out, WARNING, bytes, is_same_file, note, write_file_with,
 };
+use crate::paged::PagedWorld;
+use crate::path::child_text;
 use crate::slot_info::ShownInfo;
+use crate::world::{Object, parent_of};
 
 /// Show what saves say of themselves, and what lies beside them; exit code 1 if one is damaged
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// Saves, or `-` for standard input.
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  persist info slots/*.sav                what is in each save: objects by class, worlds, backups, journals
+  persist info a.sav --json | jq '.[0].worlds.roots'
+  persist info - < a.sav";
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let (mut is_bad, mut is_unread) = (false, false);
@@ -57,6 +69,12 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     }
     Ok(if is_unread { Outcome::Unread } else { Outcome::found(is_bad) })
 }
+
+/// The most objects at the top of worlds that are named.
+const MAX_ROOTS: usize = 10;
+
+/// The most pages of a world in which they are searched.
+const MAX_PAGES: usize = 64;
 
 #[derive(Default, Serialize)]
 struct Info {
@@ -104,6 +122,12 @@ struct Worlds {
     pages: u64,
     /// The classes of components, of resources and of other trait objects.
     values: Vec<Values>,
+    /// The classes of the resources.
+    resources: Vec<String>,
+    /// The paths of some objects at the top.
+    roots: Vec<String>,
+    /// True if there may be more objects at the top.
+    has_more_roots: bool,
 }
 
 #[derive(Serialize)]
@@ -144,8 +168,8 @@ struct Journal {
 impl Info {
     fn of(source: &mut Source) -> Result<Self> {
         let (name, size) = (source.name.clone(), source.size);
-        let of_save = match source.checked().map(|save| Self::of_save(&save)) {
-            Ok(of_save) => of_save,
+        let of_save = match source.checked().map(|mut save| Self::of_save(&mut save)) {
+            Ok(of_save) => of_save?,
             Err(error) => {
                 let bytes = source.bytes()?;
                 Self {
@@ -166,16 +190,17 @@ impl Info {
         })
     }
 
-    fn of_save(save: &Save<'_>) -> Self {
+    fn of_save(save: &mut Save<'_>) -> Result<Self> {
+        let worlds = Worlds::of(save)?;
         let found = save.counts();
-        Self {
+        Ok(Self {
             compression: Some(name_of(save.compression())),
             objects: Some(found.objects),
             kept: Some(found.kept),
             classes: classes(save),
-            worlds: worlds(save),
+            worlds,
             ..Self::of_header(Some(save.header()))
-        }
+        })
     }
 
     fn of_header(header: Option<&Header>) -> Self {
@@ -208,19 +233,71 @@ fn classes(save: &Save<'_>) -> Vec<Class> {
     classes
 }
 
-/// The objects of worlds, and the classes of their components, those with the most first.
-fn worlds(save: &Save<'_>) -> Option<Worlds> {
-    let found = save.counts();
-    if found.world_objects == 0 {
-        return None;
+impl Worlds {
+    /// Returns the objects of worlds, and the classes of their components, those with the most first.
+    fn of(save: &mut Save<'_>) -> Result<Option<Self>> {
+        let found = save.counts();
+        if found.world_objects == 0 {
+            return Ok(None);
+        }
+        let counted = save.classes().iter().zip(save.by_class());
+        let counted = counted.filter(|(_, count)| count.values > 0);
+        let mut values: Vec<Values> = counted
+            .map(|(class, count)| Values { name: class.name.clone(), values: count.values })
+            .collect();
+        values.sort_by(|a, b| b.values.cmp(&a.values).then_with(|| a.name.cmp(&b.name)));
+        let (objects, pages) = (found.world_objects, found.pages);
+        let (resources, roots, has_more_roots) = (Vec::new(), Vec::new(), false);
+        let mut this = Self { objects, pages, values, resources, roots, has_more_roots };
+        each_world(save, &|_| false, &mut |world, save| {
+            this.add(&world, save)?;
+            Ok(true)
+        })?;
+        Ok(Some(this))
     }
-    let counted = save.classes().iter().zip(save.by_class());
-    let counted = counted.filter(|(_, count)| count.values > 0);
-    let mut values: Vec<Values> = counted
-        .map(|(class, count)| Values { name: class.name.clone(), values: count.values })
-        .collect();
-    values.sort_by(|a, b| b.values.cmp(&a.values).then_with(|| a.name.cmp(&b.name)));
-    Some(Worlds { objects: found.world_objects, pages: found.pages, values })
+
+    /// Adds the resources of a world, and its first objects at the top. It may lie in pages.
+    fn add(&mut self, found: &Found<'_>, save: &mut Save<'_>) -> Result<()> {
+        let holder = found.object.id();
+        let record = found.value.as_record();
+        let resources = record.and_then(|world| world.get("resources")?.as_seq());
+        for resource in resources.unwrap_or_default().iter().filter_map(Value::as_record) {
+            if !self.resources.iter().any(|known| known == resource.class()) {
+                self.resources.push(resource.class().to_owned());
+            }
+        }
+        let Some(paged) = PagedWorld::of(&found.value, holder, save) else {
+            let objects = record.and_then(|world| world.get("objects")?.as_seq());
+            for object in objects.unwrap_or_default().iter().filter_map(Object::of) {
+                if parent_of(object.value).is_none() {
+                    self.add_root(&found.label, object.id, object.name);
+                }
+            }
+            return Ok(());
+        };
+        for (number, page) in paged.index.iter().enumerate() {
+            let mut outline = |object: &ObjectOutline<'_>| {
+                if object.parent.is_none() {
+                    self.add_root(&found.label, object.id, object.name);
+                }
+            };
+            save.page_outlines(holder, page, &mut outline)?;
+            self.has_more_roots |= number + 1 == MAX_PAGES && paged.index.len() > MAX_PAGES;
+            if self.has_more_roots {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_root(&mut self, world: &str, id: u64, name: &str) {
+        if self.roots.len() == MAX_ROOTS {
+            self.has_more_roots = true;
+            return;
+        }
+        let name = if name.is_empty() { format!("#{id}") } else { child_text(name) };
+        self.roots.push(format!("{world}/{name}"));
+    }
 }
 
 fn name_of(compression: Compression) -> &'static str {
@@ -442,7 +519,8 @@ fn print(info: &Info, out: &mut Out) -> Result<()> {
             writeln!(out, "    {name:width$}  {objects:>8}  {:>10}", bytes(*size))?;
         }
     }
-    if let Some(Worlds { objects, pages, values }) = &info.worlds {
+    if let Some(Worlds { objects, pages, values, resources, roots, has_more_roots }) = &info.worlds
+    {
         let pages = match pages {
             0 => String::new(),
             1 => String::from(", 1 page"),
@@ -453,6 +531,13 @@ fn print(info: &Info, out: &mut Out) -> Result<()> {
         let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
         for (name, Values { values, .. }) in names.iter().zip(values) {
             writeln!(out, "    {name:width$}  {values:>8}")?;
+        }
+        if !resources.is_empty() {
+            line("resources", resources.join(", "), out)?;
+        }
+        if !roots.is_empty() {
+            let more = if *has_more_roots { ", .." } else { "" };
+            line("at the top", format_args!("{}{more}", roots.join(", ")), out)?;
         }
     }
     if let Some(kept) = info.kept.filter(|kept| *kept > 0) {

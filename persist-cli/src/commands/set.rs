@@ -115,6 +115,8 @@ fn new_entries(path: &Path, args: &Args, save: &mut Save<'_>) -> Result<Vec<Chan
 /// Opens a save to change it.
 pub(super) fn open(file: &std::path::Path) -> Result<Source> {
     let source = Source::open(file)?;
+    // A change reads the save again to write it.
+    source.bar().until(500);
     if source.path.is_none() {
         return Err(Failure::new("standard input cannot be changed; give a file"));
     }

@@ -14,6 +14,7 @@ use crate::output::{DIM, HEADING, NAME, Out, bytes};
 
 /// Show where the bytes of a save go: by class and field, the longest texts and lists, what compresses
 #[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
     /// A save, or `-` for standard input.
     file: PathBuf,
@@ -27,6 +28,12 @@ pub(crate) struct Args {
     least: f64,
 }
 
+const EXAMPLES: &str = "\
+Examples:
+  persist stats big.sav                   by class and field, and by component of worlds
+  persist stats big.sav --depth 4 --least 0.1
+  persist stats big.sav --json | jq '.in_worlds[0].name'";
+
 fn share_of_100(text: &str) -> Result<f64, String> {
     let share = text.parse::<f64>().ok().filter(|share| (0.0..=100.0).contains(share));
     share.ok_or_else(|| String::from("it is no number from 0 to 100"))
@@ -38,7 +45,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     source.bar().clear();
     let found = found.map_err(|error| source.failure(error))?;
     if out.is_json() {
-        out.json(&Shown::of(&found, args.depth))?;
+        out.json(&Shown::of(&found, &in_worlds(&found.whole), args.depth))?;
     } else {
         print(&found, args, out)?;
     }
@@ -56,11 +63,18 @@ fn print(found: &SaveUsage, args: &Args, out: &mut Out) -> Result<()> {
         writeln!(out, "{name}: {size}, compressed to {}", bytes(whole.stored))?;
     }
     print_parts(&whole.parts, whole, (0, ""), args, out)?;
+    let in_worlds = in_worlds(whole);
+    if !in_worlds.is_empty() && args.depth > 0 {
+        writeln!(out, "\n{}", out.styled(HEADING, "components and resources of worlds"))?;
+        print_parts(&in_worlds, whole, (0, ""), args, out)?;
+    }
     for (what, unit, longest) in
         [("longest texts", "B", &found.texts), ("longest lists", "elements", &found.lists)]
     {
-        // Short ones are of no interest.
-        let long = longest.iter().filter(|it| it.length >= 16).collect::<Vec<_>>();
+        // Short ones are of no interest, nor is how many objects fit into a page.
+        let is_of_page = |it: &Longest| it.class == "persist.Page" && it.field == "objects";
+        let is_long = |it: &&Longest| it.length >= 16 && !is_of_page(it);
+        let long = longest.iter().filter(is_long).collect::<Vec<_>>();
         if !long.is_empty() {
             writeln!(out, "\n{}", out.styled(HEADING, what))?;
         }
@@ -80,6 +94,38 @@ fn print(found: &SaveUsage, args: &Args, out: &mut Out) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Returns the classes of components and resources, the largest first. They lie deep in those of worlds and pages.
+fn in_worlds(whole: &Usage) -> Vec<Usage> {
+    const KINDS: [&str; 2] = ["Box<dyn persist.Component>", "Box<dyn persist.Resource>"];
+    let (mut found, mut open) = (Vec::new(), vec![whole]);
+    while let Some(usage) = open.pop() {
+        // A component may hold a world.
+        open.extend(&usage.parts);
+        if KINDS.contains(&&*usage.kind) {
+            add_parts(&mut found, &usage.parts);
+        }
+    }
+    // As the classes of objects, which have none.
+    found.iter_mut().for_each(|class| class.kind.clear());
+    found
+}
+
+/// Adds parts to those of the same names.
+fn add_parts(to: &mut Vec<Usage>, parts: &[Usage]) {
+    for part in parts {
+        match to.iter_mut().find(|known| known.name == part.name) {
+            Some(known) => {
+                known.count += part.count;
+                known.bytes += part.bytes;
+                known.stored += part.stored;
+                add_parts(&mut known.parts, &part.parts);
+            }
+            None => to.push(part.clone()),
+        }
+    }
+    to.sort_by(|a, b| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
 }
 
 fn print_parts(
@@ -199,6 +245,7 @@ struct Shown<'u> {
     bytes: u64,
     stored: u64,
     parts: Vec<Part<'u>>,
+    in_worlds: Vec<Part<'u>>,
     texts: Vec<Long<'u>>,
     lists: Vec<Long<'u>>,
     blocks: Vec<Block>,
@@ -231,7 +278,7 @@ struct Block {
 }
 
 impl<'u> Shown<'u> {
-    fn of(found: &'u SaveUsage, depth: usize) -> Self {
+    fn of(found: &'u SaveUsage, in_worlds: &'u [Usage], depth: usize) -> Self {
         fn parts(all: &[Usage], depth: usize) -> Vec<Part<'_>> {
             let Some(depth) = depth.checked_sub(1) else { return Vec::new() };
             let mut shown = Vec::new();
@@ -263,6 +310,7 @@ impl<'u> Shown<'u> {
             bytes: found.whole.bytes,
             stored: found.whole.stored,
             parts: parts(&found.whole.parts, depth),
+            in_worlds: parts(in_worlds, depth),
             texts: found.texts.iter().map(long).collect(),
             lists: found.lists.iter().map(long).collect(),
             blocks: found.blocks.iter().map(block).collect(),

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         out.failed(&failure)?;
         checked.push(failure_json(&folder, &failure));
     }
-    let bar = Bar::new();
+    let bar = Bar::of(&files);
     for file in &files {
         let found = match Found::of(file, &bar) {
             Ok(found) => found,
