@@ -399,7 +399,7 @@ impl<E> Ring<E> {
         self.capacity.is_some_and(|capacity| self.len > capacity)
     }
 
-    /// Returns an entry in memory, or of which only the steps are in a file. `None` for others.
+    /// Returns an entry that is in memory, with or without its steps. `None` for others.
     #[inline]
     fn get(&self, index: usize) -> Option<&E> {
         match self.entries.get(index.wrapping_sub(self.front.len())) {

@@ -67,6 +67,7 @@ const UNPROVOKED: &[(&str, &str, &str)] = &[
     ("history/journal/evolution/mod.rs", "the name of a class", HARM),
     ("history/journal/evolution/mod.rs", "a change of a class that its program", HARM),
     ("history/journal/frame.rs", "an edit of {} bytes", HUGE),
+    ("history/journal/spill.rs", "a large entry", HUGE),
     (
         "history/journal/writer/exchange/recorder/open.rs",
         "the save {} was replaced meanwhile",
