@@ -41,6 +41,13 @@ fn every_command_is_in_the_manual_and_the_completions() {
         }
     }
     assert!(folder.run("man diff").contains("diff.persist.command"));
+    let installed = folder.run("man --install deep/pages");
+    assert_eq!(installed, format!("{} pages are in deep/pages\n", commands.len() + 1));
+    for command in &commands {
+        let page = folder.read(format!("deep/pages/persist-{command}.1"));
+        assert_eq!(String::from_utf8_lossy(&page), folder.run(&format!("man {command}")));
+    }
+    assert!(folder.read("deep/pages/persist.1") == manual.as_bytes());
 }
 
 #[test]
