@@ -95,7 +95,7 @@ fn objects_that_were_changed_by_others() {
 #[test]
 fn limits_of_services() {
     let mut table = Table::new();
-    let limits = Limits::new().bytes(100);
+    let limits = Limits::new().bytes(50);
     let (store, _, _) = two_saves(ONCE);
     let small = ONCE.limits(limits);
     let cloud = Cloud::object_store(Arc::clone(&store) as Arc<_>, "game", small).unwrap();
