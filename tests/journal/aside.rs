@@ -165,6 +165,22 @@ fn a_journal_takes_it_with_the_next_edit_a_flush_a_save_or_the_end() -> Result<(
     Ok(())
 }
 
+#[test]
+fn a_flush_that_cannot_write_it_is_an_error_and_the_next_one_writes_it() -> Result<()> {
+    let disk = Disk::default();
+    let mut session = open(&disk)?;
+    session.set_field(field!(Drawing.title), "A")?;
+    session.flush()?;
+    look(&mut session, 7)?;
+    disk.leave_room(10);
+    assert_eq!(session.flush().unwrap_err().kind(), ErrorKind::NoSpace);
+    assert_eq!(open(&Disk::new(disk.image()))?.target().zoom, 0);
+    disk.leave_room(100_000);
+    session.flush()?;
+    assert_eq!(open(&Disk::new(disk.image()))?.target().zoom, 7);
+    Ok(())
+}
+
 /// Edits, asides, undos, saves and further sessions at random, beside a document without a history.
 #[test]
 fn any_steps_lead_to_the_entries_that_are_applied_and_all_that_was_done_aside() -> Result<()> {

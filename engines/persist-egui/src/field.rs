@@ -63,7 +63,7 @@ pub(crate) struct FieldsUi<'a> {
     /// True where a change may move the part, as in a set: its text is applied only when it is complete.
     pub(crate) is_moving: bool,
     read: &'a mut Read<'a>,
-    /// The lengths of the containers of which elements were not read.
+    /// The lengths of the containers whose elements were not all read.
     cut: HashMap<FieldPath, usize>,
 }
 

@@ -519,13 +519,16 @@ impl JournalWriter {
                 if matches!(own, Ok(false)) {
                     return self.refuse(false);
                 }
-                let named = own.and_then(|_| self.make_names_durable());
-                match named.and_then(|()| self.opened()?.sync()) {
-                    Ok(()) => {
-                        self.unsynced = None;
-                        return Ok(());
+                // What could not be written goes to a fresh file, or the flush is an error.
+                if !self.has_deferred {
+                    let named = own.and_then(|_| self.make_names_durable());
+                    match named.and_then(|()| self.opened()?.sync()) {
+                        Ok(()) => {
+                            self.unsynced = None;
+                            return Ok(());
+                        }
+                        Err(error) => self.break_off(error.to_string()),
                     }
-                    Err(error) => self.break_off(error.to_string()),
                 }
             }
             WriterState::Broken(_) => {}
