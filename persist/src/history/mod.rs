@@ -626,8 +626,6 @@ struct FarEntry {
     has_end: bool,
 }
 
-const _: () = assert!(size_of::<Far<u64>>() == 32);
-
 /// The part of an entry that stays in memory while its steps are in a file.
 struct SpilledEntry {
     at: SpillPosition,
