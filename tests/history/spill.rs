@@ -449,3 +449,66 @@ fn small_edits_leave_memory_as_well_and_all_that_can_be_seen_of_them_stays() -> 
 fn number_x(session: &Session, door: ObjectId) -> Option<u64> {
     session.world().get::<Place>(door).map(|place| place.x)
 }
+
+/// Files that are lost lose the undos of their entries alone: the program steps over them, in both directions, and
+/// goes on.
+#[test]
+fn entries_whose_files_are_lost_are_stepped_over() -> Result<()> {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, door) = door(folder.path(), 2_000)?;
+    for step in 1..=200_u64 {
+        session.set(door, "Place:text", long(step))?;
+    }
+    let spilled = files(folder.path());
+    let lost = &spilled[spilled.len() / 2];
+    fs::write(lost, "of something else").unwrap();
+    let len = session.history().entries().len();
+    let listed = |history: &History| history.entries().filter(|entry| entry.index < len).count();
+    let mut skipped = 0;
+    while session.history().can_undo() {
+        match session.undo() {
+            Ok(is_done) => assert!(is_done),
+            Err(error) => {
+                assert_eq!(error.kind(), ErrorKind::Damaged);
+                assert_eq!(session.history().undo_text(), "Undo");
+                session.skip_entry()?;
+                skipped += 1;
+            }
+        }
+        assert_eq!(listed(session.history()), len);
+    }
+    assert!(skipped > 0 && skipped < 200, "{skipped}");
+    assert_eq!(session.history().position(), 0);
+    let mut redone = 0;
+    while session.history().can_redo() {
+        match session.redo() {
+            Ok(is_done) => redone += usize::from(is_done),
+            Err(error) if error.kind() == ErrorKind::Damaged => session.skip_entry()?,
+            // The object that the lost entries would have changed has another text.
+            Err(error) => return Err(error),
+        }
+    }
+    assert_eq!((session.history().position(), redone + skipped), (len, len));
+    session.set(door, "Place:text", long(300))?;
+    assert_eq!(number(&session, door), 300);
+    assert!(session.undo()?);
+    assert_eq!(number(&session, door), 200);
+
+    // An edit may follow an entry that is lost.
+    session.go_to(0).or_else(|_| session.skip_entry())?;
+    while session.history().can_undo() {
+        session.undo().map(drop).or_else(|_| session.skip_entry())?;
+    }
+    files(folder.path()).iter().for_each(|path| fs::write(path, "lost").unwrap());
+    while session.history().can_redo() {
+        session.redo().map(drop).or_else(|_| session.skip_entry())?;
+    }
+    assert_eq!(session.history().undo_text(), "Undo");
+    let position = session.history().position();
+    let lamp = session.edit("Add lamp", |edit| edit.spawn("Lamp"))?;
+    assert_eq!(session.history().position(), position + 1);
+    assert!(session.undo()? && session.world().name(lamp).is_none());
+    assert!(session.redo()? && session.world().name(lamp) == Some("Lamp"));
+    assert_eq!(session.history().entries().last().unwrap().label.to_string(), "Add lamp");
+    Ok(())
+}

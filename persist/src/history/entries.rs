@@ -48,7 +48,7 @@ impl<'h, T: 'static> Entries<'h, T> {
 
     fn entry(&self, index: usize) -> Option<HistoryEntry> {
         let (label, state, bytes) = match self.ring.get(index) {
-            Some(entry) => (entry.label(), entry.state, entry.size - entry.away_size()),
+            Some(entry) => (entry.label(), entry.state, entry.size),
             None => {
                 let far = self.ring.far(index)?;
                 let label = self.spill.map(|spill| spill.label(far.at)).unwrap_or_default();

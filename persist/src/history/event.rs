@@ -144,11 +144,12 @@ pub(super) enum EntryName {
 }
 
 impl EntryName {
-    pub(super) fn from_entry<T: 'static>(entry: Option<&UndoEntry<T>>) -> Self {
-        match entry.map(|entry| (entry, entry.set_field())) {
-            None => Self::None,
-            Some((_, Some((path, object)))) => Self::Set(path.clone(), object.cloned()),
-            Some((entry, None)) => Self::from(entry.label()),
+    /// The name of an entry, if there is one. An entry whose file cannot be read, the inner `None`, has an empty name.
+    pub(super) fn from_entry<T: 'static>(entry: Option<Option<&UndoEntry<T>>>) -> Self {
+        let Some(entry) = entry else { return Self::None };
+        match entry.and_then(UndoEntry::set_field) {
+            Some((path, object)) => Self::Set(path.clone(), object.cloned()),
+            None => Self::Other(entry.map(UndoEntry::label).unwrap_or_default()),
         }
     }
 
@@ -191,18 +192,6 @@ impl EntryName {
             (old, new) => *old = new.cloned(),
         }
         Some(is_other)
-    }
-}
-
-/// An entry in a file gives the label of its steps, which may be that of a set field.
-impl From<Label> for EntryName {
-    fn from(label: Label) -> Self {
-        match label {
-            Label::Change { verb: Verb::Set, field: Some(field), object } => {
-                Self::Set(field, object.map(|object| ObjectName::from(&*object)))
-            }
-            label => Self::Other(label),
-        }
     }
 }
 

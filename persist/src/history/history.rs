@@ -98,9 +98,10 @@ impl<T: 'static> History<T> {
         !self.is_open() && self.poison.is_none()
     }
 
-    /// The entry that the next undo or redo runs, if there is one.
-    fn entry_toward(&self, direction: Direction) -> Option<&UndoEntry<T>> {
-        self.ring.get(self.ring.toward(direction).filter(|_| self.is_ready())?)
+    /// The entry that the next undo or redo runs, if there is one. The inner `None` is one whose file cannot be read.
+    fn entry_toward(&self, direction: Direction) -> Option<Option<&UndoEntry<T>>> {
+        let index = self.ring.toward(direction).filter(|_| self.is_ready())?;
+        Some(self.ring.get(index))
     }
 
     /// Returns the text of a menu, such as `Undo Move door`. Empty if there is nothing to undo.
@@ -480,8 +481,6 @@ impl<T: 'static> History<T> {
         let Some(entry) = self.ring.get_mut(index) else { return };
         let held = match self.usage.max {
             None => 0,
-            // An entry in a file keeps nothing outside the target that could have changed.
-            Some(_) if entry.away().is_some() => return,
             Some(_) => entry.steps.iter().map(|step| step.held(target, is_applied)).sum(),
         };
         let old = entry.held();
@@ -493,62 +492,38 @@ impl<T: 'static> History<T> {
     }
 
     /// Takes an entry out of the list. Its steps do not end.
-    fn take_out(&mut self, index: usize) -> Option<UndoEntry<T>> {
-        let len = self.ring.len();
-        let entry = self.ring.remove(index)?;
-        if let Some(spill) = &mut self.spill {
-            spill.forget_index(index, len);
-            spill.away -= entry.away_size();
-        }
-        self.usage.bytes -= entry.size;
-        self.usage.held -= entry.held();
-        self.note_removal(index);
-        Some(entry)
-    }
-
-    /// Drops an entry that is in a file.
-    fn remove_far(&mut self, index: usize) {
-        let (len, is_applied) = (self.ring.len(), index < self.position());
-        let Some(FarEntry { at, size, held, has_end, .. }) = self.ring.remove_far(index) else {
-            return;
+    fn take_out(&mut self, index: usize) -> Option<Result<UndoEntry<T>, FarEntry>> {
+        let removed = self.ring.remove(index)?;
+        let (size, held) = match &removed {
+            Ok(entry) => (entry.size, entry.held()),
+            Err(far) => (far.size as usize + far.held as usize, far.held as usize),
         };
-        let (size, held) = (size as usize, held as usize);
-        if let Some(spill) = &mut self.spill {
-            let end = if is_applied { FinalState::Applied } else { FinalState::Undone };
-            spill.forget_index(index, len);
-            spill.away -= size;
-            spill.drop_entry(at, has_end.then_some(end));
-        }
-        self.usage.bytes -= size + held;
+        self.usage.bytes -= size;
         self.usage.held -= held;
-        self.note_removal(index);
-    }
-
-    fn note_removal(&mut self, index: usize) {
         self.failed = None;
         if let Some(poison) = &mut self.poison {
             let other = poison.entry.filter(|entry| *entry != index);
             poison.entry = other.map(|entry| entry - usize::from(index < entry));
         }
+        Some(removed)
     }
 
     /// Drops an entry. Its steps end as applied or undone.
     fn remove_entry(&mut self, index: usize) {
-        if self.ring.far(index).is_some() {
-            return self.remove_far(index);
-        }
         let is_applied = index < self.position();
         let poison = self.poison.as_ref().filter(|poison| poison.entry == Some(index));
         let broken = poison.map(|poison| poison.done);
-        let Some(entry) = self.take_out(index) else { return };
-        if let Some((spill, away)) = self.spill.as_mut().zip(entry.away()) {
-            let end = if is_applied { FinalState::Applied } else { FinalState::Undone };
-            spill.drop_entry(away.at, away.has_end.then_some(end));
-        }
-        let UndoEntry { steps, .. } = entry;
-        if steps.iter().any(Step::has_end) {
-            let done = broken.unwrap_or(if is_applied { steps.len() } else { 0 });
-            self.released.extend(ends(steps.into_each(), done));
+        match self.take_out(index) {
+            Some(Ok(entry)) if entry.steps.iter().any(Step::has_end) => {
+                let steps = entry.steps;
+                let done = broken.unwrap_or(if is_applied { steps.len() } else { 0 });
+                self.released.extend(ends(steps.into_each(), done));
+            }
+            Some(Err(far)) => {
+                let end = if is_applied { FinalState::Applied } else { FinalState::Undone };
+                self.spill.iter_mut().for_each(|spill| spill.drop_entry(far, end));
+            }
+            _ => {}
         }
     }
 

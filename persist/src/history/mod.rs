@@ -156,6 +156,7 @@ use std::any::{Any, TypeId};
 use std::cell::Cell;
 use std::collections::{HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Weak};
 use std::time::Duration;
@@ -349,7 +350,9 @@ type Steps<T> = StepsOf<Performed<T>>;
 struct Ring<E> {
     /// The entries in front of those that are near to the current one.
     front: VecDeque<Far<E>>,
-    entries: VecDeque<E>,
+    /// The entries that are near to the current one. The current and the next one are among them, unless their file
+    /// cannot be read.
+    near: VecDeque<E>,
     /// The entries after those that are near to the current one.
     back: VecDeque<Far<E>>,
     /// The number of all entries.
@@ -369,16 +372,61 @@ struct Unchanged {
     len: usize,
 }
 
+/// An entry that is far from the current one.
+enum Far<E> {
+    File(FarEntry),
+    /// An entry that can only be in memory, as since it has a component that is detached.
+    Memory(Box<E>),
+}
+
+/// All that stays in memory of an entry that is in a file: 32 bytes, since a long session has many.
+#[derive(Clone, Copy)]
+struct FarEntry {
+    state: u64,
+    at: SpillPosition,
+    /// Bytes that it would take in memory, without those outside the target. They count in a limit.
+    size: u32,
+    /// Bytes of what it keeps outside the target.
+    held: u32,
+    is_significant: bool,
+    /// True if a step needs a call when it is dropped: see [`StepOf::has_end`](change::step::StepOf::has_end).
+    has_end: bool,
+}
+
+/// Where an entry is: a file, and a range of its bytes.
+#[derive(Clone, Copy, Default)]
+struct SpillPosition {
+    file: u32,
+    offset: u32,
+    length: u32,
+}
+
+/// One of the two ends of the list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    Front,
+    Back,
+}
+
+impl<E> Far<E> {
+    fn removed(self) -> Result<E, FarEntry> {
+        match self {
+            Self::Memory(entry) => Ok(*entry),
+            Self::File(far) => Err(far),
+        }
+    }
+}
+
 impl<E> Ring<E> {
     fn new(capacity: Option<usize>) -> Self {
-        let (front, entries, back) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
+        let (front, near, back) = (VecDeque::new(), VecDeque::new(), VecDeque::new());
         let unchanged = Unchanged::default();
-        Self { front, entries, back, len: 0, position: 0, capacity, unchanged }
+        Self { front, near, back, len: 0, position: 0, capacity, unchanged }
     }
 
-    /// Counts the unchanged entries from now on.
-    fn mark_unchanged(&mut self) {
-        self.unchanged = Unchanged { removed: 0, len: self.len };
+    /// Counts the unchanged entries from now on. Returns those until now.
+    fn mark_unchanged(&mut self) -> Unchanged {
+        mem::replace(&mut self.unchanged, Unchanged { removed: 0, len: self.len })
     }
 
     /// Notes that an entry is about to change.
@@ -399,10 +447,10 @@ impl<E> Ring<E> {
         self.capacity.is_some_and(|capacity| self.len > capacity)
     }
 
-    /// Returns an entry that is in memory, with or without its steps. `None` for others.
+    /// Returns an entry that is in memory. `None` for others.
     #[inline]
     fn get(&self, index: usize) -> Option<&E> {
-        match self.entries.get(index.wrapping_sub(self.front.len())) {
+        match self.near.get(index.wrapping_sub(self.front.len())) {
             Some(entry) => Some(entry),
             None => match self.at_end(index)? {
                 Far::Memory(entry) => Some(entry),
@@ -414,8 +462,8 @@ impl<E> Ring<E> {
     #[inline]
     fn get_mut(&mut self, index: usize) -> Option<&mut E> {
         let near = index.wrapping_sub(self.front.len());
-        if near < self.entries.len() {
-            return self.entries.get_mut(near);
+        if near < self.near.len() {
+            return self.near.get_mut(near);
         }
         match self.at_end_mut(index)? {
             Far::Memory(entry) => Some(entry),
@@ -424,15 +472,15 @@ impl<E> Ring<E> {
     }
 
     fn at_end(&self, index: usize) -> Option<&Far<E>> {
-        let near = self.front.len() + self.entries.len();
-        self.front.get(index).or_else(|| self.back.get(index.checked_sub(near)?))
+        let after = self.front.len() + self.near.len();
+        self.front.get(index).or_else(|| self.back.get(index.checked_sub(after)?))
     }
 
     fn at_end_mut(&mut self, index: usize) -> Option<&mut Far<E>> {
-        let near = self.front.len() + self.entries.len();
+        let after = self.front.len() + self.near.len();
         match index < self.front.len() {
             true => self.front.get_mut(index),
-            false => self.back.get_mut(index.checked_sub(near)?),
+            false => self.back.get_mut(index.checked_sub(after)?),
         }
     }
 
@@ -490,17 +538,20 @@ impl<E> Ring<E> {
         E: Default,
     {
         debug_assert_eq!(self.position, self.len, "entries that are undone are cut first");
-        let last = self.entries.len();
+        while !self.back.is_empty() {
+            self.pass(End::Back);
+        }
+        let last = self.near.len();
         self.len += 1;
         self.position = self.len;
-        self.entries.resize_with(last + 1, E::default);
-        &mut self.entries[last]
+        self.near.resize_with(last + 1, E::default);
+        &mut self.near[last]
     }
 
     /// Puts an entry at the end, without a change of the position.
     fn put(&mut self, entry: E) {
         self.len += 1;
-        self.entries.push_back(entry);
+        self.near.push_back(entry);
     }
 
     /// Sets the number of applied entries.
@@ -508,36 +559,15 @@ impl<E> Ring<E> {
         self.position = position.min(self.len);
     }
 
-    /// Removes an entry that is not in a file. If it is the current one, the entry before it becomes the current one.
-    fn remove(&mut self, index: usize) -> Option<E> {
-        let near = index.wrapping_sub(self.front.len());
-        let entry = match near < self.entries.len() {
-            true => self.entries.remove(near)?,
-            false => match self.remove_at_end(index)? {
-                Far::Memory(entry) => *entry,
-                Far::File(_) => return None,
-            },
+    /// Removes an entry. If it is the current one, the entry before it becomes the current one. The error is an entry that
+    /// is in a file.
+    fn remove(&mut self, index: usize) -> Option<Result<E, FarEntry>> {
+        let (front, near) = (self.front.len(), self.near.len());
+        let removed = match index.checked_sub(front) {
+            Some(index) if index < near => Ok(self.near.remove(index)?),
+            Some(index) => self.back.remove(index - near)?.removed(),
+            None => self.front.remove(index)?.removed(),
         };
-        self.note_removal(index);
-        Some(entry)
-    }
-
-    /// Removes an entry that is in a file.
-    fn remove_far(&mut self, index: usize) -> Option<FarEntry> {
-        let Far::File(far) = self.remove_at_end(index)? else { return None };
-        self.note_removal(index);
-        Some(far)
-    }
-
-    fn remove_at_end(&mut self, index: usize) -> Option<Far<E>> {
-        let near = self.front.len() + self.entries.len();
-        match index < self.front.len() {
-            true => self.front.remove(index),
-            false => self.back.remove(index.checked_sub(near)?),
-        }
-    }
-
-    fn note_removal(&mut self, index: usize) {
         self.len -= 1;
         if index == 0 && self.unchanged.len > 0 {
             self.unchanged.removed += 1;
@@ -546,6 +576,83 @@ impl<E> Ring<E> {
             self.note_change(index);
         }
         self.position -= usize::from(index < self.position);
+        Some(removed)
+    }
+
+    /// The far entry next to the near ones, on the way to `index`. `None` if that entry is near.
+    fn nearest_far(&self, index: usize) -> Option<(End, usize)> {
+        let after = self.front.len() + self.near.len();
+        match index < self.front.len() {
+            true => Some((End::Front, self.front.len() - 1)),
+            false => Some((End::Back, after)).filter(|_| index >= after && index < self.len),
+        }
+    }
+
+    /// Makes the far entry at an end near. `read` is the entry if it was in a file.
+    fn load_near(&mut self, end: End, read: Option<E>) {
+        let far = match end {
+            End::Front => self.front.pop_back(),
+            End::Back => self.back.pop_front(),
+        };
+        let entry = match (read, far) {
+            (None, Some(Far::Memory(entry))) => *entry,
+            (Some(entry), _) => entry,
+            (None, _) => return,
+        };
+        match end {
+            End::Front => self.near.push_front(entry),
+            End::Back => self.near.push_back(entry),
+        }
+    }
+
+    /// Moves the far entry at an end to the other end, and the near ones with it. So an entry whose file cannot be read
+    /// is in nobody's way.
+    #[cold]
+    fn pass(&mut self, end: End) {
+        let near = self.near.drain(..).map(|entry| Far::Memory(Box::new(entry)));
+        match end {
+            End::Front => {
+                near.rev().for_each(|entry| self.back.push_front(entry));
+                self.front.pop_back().into_iter().for_each(|far| self.back.push_front(far));
+            }
+            End::Back => {
+                self.front.extend(near);
+                self.front.extend(self.back.pop_front());
+            }
+        }
+    }
+
+    /// The end with more entries that can be sent away, and their number: all but the current and the next one.
+    fn spare(&self, is_replayed: bool) -> (End, usize) {
+        let applied = self.position.saturating_sub(self.front.len() + 1);
+        let undone = (self.len - self.back.len()).saturating_sub(self.position + 1);
+        // The beginning of a journal is read in the order of the entries, so its last ones are not at the end yet.
+        match is_replayed || applied >= undone {
+            true => (End::Front, applied),
+            false => (End::Back, undone),
+        }
+    }
+
+    /// Returns the entry that `n` others separate from the far ones at an end.
+    fn near_mut(&mut self, end: End, n: usize) -> Option<&mut E> {
+        match end {
+            End::Front => self.near.get_mut(n),
+            End::Back => self.near.iter_mut().nth_back(n),
+        }
+    }
+
+    /// Makes the last near entry at an end far. `file` is present if it is in a file now.
+    fn send_far(&mut self, end: End, file: Option<FarEntry>) {
+        let near = match end {
+            End::Front => self.near.pop_front(),
+            End::Back => self.near.pop_back(),
+        };
+        let Some(entry) = near else { return };
+        let far = file.map_or_else(|| Far::Memory(Box::new(entry)), Far::File);
+        match end {
+            End::Front => self.front.push_back(far),
+            End::Back => self.back.push_front(far),
+        }
     }
 }
 
@@ -591,50 +698,8 @@ struct UndoEntry<T: 'static> {
 struct EntryExtras {
     /// Bytes of what it keeps outside the target. Only counted if there is a limit of bytes.
     held: usize,
-    /// Where its steps are, if they are in a file.
-    away: Option<SpilledEntry>,
     /// The index of its steps by object, if many edits were merged into it.
     order: Option<Order>,
-}
-
-/// Where an entry is: a file, and a range of its bytes.
-#[derive(Clone, Copy)]
-struct SpillPosition {
-    file: u32,
-    offset: u32,
-    length: u32,
-}
-
-/// An entry that is far from the current one.
-enum Far<E> {
-    File(FarEntry),
-    /// An entry that can only be in memory, as since it has a component that is detached.
-    Memory(Box<E>),
-}
-
-/// All that stays in memory of an entry that is in a file and is not the current or the next one: 32 bytes, since a long
-/// session has many.
-#[derive(Clone, Copy)]
-struct FarEntry {
-    state: u64,
-    at: SpillPosition,
-    /// Bytes that it would take in memory, without those outside the target. They count in a limit.
-    size: u32,
-    /// Bytes of what it keeps outside the target.
-    held: u32,
-    is_significant: bool,
-    has_end: bool,
-}
-
-/// The part of an entry that stays in memory while its steps are in a file.
-struct SpilledEntry {
-    at: SpillPosition,
-    label: Label,
-    /// True if a step needs a call when it is dropped: see [`StepOf::has_end`](change::step::StepOf::has_end).
-    has_end: bool,
-    /// Bytes that its steps would take in memory. They count in a limit, so that the next session keeps the same
-    /// entries.
-    size: usize,
 }
 
 /// A transaction that is open.

@@ -20,6 +20,11 @@ pub enum NoChange {}
 
 pub(super) use self::{NoChange as WorldChange, NoWorld as World};
 
+/// Methods of types without values. None of them can be called.
+macro_rules! never {
+    ($self:tt $([$($signature:tt)*])*) => { $( $($signature)* { match *$self {} } )* };
+}
+
 pub(super) fn verb_of(change: &NoChange) -> Verb {
     match *change {}
 }
@@ -31,151 +36,49 @@ impl NoWorld {
 impl EditedWorld for NoWorld {
     type Numbers = ();
 
-    fn class_registry(&self) -> &Registry {
-        match *self {}
-    }
-
-    fn identity(&self) -> u64 {
-        match *self {}
-    }
-
-    fn last_id(&self) -> u64 {
-        match *self {}
-    }
-
-    fn continue_ids_after(&mut self, _: u64) -> bool {
-        match *self {}
-    }
-
-    fn object_name(&self, _: ObjectId) -> Option<ObjectName> {
-        match *self {}
-    }
-
-    fn check_recordable(&self, _: &str) -> Result<()> {
-        match *self {}
-    }
-
-    fn content(&self, _: Owner, _: &str) -> Result<Vec<u8>> {
-        match *self {}
-    }
-
-    fn parked_contents(
-        &self,
-        _: Vec<(ObjectId, String)>,
-    ) -> Result<Vec<(ObjectId, String, Vec<u8>)>> {
-        match *self {}
-    }
-
-    fn decoded<R>(
-        &self,
-        _: (Owner, usize),
-        _: NumberedBytes<'_>,
-        _: impl FnOnce(&dyn Portable) -> Result<R>,
-    ) -> Result<R> {
-        match *self {}
-    }
-
-    fn with_root<R>(
-        &mut self,
-        _: Owner,
-        _: &str,
-        _: impl FnOnce(&mut Root<'_>) -> Result<R>,
-    ) -> Result<R> {
-        match *self {}
-    }
-
-    fn make<R>(
-        &mut self,
-        _: Owner,
-        _: &str,
-        _: impl FnOnce(&mut Root<'_>) -> Result<R>,
-    ) -> Result<R> {
-        match *self {}
-    }
-
-    fn refresh(&mut self, _: (Owner, &str), _: bool) -> Result<()> {
-        match *self {}
-    }
-
-    fn put_number(&mut self, _: Owner, _: &FieldChange, _: Direction) -> bool {
-        match *self {}
-    }
-
-    fn numbers(&mut self, _: usize, _: ObjectId) -> Option<()> {
-        match *self {}
-    }
-
-    fn number_changes(&mut self, _: (usize, ObjectId), (): &()) -> Option<Vec<FieldChange>> {
-        match *self {}
-    }
-
-    fn put_numbers(&mut self, _: (usize, ObjectId), (): &()) -> Option<()> {
-        match *self {}
-    }
-
-    fn watch(&self) {
-        match *self {}
-    }
-
-    fn take_touched(&mut self) -> Vec<Changed<'static>> {
-        match *self {}
-    }
-
-    fn prints(&self, _: Option<&[ObjectId]>, _: &mut Vec<Print>) {
-        match *self {}
+    never! { self
+        [fn class_registry(&self) -> &Registry]
+        [fn identity(&self) -> u64]
+        [fn last_id(&self) -> u64]
+        [fn continue_ids_after(&mut self, _: u64) -> bool]
+        [fn object_name(&self, _: ObjectId) -> Option<ObjectName>]
+        [fn check_recordable(&self, _: &str) -> Result<()>]
+        [fn content(&self, _: Owner, _: &str) -> Result<Vec<u8>>]
+        [fn parked_contents(&self, _: Vec<(ObjectId, String)>)
+            -> Result<Vec<(ObjectId, String, Vec<u8>)>>]
+        [fn decoded<R>(&self, _: (Owner, usize), _: NumberedBytes<'_>,
+            _: impl FnOnce(&dyn Portable) -> Result<R>) -> Result<R>]
+        [fn with_root<R>(&mut self, _: Owner, _: &str,
+            _: impl FnOnce(&mut Root<'_>) -> Result<R>) -> Result<R>]
+        [fn make<R>(&mut self, _: Owner, _: &str,
+            _: impl FnOnce(&mut Root<'_>) -> Result<R>) -> Result<R>]
+        [fn refresh(&mut self, _: (Owner, &str), _: bool) -> Result<()>]
+        [fn put_number(&mut self, _: Owner, _: &FieldChange, _: Direction) -> bool]
+        [fn numbers(&mut self, _: usize, _: ObjectId) -> Option<()>]
+        [fn number_changes(&mut self, _: (usize, ObjectId), (): &()) -> Option<Vec<FieldChange>>]
+        [fn put_numbers(&mut self, _: (usize, ObjectId), (): &()) -> Option<()>]
+        [fn watch(&self)]
+        [fn take_touched(&mut self) -> Vec<Changed<'static>>]
+        [fn prints(&self, _: Option<&[ObjectId]>, _: &mut Vec<Print>)]
     }
 }
 
 impl ObjectChange for NoChange {
     type World = NoWorld;
 
-    fn apply(&mut self, _: &mut NoWorld, _: Owner, _: Direction) -> Result<()> {
-        match *self {}
-    }
-
-    fn discard(&mut self, _: &mut NoWorld, _: Owner, _: bool) {
-        match *self {}
-    }
-
-    fn has_end(&self) -> bool {
-        match *self {}
-    }
-
-    fn size(&self) -> usize {
-        match *self {}
-    }
-
-    fn held(&self, _: &NoWorld, _: Owner, _: bool) -> usize {
-        match *self {}
-    }
-
-    fn class(&self) -> Option<&str> {
-        match *self {}
-    }
-
-    fn set_class(&mut self, _: &str) {
-        match *self {}
-    }
-
-    fn puts(&self, _: Direction) -> bool {
-        match *self {}
-    }
-
-    fn content_mut(&mut self) -> Option<&mut Vec<u8>> {
-        match *self {}
-    }
-
-    fn stored(&mut self, _: &NoWorld, _: Owner, _: ChangeState) -> Result<Self> {
-        match *self {}
-    }
-
-    fn restore(
-        &mut self,
-        _: &mut NoWorld,
-        _: (Owner, Option<&ObjectName>),
-        _: ChangeState,
-    ) -> Result<()> {
-        match *self {}
+    never! { self
+        [fn apply(&mut self, _: &mut NoWorld, _: Owner, _: Direction) -> Result<()>]
+        [fn discard(&mut self, _: &mut NoWorld, _: Owner, _: bool)]
+        [fn has_end(&self) -> bool]
+        [fn size(&self) -> usize]
+        [fn held(&self, _: &NoWorld, _: Owner, _: bool) -> usize]
+        [fn class(&self) -> Option<&str>]
+        [fn set_class(&mut self, _: &str)]
+        [fn puts(&self, _: Direction) -> bool]
+        [fn content_mut(&mut self) -> Option<&mut Vec<u8>>]
+        [fn stored(&mut self, _: &NoWorld, _: Owner, _: ChangeState) -> Result<Self>]
+        [fn restore(&mut self, _: &mut NoWorld, _: (Owner, Option<&ObjectName>), _: ChangeState)
+            -> Result<()>]
     }
 }
 

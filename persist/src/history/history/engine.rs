@@ -166,7 +166,7 @@ impl<T: 'static> History<T> {
     /// True if a merge annulled the current entry, which has no steps since.
     fn is_annulled(&self) -> bool {
         let current = self.ring.current().and_then(|index| self.ring.get(index));
-        current.is_some_and(|entry| entry.steps.is_empty() && entry.away().is_none())
+        current.is_some_and(|entry| entry.steps.is_empty())
     }
 
     /// Removes the current entry if it is annulled, before another one takes its place. Returns true if it did.
@@ -394,7 +394,9 @@ impl<T: 'static> History<T> {
         direction: Direction,
     ) -> Result<bool> {
         let Some(index) = self.ring.toward(direction) else { return Ok(false) };
-        if let Err(error) = spill::load_entry(self, index, target) {
+        if self.spill.is_some()
+            && let Err(error) = spill::load_entry(self, index, target)
+        {
             self.failed = Some(direction);
             return Err(error);
         }
@@ -699,11 +701,14 @@ impl<T: 'static> History<T> {
 
     /// Notes the current values, and returns the events for those that changed.
     fn news(&mut self) -> Events {
-        let current = self.ring.current().and_then(|index| self.ring.get(index));
-        let state = current.map_or(self.states.base, |entry| entry.state);
+        let current = self.ring.current().map(|index| self.ring.get(index));
+        let state = match current {
+            Some(Some(entry)) => entry.state,
+            _ => self.state(),
+        };
         let values = (self.position(), state, self.is_modified_in(state));
         let (undo, redo) = match self.is_ready() {
-            true => (current, self.ring.get(self.position())),
+            true => (current, self.ring.next().map(|index| self.ring.get(index))),
             false => (None, None),
         };
         let reported = &mut self.listeners.reported;
@@ -729,7 +734,7 @@ impl<T: 'static> History<T> {
 #[inline]
 fn renamed<T: 'static>(
     name: &mut EntryName,
-    entry: Option<&UndoEntry<T>>,
+    entry: Option<Option<&UndoEntry<T>>>,
     panic: &mut Option<Panic>,
 ) -> NameChange {
     // Fast path for most edits: the same field of another object was set, and there is nothing to redo.
@@ -737,7 +742,8 @@ fn renamed<T: 'static>(
         None if !name.is_present() => return (None, false),
         None => {}
         Some(entry) => {
-            if let Some(is_other) = entry.set_field().and_then(|set| name.is_renamed(set)) {
+            let set = entry.and_then(UndoEntry::set_field);
+            if let Some(is_other) = set.and_then(|set| name.is_renamed(set)) {
                 return (None, is_other);
             }
         }
@@ -749,7 +755,7 @@ fn renamed<T: 'static>(
 #[inline(never)]
 fn replaced<T: 'static>(
     name: &mut EntryName,
-    entry: Option<&UndoEntry<T>>,
+    entry: Option<Option<&UndoEntry<T>>>,
     panic: &mut Option<Panic>,
 ) -> NameChange {
     let new =

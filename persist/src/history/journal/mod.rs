@@ -57,7 +57,7 @@
 //! - Bytes are **good** if they belong to whole frames that no one has to cut off. A journal is **torn** if it ends in
 //!   an interrupted append, and **damaged** if whole frames follow the bad bytes.
 //! - A save is **undecided** while nobody knows whether it is in place.
-//! - An entry is **spilled**, or **away**, while its steps are in a file.
+//! - An entry is **spilled** while it is in a file.
 
 mod evolution;
 pub(crate) mod frame;
@@ -77,6 +77,7 @@ use hashbrown::HashSet;
 
 use super::change::step::{FinalState, restored_change};
 use super::edit::command::Command;
+
 use super::world::World;
 use super::{Failure, History, Label, Performed, Poison, SpillPosition, Step, Support, world};
 use crate::codec::Buffer;
@@ -456,9 +457,6 @@ pub(super) struct Spill {
     open: Mutex<Option<(u32, Box<dyn StoredFile>)>>,
     /// The file that was written last, and its length.
     writing: Option<(u32, Box<dyn NewFile>, usize)>,
-    /// The numbers of entries at the beginning and at the end of the list that are in files, or cannot be moved.
-    front: usize,
-    back: usize,
     /// Entries that were dropped while they were in a file.
     dropped: Vec<(SpillPosition, FinalState)>,
 }

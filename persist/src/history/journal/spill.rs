@@ -1,10 +1,8 @@
 //! Moves entries that are far from the current one to files, until they are needed.
 //!
-//! The entries at both ends of the list are moved first, since the next undo or redo needs them last. `front` and
-//! `back` of [`Spill`](super::Spill) count the entries at each end that were moved, or cannot be moved.
-//!
-//! A file has the steps of an entry and its label. An entry that was moved becomes a [`FarEntry`] of 32 bytes. When it
-//! becomes the current or the next one, it gets its label back, for menus, and its steps when it is undone or redone.
+//! The entries at both ends of the list are moved first, since the next undo or redo needs them last. A file has the
+//! steps of an entry and its label, and a [`FarEntry`] of 32 bytes stays in memory. An entry is read back when it becomes
+//! the current or the next one. If that fails, it stays where it is, and its undo fails and says why.
 
 use std::collections::HashMap;
 use std::io::{Read, Seek as _, SeekFrom, Write as _};
@@ -16,24 +14,15 @@ use super::writer::exchange::recorder;
 use super::{Spill, restored};
 use crate::fields::{ChangeState, FieldLinks};
 use crate::history::change::step::{FinalState, ends};
-use crate::history::{
-    Far, FarEntry, History, Label, SpillPosition, SpilledEntry, Step, UndoEntry, guarded,
-};
+use crate::history::{End, FarEntry, History, Label, SpillPosition, Step, UndoEntry, guarded};
 use crate::platform::held;
 use crate::storage::Storage;
 use crate::{Error, ErrorKind, Result};
 
-/// An entry that is about to be moved to a file.
-struct SpillCandidate {
-    index: usize,
-    stored: SpilledEntryContent,
-    size: usize,
-}
-
 /// An entry as it is in a file.
 #[derive(crate::Persist)]
 #[persist(crate = crate)]
-struct SpilledEntryContent {
+struct SpilledEntry {
     /// The label that the program has given.
     label: Label,
     /// The label that describes its steps, if the program gave none.
@@ -45,174 +34,111 @@ struct SpilledEntryContent {
 const FILE: usize = 64 << 10;
 
 /// Moves entries to files until those in memory are within the budget.
-pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &T) {
-    bring_near(history);
+pub(in crate::history) fn spill<T: 'static>(history: &mut History<T>, target: &mut T) {
+    for index in [history.ring.current(), history.ring.next()].into_iter().flatten() {
+        // If it cannot be read, or code of the program panics, its undo says why.
+        let _ = guarded(|| Ok(load_entry(history, index, target)?));
+    }
     let Some(spill) = &mut history.spill else { return };
     let held = history.usage.bytes.saturating_sub(history.usage.held + spill.away);
     if held <= spill.budget || held < spill.retry {
         return;
     }
+    spill.retry = 0;
     // Half of the budget is freed, so that the next edits do not each move one entry.
-    let excess = held - spill.budget / 2;
-    let (len, position) = (history.ring.len(), history.ring.position());
-    let (mut front, mut back) = (spill.front, spill.back);
-    let (mut freed, mut found) = (0, Vec::<SpillCandidate>::new());
-    while freed < excess {
-        // The current entry and the next one stay in memory.
-        let undoable = position.saturating_sub(front + 1);
-        // The beginning of a journal is read in the order of the entries, so its last ones are not at the end yet.
-        let is_replayed = history.support.is_replayed;
-        let redoable = if is_replayed { 0 } else { (len - back).saturating_sub(position + 1) };
-        if undoable == 0 && redoable == 0 {
-            break;
-        }
-        if undoable >= redoable {
-            freed += gather(history, front, target, &mut found);
-            front += 1;
-        } else {
-            back += 1;
-            freed += gather(history, len - back, target, &mut found);
-        }
-    }
-    let Some(spill) = &mut history.spill else { return };
-    let mut found = found.into_iter().peekable();
-    while found.peek().is_some() {
-        let (mut size, mut places, mut entries) = (0, Vec::new(), Vec::new());
-        while let Some(next) = found.next_if(|_| size < FILE) {
-            size += next.size + size_of::<UndoEntry<T>>();
-            places.push((next.index, next.stored.shown.clone(), next.size));
-            entries.push(next.stored);
-        }
-        let Ok(written) = spill.write(&entries) else {
-            spill.retry = held * 2;
+    let mut excess = held - spill.budget / 2;
+    while excess > 0 {
+        let (end, spare) = history.ring.spare(history.support.is_replayed);
+        if spare == 0 {
             return;
-        };
-        for ((index, label, size), at) in places.into_iter().zip(written) {
-            let Some(entry) = history.ring.get_mut(index) else { continue };
-            let has_end = entry.steps.iter().any(Step::has_end);
-            entry.send_away(SpilledEntry { at, label, has_end, size });
-            spill.away += size;
+        }
+        match send_away(history, target, (end, spare), excess.min(FILE)) {
+            Ok(freed) => excess = excess.saturating_sub(freed),
+            Err(_) => return history.spill.iter_mut().for_each(|spill| spill.retry = held * 2),
         }
     }
-    (spill.front, spill.back, spill.retry) = (front, back, 0);
-    send_far(history);
 }
 
-/// Keeps 32 bytes of each entry at the ends of the list whose steps are in a file.
-fn send_far<T: 'static>(history: &mut History<T>) {
-    let Some(spill) = &mut history.spill else { return };
-    let ring = &mut history.ring;
-    // The current entry and the next one stay.
-    let (position, len) = (ring.position(), ring.len());
-    let front = spill.front.min(position.saturating_sub(1));
-    let back = spill.back.min(len.saturating_sub(position + 1));
-    while ring.front.len() < front
-        && let Some(entry) = ring.entries.pop_front()
-    {
-        ring.front.push_back(spill.far(entry));
+/// Moves up to `spare` entries at an end of the list to a file, until that frees `excess` bytes. Returns how many bytes
+/// it freed.
+fn send_away<T: 'static>(
+    history: &mut History<T>,
+    target: &T,
+    (end, spare): (End, usize),
+    excess: usize,
+) -> Result<usize> {
+    let (mut freed, mut files, mut contents) = (0, Vec::new(), Vec::new());
+    while freed < excess && files.len() < spare {
+        let Some(entry) = history.ring.near_mut(end, files.len()) else { break };
+        // An entry stays in memory if a command of it panics while it is encoded or asked for its label.
+        let stored = guarded(|| {
+            let (label, shown) = (entry.label.clone(), entry.label());
+            let state = ChangeState::Spilled;
+            let steps = recorder::stored(&mut entry.steps, target, &history.support, state)?;
+            Ok(SpilledEntry { label, shown, steps })
+        });
+        let far = far_of(entry).filter(|_| stored.is_ok());
+        freed += far.map_or(0, |far| far.size as usize);
+        contents.extend(stored.ok().filter(|_| far.is_some()));
+        files.push(far);
     }
-    while ring.back.len() < back
-        && let Some(entry) = ring.entries.pop_back()
-    {
-        ring.back.push_front(spill.far(entry));
+    let Some(spill) = &mut history.spill else { return Ok(freed) };
+    let mut written = spill.write(&contents)?.into_iter();
+    for far in files {
+        let far = far.and_then(|far| Some(FarEntry { at: written.next()?, ..far }));
+        history.ring.send_far(end, far);
     }
+    spill.away += freed;
+    Ok(freed)
 }
 
-/// `None` for an entry whose steps are in memory.
+/// The form of an entry in a file that is still to be written. `None` for an entry of more than 4 GB.
 fn far_of<T: 'static>(entry: &UndoEntry<T>) -> Option<FarEntry> {
-    let away = entry.away()?;
     let held = entry.held();
     Some(FarEntry {
         state: entry.state,
-        at: away.at,
+        at: SpillPosition::default(),
         size: u32::try_from(entry.size - held).ok()?,
         held: u32::try_from(held).ok()?,
         is_significant: entry.is_significant,
-        has_end: away.has_end,
+        has_end: entry.steps.iter().any(Step::has_end),
     })
 }
 
-/// Gives the current entry and the next one back what menus show of them.
-fn bring_near<T: 'static>(history: &mut History<T>) {
-    for index in [history.ring.current(), history.ring.next()].into_iter().flatten() {
-        bring(history, index);
-    }
-}
-
-/// Makes a far entry, and those between it and the others, entries whose steps are in a file.
-fn bring<T: 'static>(history: &mut History<T>, index: usize) {
-    while history.ring.at_end(index).is_some() {
-        let ring = &mut history.ring;
-        let is_front = index < ring.front.len();
-        let far = if is_front { ring.front.pop_back() } else { ring.back.pop_front() };
-        let (Some(far), Some(spill)) = (far, &mut history.spill) else { return };
-        let entry = match far {
-            Far::Memory(entry) => *entry,
-            Far::File(far) => spill.near(far),
-        };
-        match is_front {
-            true => history.ring.entries.push_front(entry),
-            false => history.ring.entries.push_back(entry),
-        }
-    }
-}
-
-/// Encodes an entry, unless it can only be in memory. Returns how many bytes of memory that frees.
-fn gather<T: 'static>(
-    history: &mut History<T>,
-    index: usize,
-    target: &T,
-    found: &mut Vec<SpillCandidate>,
-) -> usize {
-    let Some(entry) = history.ring.get_mut(index) else { return 0 };
-    if entry.away().is_some() {
-        return 0;
-    }
-    // An entry stays in memory if a command of it panics while it is encoded or asked for its label.
-    let stored = guarded(|| {
-        let (label, shown) = (entry.label.clone(), entry.label());
-        let change_state = ChangeState::Spilled;
-        let steps = recorder::stored(&mut entry.steps, target, &history.support, change_state)?;
-        Ok(SpilledEntryContent { label, shown, steps })
-    });
-    let Ok(stored) = stored else { return 0 };
-    let size = entry.size - size_of::<UndoEntry<T>>() - entry.held();
-    found.push(SpillCandidate { index, stored, size });
-    size + size_of::<UndoEntry<T>>()
-}
-
-/// Reads an entry back from its file, if it is in one.
-#[inline]
+/// Makes an entry near, with those between it and the others, and reads back entries that are in files.
 pub(in crate::history) fn load_entry<T: 'static>(
     history: &mut History<T>,
     index: usize,
     target: &mut T,
 ) -> Result<()> {
-    if history.spill.is_some() { load(history, index, target) } else { Ok(()) }
-}
-
-fn load<T: 'static>(history: &mut History<T>, index: usize, target: &mut T) -> Result<()> {
-    bring(history, index);
-    let Some(away) = history.ring.get(index).and_then(UndoEntry::away) else { return Ok(()) };
-    let (at, size) = (away.at, away.size);
-    let Some(spill) = &mut history.spill else { return Ok(()) };
-    let stored = spill.read(at)?;
-    let (label, steps) = (stored.label, restore_all(stored.steps, target, history)?);
-    let is_applied = index < history.position();
-    let rest = history.ring.len() - index - 1;
-    if let (Some(entry), Some(spill)) = (history.ring.get_mut(index), &mut history.spill) {
-        // It is missing if it could not be read before.
-        entry.label = label;
-        entry.restore_steps(steps.into());
-        spill.away -= size;
-        spill.leave(at.file);
-        match is_applied {
-            true => spill.front = spill.front.min(index),
-            false => spill.back = spill.back.min(rest),
+    while let Some((end, nearest)) = history.ring.nearest_far(index) {
+        let read = history.ring.far(nearest).copied().map(|far| read_back(history, far, target));
+        match read.transpose() {
+            Ok(entry) => history.ring.load_near(end, entry),
+            Err(error) if nearest == index => return Err(error),
+            Err(_) => history.ring.pass(end),
         }
     }
-    history.measure(index);
     Ok(())
+}
+
+fn read_back<T: 'static>(
+    history: &mut History<T>,
+    far: FarEntry,
+    target: &mut T,
+) -> Result<UndoEntry<T>> {
+    let spill = history.spill.as_ref().ok_or_else(|| wrong("an entry without a file"))?;
+    let SpilledEntry { label, steps, .. } = spill.read(far.at)?;
+    let mut entry = UndoEntry::new(label, restore_all(steps, target, history)?.into());
+    (entry.state, entry.is_significant) = (far.state, far.is_significant);
+    entry.measure();
+    history.usage.bytes = history.usage.bytes - far.size as usize + entry.size;
+    entry.hold(far.held as usize);
+    if let Some(spill) = &mut history.spill {
+        spill.away -= far.size as usize;
+        spill.leave(far.at.file);
+    }
+    Ok(entry)
 }
 
 /// Finalizes entries that were dropped while they were in a file.
@@ -262,8 +188,6 @@ impl Spill {
             files: HashMap::new(),
             open: Mutex::new(None),
             writing: None,
-            front: 0,
-            back: 0,
             dropped: Vec::new(),
         };
         spill.sweep();
@@ -277,7 +201,7 @@ impl Spill {
     }
 
     /// Writes entries to the last file, or to a new one if that is full. Returns the position of each.
-    fn write(&mut self, entries: &[SpilledEntryContent]) -> Result<Vec<SpillPosition>> {
+    fn write(&mut self, entries: &[SpilledEntry]) -> Result<Vec<SpillPosition>> {
         let (number, file, start) = match self.writing.take().filter(|(.., len)| *len < FILE / 2) {
             Some((number, file, len)) => (number, Some(file), len),
             None => {
@@ -315,37 +239,12 @@ impl Spill {
         Ok(places)
     }
 
-    /// Converts an entry to the form that it has far from the current one.
-    fn far<T: 'static>(&mut self, entry: UndoEntry<T>) -> Far<UndoEntry<T>> {
-        match far_of(&entry) {
-            Some(far) => {
-                self.away += size_of::<UndoEntry<T>>();
-                Far::File(far)
-            }
-            None => Far::Memory(Box::new(entry)),
-        }
-    }
-
-    /// Converts an entry back, without its steps. If its file cannot be read, its label is empty, and its undo says why.
-    fn near<T: 'static>(&mut self, far: FarEntry) -> UndoEntry<T> {
-        let FarEntry { state, at, size, held, is_significant, has_end } = far;
-        let labels = self.read(at).map(|stored| (stored.label, stored.shown));
-        let (label, shown) = labels.unwrap_or_default();
-        let mut entry = UndoEntry { label, state, is_significant, ..UndoEntry::default() };
-        let size = (size as usize).saturating_sub(size_of::<UndoEntry<T>>());
-        entry.send_away(SpilledEntry { at, label: shown, has_end, size });
-        entry.measure();
-        entry.hold(held as usize);
-        self.away -= size_of::<UndoEntry<T>>();
-        entry
-    }
-
     /// Reads the label of an entry, for a list of all. It is empty if the file cannot be read.
     pub(in crate::history) fn label(&self, at: SpillPosition) -> Label {
         self.read(at).map(|stored| stored.shown).unwrap_or_default()
     }
 
-    fn read(&self, at: SpillPosition) -> Result<SpilledEntryContent> {
+    fn read(&self, at: SpillPosition) -> Result<SpilledEntry> {
         let path = self.file(at.file);
         let mut open = held(&self.open);
         let file = match open.take().filter(|(open, _)| *open == at.file) {
@@ -363,7 +262,11 @@ impl Spill {
             Some((sum, content)) if u32::from_le_bytes(*sum) == crc32fast::hash(content) => {
                 read_payload(content)
             }
-            _ => Err(damaged(&path)),
+            _ => Err(error!(
+                ErrorKind::Damaged,
+                "{} does not hold the entries that were moved to it",
+                path.display()
+            )),
         }
     }
 
@@ -381,21 +284,12 @@ impl Spill {
         }
     }
 
-    /// Notes that an entry was removed from a list of length `len`.
-    pub(in crate::history) fn forget_index(&mut self, index: usize, len: usize) {
-        self.front -= usize::from(index < self.front);
-        self.back -= usize::from(len - index <= self.back);
-    }
-
-    /// Notes that an entry was dropped while it was in a file. `end` is present if it has to be finalized.
-    pub(in crate::history) fn drop_entry(
-        &mut self,
-        spilled: SpillPosition,
-        end: Option<FinalState>,
-    ) {
-        match end {
-            Some(end) => self.dropped.push((spilled, end)),
-            None => self.leave(spilled.file),
+    /// Notes that an entry was dropped while it was in a file.
+    pub(in crate::history) fn drop_entry(&mut self, far: FarEntry, end: FinalState) {
+        self.away -= far.size as usize;
+        match far.has_end {
+            true => self.dropped.push((far.at, end)),
+            false => self.leave(far.at.file),
         }
     }
 
@@ -421,12 +315,4 @@ impl Drop for Spill {
         self.writing = None;
         self.files.keys().for_each(|number| drop(self.storage.remove(&self.file(*number))));
     }
-}
-
-#[cold]
-fn damaged(path: &Path) -> Error {
-    Error::new(
-        ErrorKind::Damaged,
-        format!("{} does not hold the entries that were moved to it", path.display()),
-    )
 }

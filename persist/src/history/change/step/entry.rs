@@ -15,8 +15,7 @@ use super::FinalState;
 use crate::fields::{Merge, ObjectName, PathStep};
 use crate::history::merging::Merging;
 use crate::history::{
-    EntryExtras, Failure, Label, MergeTarget, SpilledEntry, Step, Steps, Summary, Transaction,
-    UndoEntry, guarded,
+    Failure, Label, MergeTarget, Step, Steps, Summary, Transaction, UndoEntry, guarded,
 };
 use crate::{FieldPath, ObjectId};
 
@@ -61,13 +60,7 @@ impl<T: 'static> UndoEntry<T> {
 
     /// Counts its bytes again.
     pub(in crate::history) fn measure(&mut self) {
-        let elsewhere = self.held() + self.away_size();
-        self.size = size_of::<Self>() + self.steps.size() + elsewhere;
-    }
-
-    /// Bytes of its size that are in a file.
-    pub(in crate::history) fn away_size(&self) -> usize {
-        self.away().map_or(0, |away| away.size)
+        self.size = size_of::<Self>() + self.steps.size() + self.held();
     }
 
     /// Bytes of what it keeps outside the target. 0 if there is no limit of bytes.
@@ -81,24 +74,6 @@ impl<T: 'static> UndoEntry<T> {
         if held > 0 || self.rare.is_some() {
             self.rare.get_or_insert_default().held = held;
         }
-    }
-
-    /// Where its steps are, if they are in a file.
-    pub(in crate::history) fn away(&self) -> Option<&SpilledEntry> {
-        self.rare.as_ref()?.away.as_ref()
-    }
-
-    /// Drops the steps, which are now in a file.
-    pub(in crate::history) fn send_away(&mut self, away: SpilledEntry) {
-        self.steps = Steps::default();
-        let held = self.held();
-        self.rare = Some(Box::new(EntryExtras { held, away: Some(away), order: None }));
-    }
-
-    /// Puts back steps that were read from a file.
-    pub(in crate::history) fn restore_steps(&mut self, steps: Steps<T>) {
-        self.steps = steps;
-        self.rare.iter_mut().for_each(|rare| rare.away = None);
     }
 
     /// Drops the index of its steps, after they changed.
@@ -118,9 +93,6 @@ impl<T: 'static> UndoEntry<T> {
 
     /// Returns its label, or one that describes its steps if the program gave none.
     pub(in crate::history) fn label(&self) -> Label {
-        if let Some(away) = self.away() {
-            return away.label.clone();
-        }
         match (&self.label, &*self.steps) {
             (Label::None, steps) => Steps::label(steps).unwrap_or_default(),
             (given, _) => given.clone(),

@@ -42,18 +42,19 @@ struct NextSave {
     stamp: Option<FileStamp>,
     /// An error if the journal cannot hold the history.
     journal: Result<NextJournal>,
-    known: RecorderState,
-    recorded: HashSet<ComponentKey>,
-    saved: SavedContent,
-    filed: FiledEntries,
+    state: RecorderState,
 }
 
-/// The classes and ids that follow from the journal so far.
-#[derive(Clone, Copy)]
+/// All that follows from the journal so far.
 struct RecorderState {
     /// The numbers of classes, of commands and of a world.
     classes: (usize, usize),
     last_id: Option<u64>,
+    /// The components and resources whose contents follow from it.
+    recorded: HashSet<ComponentKey>,
+    /// Says whether the save has the content of the target.
+    saved: SavedContent,
+    filed: FiledEntries,
 }
 
 /// The beginning of a journal, or of a part of one.

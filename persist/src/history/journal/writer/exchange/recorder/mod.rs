@@ -14,9 +14,8 @@ use std::mem;
 
 use hashbrown::HashSet;
 
-use super::{Beginning, Frames, JournalWriter, NextJournal, NextSave, RecorderState};
+use super::{Beginning, Frames, JournalWriter, NextSave, RecorderState};
 use crate::fields::{ChangeState, EditedWorld as _, FieldChange, Owner};
-use crate::format::Digest;
 use crate::history::change::step::FinalState;
 use crate::history::journal::frame::FrameKind;
 use crate::history::journal::stored::{
@@ -35,57 +34,31 @@ use crate::{ErrorKind, Result};
 /// Records the events of a history, so that another run can replay them.
 pub(in crate::history) struct Journal {
     writer: JournalWriter,
-    known: RecorderState,
-    /// The components and resources whose contents follow from the journal so far.
-    recorded: HashSet<ComponentKey>,
-    /// Says whether the save has the content of the target.
-    saved: SavedContent,
+    state: RecorderState,
     evicted: StoredEvicted,
-    filed: FiledEntries,
     /// The last save, while it is unknown whether it is in place.
     undecided: Option<NextSave>,
 }
 
-impl NextSave {
-    /// A save of the current target, whose journal begins with the contents of these components.
+impl RecorderState {
+    /// The state right after the beginning of a journal that has these contents and entries.
     fn new<T: 'static>(
-        digest: Digest,
-        journal: Result<NextJournal>,
         (target, support): (&T, &Support<T>),
         (recorded, saved, filed): (HashSet<ComponentKey>, SavedContent, FiledEntries),
     ) -> Self {
-        let known = RecorderState::at_begin(support, target);
-        Self { digest, stamp: None, journal, known, recorded, saved, filed }
+        Self { classes: numbers(target, support).0, last_id: None, recorded, saved, filed }
     }
 }
 
-impl RecorderState {
-    fn new<T: 'static>(support: &Support<T>, target: &T) -> Self {
-        let world = world(target);
-        let classes = world.map_or(0, |world| world.class_registry().program().classes.len());
-        let commands = support.registry.program().classes.len();
-        Self { classes: (commands, classes), last_id: world.map(|world| world.last_id()) }
-    }
-
-    /// The state right after the beginning of a journal.
-    fn at_begin<T: 'static>(support: &Support<T>, target: &T) -> Self {
-        Self { last_id: None, ..Self::new(support, target) }
-    }
+/// The numbers of classes of commands and of a world, and the last id that the world has given.
+fn numbers<T: 'static>(target: &T, support: &Support<T>) -> ((usize, usize), Option<u64>) {
+    let world = world(target);
+    let classes = world.map_or(0, |world| world.class_registry().program().classes.len());
+    let commands = support.registry.program().classes.len();
+    ((commands, classes), world.map(|world| world.last_id()))
 }
 
 impl Journal {
-    /// Creates the recorder of a journal that has the current classes.
-    fn new<T: 'static>(
-        writer: JournalWriter,
-        support: &Support<T>,
-        target: &T,
-        (recorded, saved, filed): (HashSet<ComponentKey>, SavedContent, FiledEntries),
-    ) -> Self {
-        let known = RecorderState::at_begin(support, target);
-        let evicted = StoredEvicted::default();
-        Self { writer, known, recorded, saved, evicted, filed, undecided: None }
-    }
-
     /// Takes the entries that the journal has and the next part of it can name. The entries of the history that are
     /// `unchanged` since its beginning are among them.
     fn take_filed<T: 'static>(
@@ -93,8 +66,8 @@ impl Journal {
         (target, support): (&T, &Support<T>),
         unchanged: Unchanged,
     ) -> FiledEntries {
-        let mut filed = mem::take(&mut self.filed);
-        let is_same = RecorderState::new(support, target).classes == self.known.classes;
+        let mut filed = mem::take(&mut self.state.filed);
+        let is_same = numbers(target, support).0 == self.state.classes;
         filed.runs = if is_same { self.writer.named(&filed, unchanged) } else { Vec::new() };
         if filed.runs.is_empty() { FiledEntries::default() } else { filed }
     }
@@ -127,10 +100,10 @@ impl Journal {
     ) -> Result<()> {
         // An undecided save may change which contents and classes are known.
         self.decide()?;
-        let (now, mut frames) = (RecorderState::new(support, target), Frames::new());
+        let ((classes, last_id), mut frames) = (numbers(target, support), Frames::new());
         let steps = stored(steps, target, support, ChangeState::Done)?;
         // If classes were registered since the last frame, all contents have to be recorded again.
-        let begins = now.classes != self.known.classes;
+        let begins = classes != self.state.classes;
         if begins {
             frames.push((FrameKind::Program, program(support, target)?));
         }
@@ -144,7 +117,7 @@ impl Journal {
                 let Some(key) = change.key() else { return };
                 if !change.is_of_fields() {
                     replaced.insert(key);
-                } else if begins || !self.recorded.contains(&key) {
+                } else if begins || !self.state.recorded.contains(&key) {
                     changed.insert(key);
                 } else if steps.len() > 1 || matches!(step, StoredStep::Command(_)) {
                     known.push(key);
@@ -162,8 +135,8 @@ impl Journal {
             None => Since::Nothing,
         };
         let new = push_contents((target, support), changed, since, &mut frames)?;
-        let ids = now.last_id.map(|after| StoredIds { before: support.last_id, after });
-        let known = self.known.last_id.map(|id| StoredIds { before: id, after: id });
+        let ids = last_id.map(|after| StoredIds { before: support.last_id, after });
+        let known = self.state.last_id.map(|id| StoredIds { before: id, after: id });
         let (label, ids) = (label.clone(), ids.filter(|_| ids != known));
         frames.push((kind, payload(&StoredDone { label, merging, ids, steps })?));
         if kind == FrameKind::Aside {
@@ -172,18 +145,18 @@ impl Journal {
         } else {
             self.append(frames, false)?;
         }
-        self.known = now;
+        (self.state.classes, self.state.last_id) = (classes, last_id);
         if begins {
-            self.filed = FiledEntries::default();
+            self.state.filed = FiledEntries::default();
         }
         if begins || ends {
             self.forget_contents();
         }
         if !ends {
             for key in &replaced {
-                self.recorded.remove(key);
+                self.state.recorded.remove(key);
             }
-            self.recorded.extend(new);
+            self.state.recorded.extend(new);
         }
         Ok(())
     }
@@ -196,7 +169,7 @@ impl Journal {
         };
         let of_steps = || steps.iter().map(fields).collect::<Option<Vec<_>>>();
         let is_short = steps.len() <= RecordedContent::MAX_CHANGES;
-        match self.saved {
+        match self.state.saved {
             SavedContent::Unknown => Since::Nothing,
             SavedContent::Current
                 if is_short
@@ -227,14 +200,14 @@ impl Journal {
 
     /// Notes that the target has changed since its save.
     fn note_change(&mut self) {
-        if self.saved == SavedContent::Current {
-            self.saved = SavedContent::Earlier;
+        if self.state.saved == SavedContent::Current {
+            self.state.saved = SavedContent::Earlier;
         }
     }
 
     /// Forgets the recorded contents, after a change of components other than by steps of fields.
     pub(crate) fn forget_contents(&mut self) {
-        self.recorded.clear();
+        self.state.recorded.clear();
     }
 
     /// Notes that an entry was evicted: the oldest one, or the last of those that could be redone.
@@ -255,7 +228,7 @@ impl Journal {
             self.undecided = Some(save);
             return;
         };
-        let NextSave { digest, stamp, journal, known, recorded, saved, filed } = save;
+        let NextSave { digest, stamp, journal, state } = save;
         if !is_in_place {
             held(&followed).set_undecided(None);
             self.writer.discard_next(journal.ok());
@@ -270,8 +243,7 @@ impl Journal {
                 self.writer.lose(error.kind(), &why);
             }
         }
-        (self.known, self.recorded, self.evicted) = (known, recorded, StoredEvicted::default());
-        (self.saved, self.filed) = (saved, filed);
+        (self.state, self.evicted) = (state, StoredEvicted::default());
     }
 
     /// Finds out whether the last save is in place, if that is unknown.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use hashbrown::HashSet;
 
 use super::session::begin;
-use super::{Journal, JournalWriter, program};
+use super::{Journal, JournalWriter, RecorderState, program};
 use crate::fields::EditedWorld as _;
 use crate::format::Digest;
 use crate::history::editable::check_recordable;
@@ -21,6 +21,7 @@ use crate::history::journal::evolution::Programs;
 use crate::history::journal::evolution::replay::{self, reset};
 use crate::history::journal::frame::{FrameKind as Frame, FrameReader, header};
 use crate::history::journal::recovered::{JournalInfo, Recovered, ReplayStop};
+use crate::history::journal::stored::StoredEvicted;
 use crate::history::journal::writer::{cannot_write, in_use, keep};
 use crate::history::journal::{
     Chosen, CommandClass, FiledEntries, Flush, FollowedSave, JournalScan, Locks, ReplayOutcome,
@@ -222,7 +223,8 @@ impl<T: Persist + Default> SessionOptions<T> {
         let known = known.map_or(0, |world| world.class_registry().program().classes.len());
         let support = &mut history.support;
         (support.is_journaled, support.registered) = (true, known);
-        let journal = Journal::new(writer, support, &target, (recorded, saved, filed));
+        let state = RecorderState::new((&*target, &*support), (recorded, saved, filed));
+        let journal = Journal { writer, state, evicted: StoredEvicted::default(), undecided: None };
         history.journal = Some(Box::new(journal));
         history.count_all_held(&target);
         history.trim();

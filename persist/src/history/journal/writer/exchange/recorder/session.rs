@@ -11,7 +11,8 @@ use std::sync::Mutex;
 use hashbrown::HashSet;
 
 use super::{
-    Beginning, Frames, Journal, JournalWriter, NextSave, Since, program, push_contents, stored,
+    Beginning, Frames, Journal, JournalWriter, NextSave, RecorderState, Since, program,
+    push_contents, stored,
 };
 use crate::codec::Reflect;
 use crate::fields::{ChangeState, IntoFieldPath};
@@ -253,8 +254,7 @@ impl<T: Persist> Session<T> {
             let _ = journal.writer.settle();
             journal.writer.write_deferred();
         }
-        let unchanged = history.ring.unchanged;
-        history.ring.mark_unchanged();
+        let unchanged = history.ring.mark_unchanged();
         let support = (&*self.target, &history.support);
         let filed = history.journal.as_mut().map(|journal| journal.take_filed(support, unchanged));
         let filed = filed.unwrap_or_default();
@@ -291,8 +291,8 @@ impl<T: Persist> Session<T> {
             Ok((next, recorded)) => (Ok(next), recorded),
             Err(error) => (Err(error), (HashSet::new(), saved, FiledEntries::default())),
         };
-        let mut save = NextSave::new(digest, next, (&*self.target, &history.support), recorded);
-        save.stamp = stamp;
+        let state = RecorderState::new((&*self.target, &history.support), recorded);
+        let save = NextSave { digest, stamp, journal: next, state };
         journal.finish_save(save, is_in_place, replaced.is_ok());
         // If it is still unknown whether the save is in place, the next edit checks again.
         let _ = journal.decide();
