@@ -154,7 +154,7 @@ impl Job {
 
     /// Returns true if this save replaces another one in the queue, since both have the same destination.
     fn supersedes(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.output.storage, &other.output.storage)
+        self.output.storage.is_same(&other.output.storage)
             && match (&self.target, &other.target) {
                 (Destination::One(location), Destination::One(other)) => location.is_same(other),
                 (Destination::Rotation(home, _), Destination::Rotation(other, _)) => {

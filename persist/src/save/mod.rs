@@ -82,7 +82,7 @@ use std::time::Duration;
 
 use crate::codec::Buffer;
 use crate::format::PagesBetween;
-use crate::storage::{SaveOptions, SlotStore, Storage};
+use crate::storage::{Patient, SaveOptions, SlotStore, Storage};
 use crate::{Limits, storage};
 
 pub use crate::format::DamagedPart;
@@ -148,7 +148,7 @@ struct Scratch {
 /// The settings for writing a save: the storage, the options, the limits and the name of the device.
 #[derive(Clone)]
 pub(crate) struct Output {
-    storage: Arc<dyn Storage>,
+    storage: Patient<Arc<dyn Storage>>,
     options: SaveOptions,
     limits: Limits,
     device: Option<String>,

@@ -9,8 +9,8 @@ use super::{Destination, Home, Output, SaveLocation};
 use crate::format::Header;
 use crate::platform::{Timer, held};
 use crate::storage::{
-    FILES, Past, SaveOptions, SessionSave, SlotAge, SlotStore, SlotVersion, Storage, auto_name,
-    auto_number, slots,
+    Files, Past, Patient, SaveOptions, SessionSave, SlotAge, SlotStore, SlotVersion, Storage,
+    auto_name, auto_number, slots,
 };
 use crate::{ErrorKind, Limits, Result, storage, trace};
 
@@ -59,7 +59,7 @@ impl fmt::Display for SaveOutcome {
 impl Default for Output {
     fn default() -> Self {
         Self {
-            storage: Arc::new(FILES),
+            storage: Patient::new(Files, SaveOptions::DEFAULT.wait),
             options: SaveOptions::DEFAULT,
             limits: Limits::DEFAULT,
             device: None,

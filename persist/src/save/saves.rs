@@ -181,7 +181,9 @@ impl Saves {
     /// Sets how saves are written: backups, compression, and what to do about other programs.
     #[must_use]
     pub fn save_options(mut self, options: SaveOptions) -> Self {
-        self.settings().output.options = options;
+        let output = &mut self.settings().output;
+        output.options = options;
+        output.storage = output.storage.clone().with_wait(options.wait);
         self
     }
 
@@ -202,7 +204,8 @@ impl Saves {
     /// Sets the storage that holds the saves, in place of the file system.
     #[must_use]
     pub fn storage(mut self, storage: impl Storage + 'static) -> Self {
-        self.settings().output.storage = Arc::new(Patient::new(storage));
+        let wait = self.output().options.wait;
+        self.settings().output.storage = Patient::new(storage, wait);
         self
     }
 
@@ -378,7 +381,7 @@ impl Saves {
     }
 
     pub(crate) fn disk(&self) -> Arc<dyn Storage> {
-        Arc::clone(&self.output().storage)
+        Arc::new(self.output().storage.clone())
     }
 
     pub(crate) fn bounds(&self) -> &Limits {

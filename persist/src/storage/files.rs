@@ -3,10 +3,8 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf, is_separator};
-use std::time::Duration;
 
 use super::{FileStamp, NewFile, Storage, StorageLock, StoredFile, folder_of};
-use crate::platform::pause;
 
 /// The files of the operating system.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,16 +27,21 @@ impl Storage for Files {
     }
 
     fn create(&self, path: &Path, like: &Path) -> io::Result<Box<dyn NewFile>> {
-        let permissions = fs::metadata(like).map(|like| like.permissions()).ok();
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
+        // Elsewhere files get their permissions from the folder.
+        #[cfg(unix)]
+        let permissions = fs::metadata(like).map(|like| like.permissions()).ok();
         // The file must not have wider permissions even for a moment.
         #[cfg(unix)]
         if let Some(permissions) = &permissions {
             use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
             options.mode(permissions.mode() & 0o777);
         }
+        #[cfg(not(unix))]
+        let _ = like;
         let file = options.open(path)?;
+        #[cfg(unix)]
         if let Some(permissions) = permissions {
             // The system has applied the user's umask to the permissions. If it refuses to restore them, as on a
             // network drive, the file has narrower permissions than it could have.
@@ -60,18 +63,7 @@ impl Storage for Files {
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        let mut result = fs::rename(from, to);
-        // On Windows a virus scanner may have the file open for a moment.
-        for wait in [1, 4, 16, 64, 256] {
-            match &result {
-                Err(error) if cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied => {
-                    pause(Duration::from_millis(wait));
-                    result = fs::rename(from, to);
-                }
-                _ => break,
-            }
-        }
-        result
+        fs::rename(from, to).map_err(|error| read_only(to, error))
     }
 
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -79,7 +71,7 @@ impl Storage for Files {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        fs::remove_file(path)
+        fs::remove_file(path).map_err(|error| read_only(path, error))
     }
 
     #[cfg(unix)]
@@ -214,6 +206,17 @@ fn stamp_of(found: &fs::Metadata) -> FileStamp {
 fn stamp_of(found: &fs::Metadata) -> FileStamp {
     let times = [found.modified(), found.created()].map(Result::ok);
     FileStamp::from_bytes(format!("{} {times:?}", found.len()).as_bytes())
+}
+
+/// Windows neither replaces nor removes a file with the read-only attribute. The error is that of a file that is held, so
+/// it is replaced by one that is not waited for.
+fn read_only(path: &Path, error: io::Error) -> io::Error {
+    let is_refused = cfg!(windows) && error.kind() == io::ErrorKind::PermissionDenied;
+    if is_refused && fs::metadata(path).is_ok_and(|found| found.permissions().readonly()) {
+        let message = "the file is read-only; remove this attribute, or use another name";
+        return io::Error::new(io::ErrorKind::PermissionDenied, message);
+    }
+    error
 }
 
 /// Opens a regular file only. Opening a pipe would wait for its other end, and opening a device may have any effect.

@@ -83,21 +83,23 @@ use crate::platform;
 ///
 /// # What a storage reports
 ///
-/// An error of a storage says nothing about the content of a file, with two exceptions. Every call may return them, and
+/// An error of a storage says nothing about the content of a file, with three exceptions. Every call may return them, and
 /// they are handled in the same way for every storage:
 ///
 /// - **Damaged**: [`InvalidData`](io::ErrorKind::InvalidData) from `open`, a read or a seek says that the bytes of the
 ///   file are not those that were written. An example is an encrypted file whose check fails. The error becomes
 ///   [`ErrorKind::Damaged`](crate::ErrorKind::Damaged): a load tries the backups, and the file is kept as
 ///   `name.damaged`.
-/// - **Try again**: [`WouldBlock`](io::ErrorKind::WouldBlock), [`TimedOut`](io::ErrorKind::TimedOut),
-///   [`ResourceBusy`](io::ErrorKind::ResourceBusy) and
+/// - **Try again**: [`WouldBlock`](io::ErrorKind::WouldBlock), [`TimedOut`](io::ErrorKind::TimedOut) and
 ///   [`StaleNetworkFileHandle`](io::ErrorKind::StaleNetworkFileHandle) say that the call has done nothing, and may
 ///   succeed soon. Any such call is repeated up to three times within 100 ms. After
 ///   [`Interrupted`](io::ErrorKind::Interrupted) it is repeated at once.
+/// - **Held**: [`ResourceBusy`](io::ErrorKind::ResourceBusy) says that another program has the file open, so that the
+///   call has done nothing. It is repeated for [`SaveOptions::wait`](crate::SaveOptions::wait). On Windows, so are calls
+///   that return 5 (access denied), 32 (sharing violation) or 33 (lock violation).
 ///
 /// Calls of `open`, `list` and `resolve`, reads and seeks are also repeated after the system's codes for a failing
-/// device: EIO on Unix; 32, 33 and 1117 on Windows.
+/// device: EIO on Unix, 1117 on Windows.
 ///
 /// [`NewFile::sync`] is never repeated: after a failed flush, the next one may succeed without the bytes.
 ///

@@ -37,7 +37,7 @@ use crate::{Error, ErrorKind, Limits, Result};
 /// ```
 #[derive(Clone)]
 pub struct SlotFolder {
-    storage: Arc<dyn Storage>,
+    storage: Patient<Arc<dyn Storage>>,
     folder: PathBuf,
     options: SaveOptions,
     limits: Limits,
@@ -47,12 +47,12 @@ pub struct SlotFolder {
 impl SlotFolder {
     /// Makes a store of the slots in a folder. The folder is not accessed before the first call.
     pub fn new(storage: impl Storage + 'static, folder: impl AsRef<Path>) -> Self {
-        Self::with_device(Arc::new(Patient::new(storage)), folder.as_ref(), None)
+        Self::with_device(Patient::new(storage, SaveOptions::DEFAULT.wait), folder.as_ref(), None)
     }
 
     /// Makes a store with the storage of a program, which may have the name of a device.
     pub(crate) fn with_device(
-        storage: Arc<dyn Storage>,
+        storage: Patient<Arc<dyn Storage>>,
         folder: &Path,
         device: Option<String>,
     ) -> Self {
@@ -64,7 +64,7 @@ impl SlotFolder {
     /// are given.
     #[must_use]
     pub fn options(self, options: SaveOptions) -> Self {
-        Self { options, ..self }
+        Self { storage: self.storage.with_wait(options.wait), options, ..self }
     }
 
     /// Sets the limits on the size of saves that are read and written.
