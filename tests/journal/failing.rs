@@ -13,7 +13,7 @@ use persist_tests::support::short_or_long;
 use super::document::{Document, Insert, Rename, history, session_of};
 use super::driver::{Action, Driver, SCRIPT, check, open, options, saves_on};
 use super::{JOURNAL, SAVE};
-use persist_tests::support::disk::{Disk, Fault};
+use persist_tests::support::disk::{DEVICE_FAILS, Disk, Fault};
 
 /// What the script leads to on a disk without faults, and how many operations each step takes.
 fn clean() -> Result<(Driver, Vec<usize>)> {
@@ -555,13 +555,12 @@ fn a_save_or_a_discard_does_not_replace_the_journal_of_another_session_where_the
 
 #[test]
 fn that_a_transaction_was_rolled_back_waits_while_the_journal_cannot_be_looked_at() -> Result<()> {
-    const EIO: i32 = 5;
     let disk = Disk::default();
     disk.never_lock();
     let (mut session, _) = open(&disk)?;
     session.begin("part")?;
     session.apply(Insert { at: 0, line: String::from("first") })?;
-    disk.fail_opens(JOURNAL, 4, EIO);
+    disk.fail_opens(JOURNAL, 4, DEVICE_FAILS);
     let _ = session.rollback();
     session.apply(Insert { at: 0, line: String::from("second") })?;
     let (session, recovered) = open(&Disk::new(disk.image()))?;

@@ -11,7 +11,7 @@ use persist::{ErrorKind, Persist, Result, SaveManager, Saves, World};
 
 use super::power_cuts::each_image;
 use super::{SAVE, assert_no_strays, saves};
-use persist_tests::support::disk::{Disk, Fault, Image};
+use persist_tests::support::disk::{DEVICE_FAILS, Disk, Fault, Image};
 use persist_tests::support::short_or_long;
 
 #[derive(Persist, Clone)]
@@ -203,7 +203,7 @@ fn content_that_cannot_be_read_at_the_moment_is_not_replaced_by_its_backup() {
         let disk = Disk::new(kind.before());
         kind.save(&disk, 2).unwrap();
         let before = disk.image();
-        disk.fail_opens(SAVE, 4, 5);
+        disk.fail_opens(SAVE, 4, DEVICE_FAILS);
         assert_eq!(kind.load(&disk).unwrap_err().kind(), ErrorKind::Io, "{}", kind.name);
         assert_eq!(disk.image(), before, "{}", kind.name);
         assert_eq!(kind.load(&disk).unwrap(), 2, "{}", kind.name);

@@ -306,11 +306,8 @@ const CALLS: [&str; 13] = [
     "sync_folder",
 ];
 
-const TRY_AGAIN: [io::ErrorKind; 3] = [
-    io::ErrorKind::WouldBlock,
-    io::ErrorKind::TimedOut,
-    io::ErrorKind::StaleNetworkFileHandle,
-];
+const TRY_AGAIN: [io::ErrorKind; 3] =
+    [io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut, io::ErrorKind::StaleNetworkFileHandle];
 
 #[test]
 fn every_call_that_says_try_again_is_repeated_three_times() {

@@ -1,13 +1,9 @@
 //! Files that cannot be opened or read for a moment, or at all: an error of the system is never taken for an answer.
 
 use persist::{ErrorKind, Saves};
+use persist_tests::support::disk::{DEVICE_FAILS, REFUSED, TOO_MANY_FILES};
 
 use super::{Disk, Image, SAVE, game, load, path, save, saved, saves};
-
-/// EIO, EMFILE and EACCES, as Unix numbers them.
-const EIO: i32 = 5;
-const EMFILE: i32 = 24;
-const EACCES: i32 = 13;
 
 /// More often than any operation tries.
 const ALWAYS: usize = usize::MAX;
@@ -23,7 +19,7 @@ fn slots(names: &[&str]) -> (Disk, Saves) {
 
 #[test]
 fn a_slot_that_cannot_be_opened_is_not_overwritten_by_a_rename_or_a_copy() {
-    for code in [EIO, EMFILE, EACCES] {
+    for code in [DEVICE_FAILS, TOO_MANY_FILES, REFUSED] {
         let (disk, saves) = slots(&["a", "b"]);
         let before = disk.image();
         disk.fail_opens("./b.sav", ALWAYS, code);
@@ -38,7 +34,7 @@ fn a_slot_that_cannot_be_opened_is_not_overwritten_by_a_rename_or_a_copy() {
 
 #[test]
 fn an_automatic_save_does_not_take_an_unreadable_slot_for_the_oldest() {
-    for code in [EIO, EMFILE, EACCES] {
+    for code in [DEVICE_FAILS, TOO_MANY_FILES, REFUSED] {
         let (disk, saves) = slots(&[]);
         for level in 1..=3 {
             saves.slots("").auto(3).save(&game(level)).unwrap();
@@ -57,7 +53,7 @@ fn a_damaged_save_is_not_kept_in_the_place_of_one_that_cannot_be_opened() {
     image.get_mut(&path(SAVE)).unwrap()[900] ^= 1;
     image.insert(path("game.sav.damaged"), b"kept before".to_vec());
     let disk = Disk::new(image);
-    disk.fail_opens("game.sav.damaged", ALWAYS, EACCES);
+    disk.fail_opens("game.sav.damaged", ALWAYS, REFUSED);
     assert_eq!(load(&disk).unwrap(), 1);
     let image = disk.image();
     assert_eq!(image[&path("game.sav.damaged")], b"kept before");
@@ -68,14 +64,14 @@ fn a_damaged_save_is_not_kept_in_the_place_of_one_that_cannot_be_opened() {
 fn an_error_that_passes_within_three_tries_is_not_seen() {
     let disk = Disk::new(saved([1, 2, 3], 2));
     let before = disk.image();
-    disk.fail_opens(SAVE, 3, EIO);
+    disk.fail_opens(SAVE, 3, DEVICE_FAILS);
     assert_eq!(load(&disk).unwrap(), 3);
     assert_eq!(disk.image(), before);
 
     let mut image = before;
     image.get_mut(&path(SAVE)).unwrap()[900] ^= 1;
     let disk = Disk::new(image);
-    disk.fail_opens("game.sav.bak", 3, EIO);
+    disk.fail_opens("game.sav.bak", 3, DEVICE_FAILS);
     assert_eq!(load(&disk).unwrap(), 2);
 }
 
@@ -83,7 +79,7 @@ fn an_error_that_passes_within_three_tries_is_not_seen() {
 fn a_save_that_cannot_be_read_does_not_give_way_to_its_backup() {
     let disk = Disk::new(saved([1, 2], 1));
     let before = disk.image();
-    disk.fail_opens(SAVE, 4, EIO);
+    disk.fail_opens(SAVE, 4, DEVICE_FAILS);
     assert_eq!(load(&disk).unwrap_err().kind(), ErrorKind::Io);
     assert_eq!(disk.image(), before);
     // The disk has come back.
@@ -96,16 +92,15 @@ fn a_backup_that_cannot_be_read_does_not_give_way_to_an_older_one() {
     image.get_mut(&path(SAVE)).unwrap()[900] ^= 1;
     let disk = Disk::new(image);
     let before = disk.image();
-    disk.fail_opens("game.sav.bak", ALWAYS, EIO);
+    disk.fail_opens("game.sav.bak", ALWAYS, DEVICE_FAILS);
     let error = load(&disk).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
-    insta::assert_snapshot!(
-        error
-            .message()
-            .replace(&std::io::Error::from_raw_os_error(EIO).to_string(), "[the system's words]")
-    );
+    insta::assert_snapshot!(error.message().replace(
+        &std::io::Error::from_raw_os_error(DEVICE_FAILS).to_string(),
+        "[the system's words]"
+    ));
     assert_eq!(disk.image(), before);
-    disk.fail_opens("game.sav.bak", 0, EIO);
+    disk.fail_opens("game.sav.bak", 0, DEVICE_FAILS);
     assert_eq!(load(&disk).unwrap(), 2);
 }
 
@@ -148,7 +143,7 @@ fn a_save_whose_predecessor_cannot_be_read_is_an_error_and_changes_nothing() {
     for file in [SAVE, "game.sav.bak"] {
         let disk = Disk::new(saved([1, 2, 3], 1));
         let before = disk.image();
-        disk.fail_reads(file, EIO);
+        disk.fail_reads(file, DEVICE_FAILS);
         assert_eq!(save(&disk, 1, 4).unwrap_err().kind(), ErrorKind::Io);
         assert_eq!(disk.image(), before);
     }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use persist::save::{Content, LoadPolicy, Recovery, Slot};
 use persist::storage::{SlotFolder, SlotStore};
 use persist::{ErrorKind, Limits, LoadOptions, Persist, Result, SaveManager, Saves};
-use persist_tests::support::disk::{Disk, Image};
+use persist_tests::support::disk::{DEVICE_FAILS, Disk, Image};
 
 use super::{Game, SAVE, game, path, saved, saves};
 
@@ -159,7 +159,7 @@ fn a_save_over_a_limit_or_of_a_newer_format_is_kept() {
 #[test]
 fn an_error_of_the_system_and_a_missing_save_keep_nothing() {
     let disk = Disk::new(saved([1], 1));
-    disk.fail_reads(SAVE, 5);
+    disk.fail_reads(SAVE, DEVICE_FAILS);
     assert_eq!(
         saves(&disk, 1).file(SAVE).load::<u8>().map(drop).unwrap_err().kind(),
         ErrorKind::Io
@@ -264,7 +264,7 @@ fn a_save_that_the_programs_code_refuses_without_a_backup_that_passes_names_them
     // One that cannot be read may be the one that passes.
     let disk = Disk::new(Image::new());
     save_unchecked(&disk, [1, 11]);
-    disk.fail_reads("game.sav.bak", 5);
+    disk.fail_reads("game.sav.bak", DEVICE_FAILS);
     let error = saves(&disk, 1).file(SAVE).load::<Checked>().map(drop).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Io);
 }

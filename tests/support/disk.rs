@@ -11,6 +11,16 @@ use std::time::SystemTime;
 
 use persist::storage::{NewFile, Storage, StoredFile};
 
+/// The system's number of an error of a device: EIO, or `ERROR_IO_DEVICE`. Reads are tried again after it.
+pub const DEVICE_FAILS: i32 = if cfg!(windows) { 1117 } else { 5 };
+
+/// Stands for a refusal that does not pass, such as EACCES. It is no number of a system: that of Windows is also that of
+/// a file that another program has open.
+pub const REFUSED: i32 = -1;
+
+/// The system's number of too many open files: EMFILE, or `ERROR_TOO_MANY_OPEN_FILES`.
+pub const TOO_MANY_FILES: i32 = if cfg!(windows) { 4 } else { 24 };
+
 /// Bytes that reach a disk whole or not at all.
 pub const SECTOR: usize = 512;
 
@@ -461,11 +471,18 @@ impl NewFile for DiskFile {
     }
 }
 
+fn error_of(code: i32) -> io::Error {
+    match code {
+        REFUSED => io::ErrorKind::PermissionDenied.into(),
+        code => io::Error::from_raw_os_error(code),
+    }
+}
+
 struct Unread(i32);
 
 impl Read for Unread {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        Err(io::Error::from_raw_os_error(self.0))
+        Err(error_of(self.0))
     }
 }
 
@@ -492,7 +509,7 @@ impl Storage for Disk {
                 && is_there
             {
                 *times -= 1;
-                return Err(io::Error::from_raw_os_error(*code));
+                return Err(error_of(*code));
             }
             if state.locked.contains(path) {
                 // The file of a lock, which is there as long as that is held.

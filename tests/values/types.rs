@@ -86,8 +86,9 @@ fn duration() -> impl Strategy<Value = Duration> {
 }
 
 fn time() -> impl Strategy<Value = SystemTime> {
-    // Some 300,000 years to either side.
-    (any::<bool>(), 0..1_u64 << 43, prop_oneof![Just(0), 0..1_000_000_000_u32]).prop_map(
+    // Some 300,000 years to either side. Windows knows 30,000.
+    const BITS: u32 = if cfg!(windows) { 39 } else { 43 };
+    (any::<bool>(), 0..1_u64 << BITS, prop_oneof![Just(0), 0..1_000_000_000_u32]).prop_map(
         |(after, seconds, nanos)| {
             let distance = Duration::new(seconds, nanos);
             if after {
@@ -349,6 +350,9 @@ fn entries_in_another_order_load() {
     assert_eq!(decode::<BTreeSet<u8>>(&[3, 9, 1, 5]).unwrap(), BTreeSet::from([1, 5, 9]));
 }
 
+/// The steps of the system's times, in nanoseconds. Between them, a time is rounded down.
+const TICK: u32 = if cfg!(windows) { 100 } else { 1 };
+
 #[test]
 fn the_ends_of_time_come_back() {
     let ends = [(i64::MIN, 0), (i64::MIN, 1), (-1, 999_999_999), (-1, 0), (i64::MAX, 999_999_999)];
@@ -356,7 +360,8 @@ fn the_ends_of_time_come_back() {
         let bytes = naive(&(seconds, nanos));
         // Not every system can tell times this far off.
         if let Ok(time) = decode::<SystemTime>(&bytes) {
-            assert_eq!(Buffer::new().encode(&time).unwrap(), bytes, "{seconds} s {nanos} ns");
+            let whole = naive(&(seconds, nanos / TICK * TICK));
+            assert_eq!(Buffer::new().encode(&time).unwrap(), whole, "{seconds} s {nanos} ns");
         }
     }
     check(&Duration::MAX, Duration::ZERO, PartialEq::eq);

@@ -132,8 +132,9 @@ fn what_is_over_a_limit_or_cannot_be_read_is_not_damaged() {
             (Ok(_), health) => assert_eq!(health, Health::Whole),
             (Err(error), Health::TooLarge(why)) => {
                 assert_eq!(error.kind(), ErrorKind::TooLarge);
-                let kept = format!("the file is kept as {FOLDER}/ada.sav.refused");
-                assert_eq!(error.to_string(), format!("{FOLDER}/ada.sav: {why}; {kept}"));
+                let file = Path::new(FOLDER).join("ada.sav").display().to_string();
+                let kept = format!("the file is kept as {file}.refused");
+                assert_eq!(error.to_string(), format!("{file}: {why}; {kept}"));
             }
             (Err(error), health) => panic!("{error}, {health:?}"),
         }
