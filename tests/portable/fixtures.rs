@@ -1,5 +1,6 @@
 //! The committed saves, byte for byte.
 
+use persist::ErrorKind;
 use persist_tests::support::fixture_types::{NAMES, load_and_save, make};
 use persist_tools::Document;
 
@@ -22,15 +23,26 @@ const OTHERS: [&[u8]; 6] = [
     include_bytes!("../../fixtures/worlds/pages.sav"),
 ];
 
+/// A `SystemTime` of a web page begins in 1970, and this fixture has one before.
+fn lacks_times(name: &str) -> bool {
+    cfg!(target_family = "wasm") && name == "values"
+}
+
 pub(crate) fn the_same_state_has_the_bytes_of_the_fixture() {
-    for (name, bytes) in NAMES.into_iter().zip(OF_TYPES) {
+    for (name, bytes) in NAMES.into_iter().zip(OF_TYPES).filter(|(name, _)| !lacks_times(name)) {
         assert!(make(name) == bytes, "{name}");
     }
 }
 
 pub(crate) fn a_fixture_is_saved_as_its_bytes_again() {
     for (name, bytes) in NAMES.into_iter().zip(OF_TYPES) {
-        assert!(load_and_save(name, bytes).unwrap() == bytes, "{name}");
+        match load_and_save(name, bytes) {
+            Err(error) if lacks_times(name) => {
+                assert_eq!(error.kind(), ErrorKind::InvalidValue, "{error}");
+                assert_eq!(error.class(), Some("Values"), "{error}");
+            }
+            save => assert!(save.unwrap() == bytes, "{name}"),
+        }
     }
 }
 

@@ -21,6 +21,8 @@ mod single_faults;
 mod slot_folder;
 mod slots;
 mod surplus;
+#[cfg(windows)]
+mod windows;
 
 use std::path::PathBuf;
 use std::time::Duration;

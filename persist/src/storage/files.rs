@@ -86,8 +86,20 @@ impl Storage for Files {
         }
     }
 
-    /// Does nothing: folders cannot be opened here, and the system journals names itself.
-    #[cfg(not(unix))]
+    /// Windows documents the flush of a folder's handle (`NtFlushBuffersFileEx`), which commits the pending changes of its
+    /// names. Some file systems and network drives refuse it; the system then writes them when it likes.
+    #[cfg(windows)]
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        /// `FILE_FLAG_BACKUP_SEMANTICS`, without which a folder cannot be opened.
+        const FOLDER: u32 = 0x0200_0000;
+        let mut options = OpenOptions::new();
+        std::os::windows::fs::OpenOptionsExt::custom_flags(&mut options, FOLDER);
+        let _ = options.write(true).open(folder).and_then(|folder| folder.sync_all());
+        Ok(())
+    }
+
+    /// Does nothing, where folders cannot be opened.
+    #[cfg(not(any(unix, windows)))]
     fn sync_folder(&self, _: &Path) -> io::Result<()> {
         Ok(())
     }
