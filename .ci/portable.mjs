@@ -1,5 +1,5 @@
 // Runs `persist-portable`, built for a web page, under node. Such a program has no way out but its memory: what it
-// shows stands there between `<<persist:` and `>>`, in the order in which it was shown.
+// shows stands there between `<<persist:` and `>>`, in any order.
 import { readFileSync } from 'node:fs';
 
 const module = await WebAssembly.compile(readFileSync(process.argv[2]));

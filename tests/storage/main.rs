@@ -12,6 +12,7 @@ mod hosts;
 mod lockless;
 mod own_storage;
 mod power_cuts;
+mod profiles;
 mod reading;
 mod reconcile;
 mod recovery;
@@ -29,7 +30,7 @@ use std::time::Duration;
 
 use persist::{Persist, SaveOptions, Saves};
 
-use persist_tests::support::disk::{Disk, Image};
+use persist_tests::support::disk::{Disk, Image, Profile};
 
 #[derive(Persist, Clone, Debug, PartialEq)]
 struct Game {
@@ -45,7 +46,9 @@ fn game(level: u32) -> Game {
 }
 
 fn saves(disk: &Disk, backups: u32) -> Saves {
-    let options = SaveOptions::new().backups(backups).wait(Duration::ZERO);
+    // Another program holds files for a moment there.
+    let wait = if disk.profile() == Profile::Ntfs { 30 } else { 0 };
+    let options = SaveOptions::new().backups(backups).wait(Duration::from_millis(wait));
     Saves::new().storage(disk.clone()).save_options(options)
 }
 

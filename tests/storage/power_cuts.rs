@@ -5,7 +5,7 @@ use persist_tests::support::disk::{Cut, Disk};
 const ALL: usize = 10;
 
 /// The selections of so many sectors: all of them, or a thousand.
-fn selections(sectors: usize) -> Vec<u64> {
+pub(super) fn selections(sectors: usize) -> Vec<u64> {
     if sectors <= ALL {
         return (0..1 << sectors).collect();
     }

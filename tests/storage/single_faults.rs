@@ -9,7 +9,7 @@ use super::{Game, assert_no_strays, load, save, saved};
 use persist_tests::support::disk::{Disk, Fault, Image};
 
 /// Saves level 2 over level 1 with a fault at each operation in turn, until none fires.
-fn at_every_operation(
+pub(super) fn at_every_operation(
     backups: u32,
     disk: impl Fn(Image) -> Disk,
     fault: Fault,
@@ -33,7 +33,7 @@ fn at_every_operation(
     }
 }
 
-fn old_or_new(disk: &Disk, result: &persist::Result<()>, what: &str) {
+pub(super) fn old_or_new(disk: &Disk, result: &persist::Result<()>, what: &str) {
     let in_place = result.as_ref().is_err_and(|error| error.message().contains("in place"));
     let level = load(disk).unwrap_or_else(|error| panic!("{what}: {error}"));
     match result {

@@ -1,7 +1,7 @@
 //! A disk in memory that can fail at any operation and be cut off after any.
 //!
-//! What it assumes of a real one: names in a folder change in order and whole, as in a journal; data
-//! of a file reaches the disk in any order, in sectors, and surely only when it is synced.
+//! What it assumes of a real one is in its [`Profile`]. On each of them, data of a file reaches the disk in any order, in
+//! sectors, and surely only when it is synced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Cursor, Read, Seek, SeekFrom, Write};
@@ -23,6 +23,40 @@ pub const TOO_MANY_FILES: i32 = if cfg!(windows) { 4 } else { 24 };
 
 /// Bytes that reach a disk whole or not at all.
 pub const SECTOR: usize = 512;
+
+/// What a disk is like. Where the documentation of a file system leaves something open, it is the worse.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// A journal of names, which change in order and whole. The flush of a folder makes them last.
+    #[default]
+    Ext4,
+    /// A journal of names. The flush of a folder does nothing, and that of a file makes last what its journal has up to
+    /// there. Another program holds a file for a moment at every third change.
+    Ntfs,
+    /// Names last in any order, until the flush of a folder.
+    Apfs,
+    /// Names last in any order, a file has one of them, and a rename over a file first removes that.
+    Fat,
+    /// A drive of another machine: no locks, one name for a file, no flush of a folder. Names last in any order. What
+    /// another machine has written is seen at the second look.
+    Network,
+}
+
+impl Profile {
+    pub const ALL: [Self; 5] = [Self::Ext4, Self::Ntfs, Self::Apfs, Self::Fat, Self::Network];
+
+    pub fn has_links(self) -> bool {
+        !matches!(self, Self::Fat | Self::Network)
+    }
+
+    pub fn keeps_order(self) -> bool {
+        matches!(self, Self::Ext4 | Self::Ntfs)
+    }
+
+    pub fn flushes_folders(self) -> bool {
+        !matches!(self, Self::Ntfs | Self::Network)
+    }
+}
 
 /// The files of a disk by name.
 pub type Image = BTreeMap<PathBuf, Vec<u8>>;
@@ -52,6 +86,7 @@ pub struct Disk(Arc<Mutex<State>>);
 
 #[derive(Default)]
 struct State {
+    profile: Profile,
     /// The content of each file as programs see it, and as it surely is on the disk.
     files: Vec<(Vec<u8>, Vec<u8>)>,
     names: BTreeMap<PathBuf, usize>,
@@ -66,7 +101,11 @@ struct State {
     fault: Option<(usize, Fault)>,
     has_fired: bool,
     was_interrupted: bool,
-    has_links: bool,
+    /// The last change was refused, since another program held the file.
+    was_held: bool,
+    /// The content that a file had before another machine wrote it, for the next look.
+    stale: BTreeMap<PathBuf, Vec<u8>>,
+    has_no_links: bool,
     has_no_locks: bool,
     /// Bytes that may still be written, if there is a limit.
     room: Option<usize>,
@@ -103,6 +142,7 @@ pub struct Cut {
     names: Vec<BTreeMap<PathBuf, usize>>,
     name_changes: Vec<NameChange>,
     writes: Vec<Written>,
+    profile: Profile,
     /// What was done last.
     pub after: String,
 }
@@ -111,7 +151,6 @@ impl Disk {
     pub fn new(image: Image) -> Self {
         let disk = Self::default();
         let mut state = disk.state();
-        state.has_links = true;
         for (name, bytes) in image {
             let file = state.files.len();
             state.files.push((bytes.clone(), bytes));
@@ -122,9 +161,29 @@ impl Disk {
         disk
     }
 
-    /// Puts a file there.
+    pub fn like(profile: Profile, image: Image) -> Self {
+        let disk = Self::new(image);
+        let mut state = disk.state();
+        state.profile = profile;
+        state.has_no_links = !profile.has_links();
+        state.has_no_locks = profile == Profile::Network;
+        drop(state);
+        disk
+    }
+
+    pub fn profile(&self) -> Profile {
+        self.state().profile
+    }
+
+    /// Puts a file there, as another program does.
     pub fn put(&self, name: &str, bytes: &[u8]) {
         let mut state = self.state();
+        if state.profile == Profile::Network
+            && let Some(file) = state.names.get(Path::new(name)).copied()
+        {
+            let old = state.files[file].0.clone();
+            state.stale.insert(PathBuf::from(name), old);
+        }
         let file = state.files.len();
         state.files.push((bytes.to_vec(), bytes.to_vec()));
         state.names.insert(PathBuf::from(name), file);
@@ -134,7 +193,7 @@ impl Disk {
     /// One on which a file has one name.
     pub fn without_links(image: Image) -> Self {
         let disk = Self::new(image);
-        disk.state().has_links = false;
+        disk.state().has_no_links = true;
         disk
     }
 
@@ -266,6 +325,13 @@ impl Disk {
         if state.is_read_only && !["open", "list"].contains(&what) {
             return Err(io::ErrorKind::ReadOnlyFilesystem.into());
         }
+        let changes = ["create", "append to", "rename to", "link", "remove"].contains(&what);
+        if changes && state.profile == Profile::Ntfs {
+            state.was_held = !state.was_held && state.operations.is_multiple_of(3);
+            if state.was_held {
+                return Err(io::ErrorKind::ResourceBusy.into());
+            }
+        }
         let result = act(&mut state)?;
         let after = format!("{what} {}", path.display());
         let cut = state.cuts.is_some().then(|| state.cut(&after));
@@ -290,7 +356,7 @@ impl Disk {
 
     fn rename_or_link(&self, from: &Path, to: &Path, links: bool) -> io::Result<()> {
         self.step(if links { "link" } else { "rename to" }, to, |state| {
-            if links && !state.has_links {
+            if links && state.has_no_links {
                 return Err(io::ErrorKind::Unsupported.into());
             }
             let file = *state.names.get(from).ok_or(io::ErrorKind::NotFound)?;
@@ -299,6 +365,10 @@ impl Disk {
             }
             // As POSIX has it: two names of one file are left alone.
             if state.names.get(to) != Some(&file) {
+                state.stale.remove(to);
+                if state.profile == Profile::Fat && state.names.remove(to).is_some() {
+                    state.change_names(None, Some(to.to_owned()));
+                }
                 state.names.insert(to.to_owned(), file);
                 if !links {
                     state.names.remove(from);
@@ -317,6 +387,12 @@ impl State {
         self.files[file].0.truncate(length);
     }
 
+    fn make_names_last(&mut self) {
+        self.lasting = self.names.clone();
+        self.name_steps.clear();
+        self.name_changes.clear();
+    }
+
     /// Notes a change of names that was made.
     fn change_names(&mut self, given: Option<(PathBuf, usize)>, taken: Option<PathBuf>) {
         self.name_steps.push(self.names.clone());
@@ -330,6 +406,7 @@ impl State {
             names: lasting.chain(&self.name_steps).cloned().collect(),
             name_changes: self.name_changes.clone(),
             writes: self.writes.clone(),
+            profile: self.profile,
             after: after.to_owned(),
         }
     }
@@ -360,6 +437,14 @@ impl Cut {
     pub fn images(&self, kept: impl Fn(usize) -> bool) -> Vec<Image> {
         let files = self.contents(kept);
         self.names.iter().map(|names| image(names, &files)).collect()
+    }
+
+    /// As the profile of the disk has it.
+    pub fn images_of_profile(&self, kept: impl Fn(usize) -> bool) -> Vec<Image> {
+        match self.profile.keeps_order() {
+            true => self.images(kept),
+            false => self.images_in_any_order(kept),
+        }
     }
 
     /// The same on a disk that makes changes of names last in any order: with any set of them.
@@ -458,6 +543,9 @@ impl NewFile for DiskFile {
         self.disk.step("sync", &self.path, |state| {
             state.files[file].1 = state.files[file].0.clone();
             state.writes.retain(|write| write.file != file);
+            if state.profile == Profile::Ntfs {
+                state.make_names_last();
+            }
             Ok(())
         })
     }
@@ -516,6 +604,9 @@ impl Storage for Disk {
                 return Ok(Box::new(Cursor::new(Vec::new())) as Box<dyn StoredFile>);
             }
             let file = *state.names.get(path).ok_or(io::ErrorKind::NotFound)?;
+            if let Some(old) = state.stale.remove(path) {
+                return Ok(Box::new(Cursor::new(old)) as Box<dyn StoredFile>);
+            }
             if let Some(code) = state.unread.get(path) {
                 return Ok(Box::new(Unread(*code)) as Box<dyn StoredFile>);
             }
@@ -568,9 +659,9 @@ impl Storage for Disk {
 
     fn sync_folder(&self, folder: &Path) -> io::Result<()> {
         self.step("sync folder", folder, |state| {
-            state.lasting = state.names.clone();
-            state.name_steps.clear();
-            state.name_changes.clear();
+            if state.profile.flushes_folders() {
+                state.make_names_last();
+            }
             Ok(())
         })
     }
