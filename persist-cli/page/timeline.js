@@ -1,6 +1,6 @@
 // What a journal says, in its order, and the steps of the chosen entry.
 
-import { el, fill } from './dom.js';
+import { el, fill, oneLine } from './dom.js';
 import { bytes, count, counted } from './format.js';
 import { Rows } from './rows.js';
 import { link } from './value.js';
@@ -34,28 +34,55 @@ class Timeline {
     else fill(this.steps, el('p', { class: 'none' }, 'The journal has no entries.'));
   }
 
+  /** The label of an entry, or what its first step does. */
+  label({ label, steps }) {
+    if (label) return oneLine(label);
+    const [{ change, name, object, path } = {}] = steps;
+    if (change === undefined) return '';
+    return oneLine([change, name ?? (object === null ? null : `#${object}`), path].filter((part) => part !== null && part !== undefined).join(' '));
+  }
+
+  /** What was undone or redone, if that is what an entry says. */
+  subject({ of }) {
+    return of === undefined ? '' : this.label(this.entries[of]);
+  }
+
   row(place) {
-    const { what, label, steps } = this.entries[place];
+    const entry = this.entries[place];
+    const { what } = entry;
+    const subject = this.subject(entry);
+    const name = subject ? `${what}: ${subject}` : this.label(entry) || what;
     return [
-      el('span', { class: `dot ${what.startsWith('undone') || what === 'rollback' ? 'hollow' : ''}`, 'aria-hidden': 'true' }),
+      this.dot(what),
       el('span', { class: 'number' }, count(place + 1)),
-      el('span', { class: 'name' }, label || what),
-      el('span', { class: 'quiet' }, label ? what : steps.length > 0 ? counted(steps.length, 'step') : ''),
+      el('span', { class: 'entry' }, el('span', { class: 'name', title: name }, name), subject || name === what ? null : el('span', { class: 'quiet' }, what)),
     ];
   }
 
+  dot(what) {
+    return el('span', { class: `dot ${what.startsWith('undone') || what === 'rollback' ? 'hollow' : ''}`, 'aria-hidden': 'true' });
+  }
+
   open(place) {
-    const { what, label, steps } = this.entries[place];
+    const { what, label, steps, of } = this.entries[place];
     const rows = steps.slice(0, MOST_STEPS).map((step) => this.step(step));
     const head = ['step', 'object', 'field', 'before', 'after'].map((name) => el('th', { scope: 'col' }, name));
     fill(
       this.steps,
-      el('h2', {}, label || what, el('span', { class: 'quiet' }, ` ${count(place + 1)} of ${count(this.entries.length)}, ${what}`)),
+      el('h2', {}, this.subject(this.entries[place]) ? `${what}: ${this.subject(this.entries[place])}` : oneLine(label) || what, el('span', { class: 'quiet' }, ` ${count(place + 1)} of ${count(this.entries.length)}, ${what}`)),
       rows.length > 0
         ? el('div', { class: 'scroller' }, el('table', { class: 'plain steps' }, el('thead', {}, el('tr', {}, head)), el('tbody', {}, rows)))
         : el('p', { class: 'none' }, 'It has no steps of its own.'),
+      of === undefined
+        ? null
+        : el('p', {}, `It is about entry ${count(of + 1)}, “${this.label(this.entries[of])}”. `, el('button', { type: 'button', class: 'quiet', onclick: () => this.go(of) }, 'show it')),
       steps.length > MOST_STEPS ? el('p', { class: 'none' }, `The first ${count(MOST_STEPS)} of ${count(steps.length)} steps.`) : null,
     );
+  }
+
+  go(place) {
+    this.rows.move(place);
+    this.open(place);
   }
 
   step({ level, change, object, name, path, old, new: now }) {

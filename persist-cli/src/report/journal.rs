@@ -1,5 +1,6 @@
 //! A journal as a timeline: what happened, in its order, with values as text.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use persist::ObjectId;
@@ -23,6 +24,9 @@ pub(crate) struct Timeline {
 struct Event {
     what: String,
     label: String,
+    /// The place of the entry that is undone or redone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<usize>,
     steps: Vec<Step>,
 }
 
@@ -48,7 +52,13 @@ impl Timeline {
             let what = if number < listing.applied { "applied" } else { "undone" };
             Event::of(event, format!("{what} when the journal began"))
         });
-        let since = listing.events.iter().map(|event| Event::of(event, what(event.what)));
+        let all = || listing.entries.iter().chain(&listing.events);
+        let places: HashMap<*const ListedEvent, usize> =
+            all().map(std::ptr::from_ref).zip(0..).collect();
+        let since = listing.events.iter().zip(listing.subjects()).map(|(event, subject)| {
+            let of = subject.and_then(|subject| places.get(&std::ptr::from_ref(subject)).copied());
+            Event { of, ..Event::of(event, what(event.what)) }
+        });
         Ok(Self {
             file: path.file_name().map_or(name, |name| name.to_string_lossy().into_owned()),
             size: listing.bytes,
@@ -111,6 +121,6 @@ impl Event {
                 _ => {}
             }
         }
-        Self { what, label: event.label.to_string(), steps }
+        Self { what, label: event.label.to_string(), of: None, steps }
     }
 }

@@ -71,15 +71,37 @@ impl JournalListing {
             let message = format!("the journal has {count} events, and not {events}");
             return Err(Error::new(ErrorKind::NotFound, message));
         };
-        let mut replay = StoredReplay::new(self, ReplayTarget::new(save, self.bytes)?);
+        let mut replay = StoredReplay::new(self, Some(ReplayTarget::new(save, self.bytes)?));
         let mut done = 0;
         let stopped = expected.iter().find_map(|event| {
             let failed = replay.event(event).err();
             done += usize::from(failed.is_none());
             failed
         });
-        replay.target.end();
+        replay.target.into_iter().for_each(ReplayTarget::end);
         Ok(Replayed { events: done, stopped })
+    }
+
+    /// Returns, for each event since the journal began, the event that made the entry which it undoes or redoes. `None`
+    /// for other events, and after one whose entry only the program knows.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn subjects(&self) -> Vec<Option<&ListedEvent>> {
+        let mut replay = StoredReplay::new(self, None);
+        let mut is_known = true;
+        let subject = |event: &'_ ListedEvent, replay: &StoredReplay<'_, '_>| match event.what {
+            Occurrence::Undone | Occurrence::Skipped(false) => replay.applied.checked_sub(1),
+            Occurrence::Redone | Occurrence::Skipped(true) => Some(replay.applied),
+            _ => None,
+        };
+        let subjects = self.events.iter().map(|event| {
+            let entry = subject(event, &replay).filter(|_| is_known);
+            let labelled =
+                entry.and_then(|entry| replay.entries.get(entry)).and_then(|it| it.labelled());
+            is_known &= replay.event(event).is_ok();
+            labelled
+        });
+        subjects.collect()
     }
 }
 
@@ -87,6 +109,8 @@ impl JournalListing {
 #[derive(Default)]
 struct ReplayedEntry<'j> {
     edits: Vec<ReplayedEdit<'j>>,
+    /// The beginning of the transaction that it was.
+    begun: Option<&'j ListedEvent>,
     /// True if it may be part of another entry, or several entries: only the program knows how commands merge.
     is_uncertain: bool,
     /// The fields that its edits set. Present once an edit may merge into it.
@@ -115,8 +139,14 @@ impl<'j> ReplayedEntry<'j> {
         Self { edits: vec![ReplayedEdit { event, changes: None }], ..Self::default() }
     }
 
-    /// Applies or reverts its changes, all or none.
-    fn run(&mut self, target: &mut ReplayTarget<'_>, direction: Direction) -> Result<()> {
+    /// Returns the event that has its label.
+    fn labelled(&self) -> Option<&'j ListedEvent> {
+        self.begun.or_else(|| self.edits.first().map(|edit| edit.event))
+    }
+
+    /// Applies or reverts its changes, all or none. Without a target there is nothing to do.
+    fn run(&mut self, target: &mut Option<ReplayTarget<'_>>, direction: Direction) -> Result<()> {
+        let Some(target) = target else { return Ok(()) };
         let mut changes = Vec::new();
         for edit in &mut self.edits {
             changes.extend(edit.changes()?);
@@ -222,7 +252,8 @@ impl<'j> SetFields<'j> {
 }
 
 struct StoredReplay<'j, 's> {
-    target: ReplayTarget<'s>,
+    /// `None` if only the history is replayed.
+    target: Option<ReplayTarget<'s>>,
     entries: VecDeque<ReplayedEntry<'j>>,
     /// The number of entries that are applied.
     applied: usize,
@@ -230,7 +261,7 @@ struct StoredReplay<'j, 's> {
 }
 
 impl<'j, 's> StoredReplay<'j, 's> {
-    fn new(listing: &'j JournalListing, target: ReplayTarget<'s>) -> Self {
+    fn new(listing: &'j JournalListing, target: Option<ReplayTarget<'s>>) -> Self {
         let entries: VecDeque<_> = listing.entries.iter().map(ReplayedEntry::from_event).collect();
         // A damaged journal may claim more entries than it has.
         let applied = place(listing.applied).unwrap_or(usize::MAX).min(entries.len());
@@ -242,8 +273,8 @@ impl<'j, 's> StoredReplay<'j, 's> {
             Occurrence::Done | Occurrence::Aside => {
                 let mut entry = ReplayedEntry::from_event(event);
                 entry.run(&mut self.target, Direction::Redo)?;
-                if let Some(last) = event.last_id {
-                    self.target.reserve_ids(last)?;
+                if let (Some(last), Some(target)) = (event.last_id, &mut self.target) {
+                    target.reserve_ids(last)?;
                 }
                 if event.what == Occurrence::Aside {
                     return Ok(());
@@ -267,7 +298,9 @@ impl<'j, 's> StoredReplay<'j, 's> {
                 self.move_entry(self.applied, Direction::Redo)?;
                 self.applied += 1;
             }
-            Occurrence::Begun => self.open.push(ReplayedEntry::default()),
+            Occurrence::Begun => {
+                self.open.push(ReplayedEntry { begun: Some(event), ..ReplayedEntry::default() });
+            }
             Occurrence::Committed => {
                 let closed = self.open.pop().ok_or_else(nothing)?;
                 match self.open.last_mut() {
