@@ -1,6 +1,6 @@
 // Two saves side by side: the objects that differ, and the fields of the chosen one before and after.
 
-import { el, fill } from './dom.js';
+import { breakable, el, fill, oneLine } from './dom.js';
 import { count, counted, shortClass } from './format.js';
 import { Rows } from './rows.js';
 import { cell, show, swatch } from './value.js';
@@ -31,16 +31,23 @@ class Compare {
     this.rows.element.classList.add('differing');
     this.sides = el('div', { class: 'sides', tabindex: 0, 'aria-label': 'Fields before and after', role: 'region' });
     const switches = SORTS.map(([sort, name]) => {
-      const total = this.all.filter((row) => row.sort === sort).length;
+      const total = diff.totals[sort];
       const box = el('input', { type: 'checkbox', checked: true, onchange: () => this.filter(sort, box.checked) });
       return el('label', { class: `switch ${sort}` }, box, `${name} `, el('span', { class: 'count' }, count(total)));
     });
     fill(
       element,
-      el('div', { class: 'tools' }, el('h1', {}, `${this.before.data.file} and ${this.after.data.file}`), switches),
+      el('div', { class: 'tools' }, el('h1', {}, `${this.before.data.file} and ${this.after.data.file}`), switches, this.some()),
       el('div', { class: 'halves' }, this.rows.element, this.sides),
     );
     this.filter();
+  }
+
+  /** Says how many of the objects that differ the page has. */
+  some() {
+    const { totals } = this.page.report.diff;
+    const total = totals.changed + totals.added + totals.gone;
+    return this.all.length < total ? el('span', { class: 'warning' }, `${count(this.all.length)} of ${counted(total, 'object')} that differ are in this page; “persist diff” prints all`) : null;
   }
 
   filter(sort, isOn) {
@@ -61,8 +68,8 @@ class Compare {
     return [
       el('span', { class: `sign ${row.sort}`, 'aria-label': row.sort }, { changed: '~', added: '+', gone: '−' }[row.sort]),
       swatch(save.classOf(object)),
-      el('span', { class: 'name' }, save.name(object) || shortClass(save.className(object)), el('span', { class: 'id' }, ` #${save.id(object)}`)),
-      el('span', { class: 'quiet' }, names),
+      el('span', { class: 'name' }, oneLine(save.name(object)) || shortClass(save.className(object)), el('span', { class: 'id' }, ` #${save.id(object)}`)),
+      el('span', { class: 'quiet', title: names }, names),
     ];
   }
 
@@ -87,7 +94,7 @@ class Compare {
     const same = names.filter((key) => !isDiffering(key));
     fill(
       this.sides,
-      el('h2', {}, swatch(save.classOf(object)), save.name(object) || save.path(object), el('span', { class: 'quiet' }, ` ${save.className(object)} ${save.path(object)}`)),
+      el('h2', {}, swatch(save.classOf(object)), save.name(object) || save.path(object), el('span', { class: 'quiet' },  ' ', breakable(save.className(object)), ` ${save.path(object)}`)),
       el(
         'table',
         { class: 'plain two' },

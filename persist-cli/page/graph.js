@@ -1,7 +1,7 @@
 // The graph: the objects around the chosen one, all objects, or the classes.
 
 import { Sliced } from './canvas.js';
-import { el, fill } from './dom.js';
+import { el, fill, oneLine, visible } from './dom.js';
 import { count, counted, shortClass } from './format.js';
 import { aroundObject, ofClasses, wholeSave } from './picture.js';
 import { firstPlaces, startLayout } from './layout.js';
@@ -48,7 +48,7 @@ class Graph {
   }
 
   tools() {
-    const modes = MODES.map(([mode, name]) => {
+    const modes = MODES.map(([mode, name]) => [mode, mode === 'whole' && this.save.isSample ? 'Whole page' : name]).map(([mode, name]) => {
       const radio = el('input', { type: 'radio', name: 'mode', value: mode, checked: mode === this.mode, onchange: () => this.page.open('graph', mode) });
       return el('label', {}, radio, el('span', {}, name));
     });
@@ -65,7 +65,7 @@ class Graph {
       el('h1', { class: 'unseen' }, 'Graph'),
       el('div', { class: 'segments', role: 'radiogroup', 'aria-label': 'What is shown' }, modes),
       this.depths,
-      this.mode === 'classes' ? null : el('label', { class: 'switch' }, cycles, 'Cycles in colour ', el('span', { class: 'count' }, count(this.save.cycles.length))),
+      this.mode === 'classes' ? null : el('label', { class: 'switch' }, cycles, 'Cycles in colour ', el('span', { class: 'count' }, count(this.save.data.totals.cycles))),
     );
   }
 
@@ -122,8 +122,9 @@ class Graph {
     const lines = ends.length / 2;
     const what = this.mode === 'classes' ? counted(nodes.length, 'class', 'classes') : counted(nodes.length, 'object');
     const rest = left > 0 ? `, ${count(left)} more are not shown` : '';
+    const sample = this.save.isSample ? `, of ${counted(this.save.total, 'object')} and ${counted(this.save.data.totals.references, 'reference')} in the save` : '';
     const some = lines > MOST_LINES ? `, ${counted(lines, 'reference')}; ${count(MOST_LINES)} of them are drawn at once` : `, ${counted(lines, 'reference')}`;
-    this.note.textContent = `${what}${rest}${some}${isMoving ? '. Arranging…' : '.'}`;
+    this.note.textContent = `${what}${rest}${some}${sample}${isMoving ? '. Arranging…' : '.'}`;
   }
 
   showLegend() {
@@ -303,7 +304,7 @@ class Graph {
     const draw = (place, isSure) => {
       const [x, y] = [positions[2 * place], positions[2 * place + 1]];
       if (x < window.left || x > window.right || y < window.top || y > window.bottom) return;
-      const text = this.label(place);
+      const text = oneLine(this.label(place));
       const spots = [];
       const row = Math.floor(y / pixel / 9);
       const first = Math.floor(x / pixel / 24);
@@ -326,7 +327,7 @@ class Graph {
 
   label(place) {
     const node = this.picture.nodes[place];
-    if (this.mode === 'classes') return `${shortClass(this.save.classes[node].name)} · ${count(this.save.classes[node].objects.length)}`;
+    if (this.mode === 'classes') return `${shortClass(this.save.classes[node].name)} · ${count(this.save.classes[node].records)}`;
     return this.save.name(node) || `${shortClass(this.save.className(node))} #${this.save.id(node)}`;
   }
 
@@ -349,7 +350,7 @@ class Graph {
     if (place < 0) return;
     const node = this.picture.nodes[place];
     const text = this.mode === 'classes' ? this.label(place) : `${this.save.label(node)}, ${this.save.className(node)}`;
-    this.tip.textContent = text;
+    this.tip.textContent = visible(text);
     this.tip.style.transform = `translate(${event.offsetX + 14}px, ${event.offsetY + 14}px)`;
   }
 
@@ -357,7 +358,7 @@ class Graph {
     const place = this.nodeAt(at);
     if (place < 0) return;
     const node = this.picture.nodes[place];
-    if (this.mode === 'classes') this.page.open('table', node);
+    if (this.mode === 'classes') this.page.openTable(node);
     else this.page.choose(node, 'graph', this.mode);
   }
 

@@ -1,7 +1,8 @@
 // The chosen object: its fields, and what refers to what. It is also the text alternative of the graph.
 
-import { el, fill } from './dom.js';
-import { bytes, count, shortClass } from './format.js';
+import { breakable, copyButton, el, fill } from './dom.js';
+import { bytes, count, counted, shortClass } from './format.js';
+import { componentPath, fieldPath } from './path.js';
 import { Rows } from './rows.js';
 import { cell, link, show, swatch } from './value.js';
 
@@ -25,35 +26,44 @@ export class Inspector {
     const { save } = this.page;
     const own = save.partsOf(object);
     const name = save.name(object);
+    const path = save.pathTo(object);
     fill(
       this.element,
       el(
         'header',
         {},
-        el('p', { class: 'kind' }, swatch(save.classOf(object)), save.className(object)),
+        el('p', { class: 'kind' }, swatch(save.classOf(object)), breakable(save.className(object))),
         el('button', { type: 'button', class: 'close', 'aria-label': 'Close', title: 'Close (Escape)', onclick: () => this.page.release() }, '×'),
         el('h2', {}, name || `#${save.id(object)}`),
-        el('p', { class: 'quiet' }, `${save.path(object)}, ${bytes(save.bytes(object))}`, cycleText(save, object)),
+        el('p', { class: 'quiet' }, `${path ?? save.path(object)}, ${bytes(save.bytes(object))}`, path === null ? null : copyButton(path, 'the path of the object'), cycleText(save, object)),
         el(
           'p',
           { class: 'actions' },
-          el('a', { class: 'button', href: `#graph/near@${object}` }, 'Show in graph'),
-          el('a', { class: 'button', href: `#table/${save.classOf(object)}@${object}` }, 'Show in table'),
+          el('a', { class: 'button', href: `#graph/near@${save.key(object)}` }, 'Show in graph'),
+          el('a', { class: 'button', href: `#table/${encodeURIComponent(save.className(object))}@${save.key(object)}` }, 'Show in table'),
         ),
       ),
-      own.map((part) => this.part(part, own.length > 1)),
-      this.neighbours('Refers to', object, (call) => save.eachOut(object, call)),
-      this.neighbours('Referenced by', object, (call) => save.eachIn(object, call)),
+      own.map((part) => this.part(part, own.length > 1, this.partPath(object, part))),
+      this.neighbours('Refers to', save.outCount(object), (call) => save.eachOut(object, call)),
+      this.neighbours('Referenced by', save.inCount(object), (call) => save.eachIn(object, call)),
     );
     this.element.scrollTop = 0;
   }
 
-  part({ class: number, row }, hasOthers) {
+  /** The path of a record of an object: the object itself, or one of its components. */
+  partPath(object, part) {
+    const { save } = this.page;
+    const name = save.classes[part.class].name;
+    const isOwn = ['persist.Object', 'persist.World'].includes(name) || (save.worldOf(object) < 0 && save.className(object) !== 'persist.World');
+    return isOwn ? save.pathTo(object) : componentPath(save.pathTo(object), name);
+  }
+
+  part({ class: number, row }, hasOthers, path) {
     const { save } = this.page;
     const { columns } = save.table(number);
     const fields = columns.slice(0, MOST_FIELDS).map((column) => [
       el('dt', {}, column.name || 'value'),
-      el('dd', {}, show(save, cell(save, column, row))),
+      this.field(save, cell(save, column, row), fieldPath(path, column.name)),
     ]);
     const title = hasOthers ? shortClass(save.classes[number].name) : 'Fields';
     return el(
@@ -65,17 +75,21 @@ export class Inspector {
     );
   }
 
-  neighbours(title, object, each) {
+  field(save, value, path) {
+    return el('dd', {}, show(save, value, path), path === null ? null : copyButton(path, 'the path'));
+  }
+
+  neighbours(title, total, each) {
     const { save } = this.page;
     const references = [];
     each((reference, other) => references.push([reference, other]));
     const element = ([reference, other]) => [
-      el('span', { class: 'key' }, save.field(reference)),
+      el('span', { class: 'key', title: save.field(reference) }, breakable(save.field(reference))),
       link(save, other),
       save.isWeak(reference) ? el('span', { class: 'tag' }, 'weak') : null,
     ];
     let list;
-    if (references.length === 0) list = el('p', { class: 'none' }, 'nothing');
+    if (total === 0) list = el('p', { class: 'none' }, 'nothing');
     else if (references.length <= FEW) {
       list = el('ul', { class: 'neighbours' }, references.map((pair) => el('li', {}, element(pair))));
     } else {
@@ -86,11 +100,13 @@ export class Inspector {
       list = rows.element;
       requestAnimationFrame(() => rows.show(references.length));
     }
-    return el('section', {}, el('h3', {}, title, el('span', { class: 'count' }, count(references.length))), list);
+    const rest = total - references.length;
+    const more = rest > 0 ? el('p', { class: 'none' }, `${counted(rest, 'reference')} ${rest === 1 ? 'leads' : 'lead'} to or from objects that this page does not have.`) : null;
+    return el('section', {}, el('h3', {}, title, el('span', { class: 'count' }, count(total))), list, more);
   }
 }
 
 function cycleText(save, object) {
   const cycle = save.cycleOf[object];
-  return cycle < 0 ? null : el('span', { class: 'tag cycle' }, `in a cycle of ${count(save.cycles[cycle].length)}`);
+  return cycle < 0 ? null : el('span', { class: 'tag cycle' }, `in a cycle of ${count(save.data.cycles[cycle].size)}`);
 }

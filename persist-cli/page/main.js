@@ -1,6 +1,6 @@
 // The page: which view is shown, and which object is chosen. Both are in the address, so that Back and links work.
 
-import { announce, el, fill } from './dom.js';
+import { announce, el, fill, visible } from './dom.js';
 import { count, counted } from './format.js';
 import { readReport } from './save.js';
 import { Search } from './search.js';
@@ -27,6 +27,7 @@ class Page {
     this.report = report;
     this.save = report.saves[0];
     this.state = { view: '', argument: null, object: -1 };
+    this.notice = document.getElementById('notice');
     this.current = null;
     this.inspector = new Inspector(this, document.getElementById('inspector'));
     this.search = new Search(this, document.getElementById('search'));
@@ -39,12 +40,12 @@ class Page {
 
   showFile() {
     const names = this.report.saves.map((save) => save.data.file).join(' and ');
-    document.title = `${names} – persist report`;
+    document.title = visible(`${names} – persist report`);
     const { save } = this;
     fill(
       document.getElementById('file'),
       el('strong', {}, names),
-      el('span', { class: 'quiet' }, ` ${counted(save.count, 'object')}, ${counted(save.classes.length, 'class', 'classes')}`),
+      el('span', { class: 'quiet' }, ` ${save.isSample ? `${count(save.count)} of ` : ''}${counted(save.total, 'object')}, ${counted(save.classes.length, 'class', 'classes')}`),
     );
   }
 
@@ -56,14 +57,15 @@ class Page {
     fill(document.getElementById('views'), ...this.links.values());
   }
 
-  /** Shows what the address says: `#view/argument@object`. */
+  /** Shows what the address says: `#view/argument@object`. An object is its id, `17`, or `World/5` in a world. */
   follow() {
-    const found = /^#(\w*)(?:\/([\w-]+))?(?:@(\d+))?$/.exec(location.hash) ?? [];
-    const known = VIEWS.find(({ key, is }) => key === found[1] && is(this.report));
+    const found = /^#(\w*)(?:\/([^@/]+))?(?:@(.*))?$/.exec(location.hash);
+    const [, name = '', of, key] = found ?? [];
+    const known = VIEWS.find(({ key: view, is }) => view === name && is(this.report));
     const view = known?.key ?? (this.state.view || 'overview');
-    const argument = known ? found[2] ?? null : this.state.argument;
-    const chosen = found[3] === undefined ? this.state.object : Number(found[3]);
-    const object = chosen < this.save.count ? chosen : -1;
+    const argument = known ? of ?? null : this.state.argument;
+    const object = key === undefined ? this.state.object : this.save.withKey(key);
+    this.say(key, object, name, known);
     const isOther = view !== this.state.view || argument !== this.state.argument;
     const isOtherObject = object !== this.state.object;
     this.state = { view, argument, object };
@@ -74,6 +76,26 @@ class Page {
       if (object >= 0) announce(`chosen: ${this.save.className(object)} ${this.save.label(object)}`);
     }
     this.showPlace();
+  }
+
+  /** Says what the address asks for in vain. */
+  say(key, object, name, known) {
+    const { save } = this;
+    let text = '';
+    if (key !== undefined && object < 0) {
+      const shown = decoded(key).replace(/(?=[^/]*$)/, '#');
+      text = save.isSample
+        ? `This page does not have the object ${shown}: it has ${count(save.count)} of ${counted(save.total, 'object')}.`
+        : `The save has no object ${shown}.`;
+    } else if (name !== '' && name !== 'view' && !known) {
+      text = `This page has no view “${name}”.`;
+    }
+    this.tell(text);
+  }
+
+  tell(text) {
+    this.notice.hidden = text === '';
+    fill(this.notice, text);
   }
 
   showView() {
@@ -92,19 +114,27 @@ class Page {
   /** Writes into the address what is shown, without a new step for Back. */
   showPlace() {
     const { view, argument, object } = this.state;
-    const hash = `#${view}${argument === null ? '' : `/${argument}`}${object < 0 ? '' : `@${object}`}`;
+    const hash = this.address(view, argument, object);
     if (location.hash !== hash) history.replaceState(null, '', hash);
-    for (const [key, link] of this.links) link.setAttribute('href', object < 0 ? `#${key}` : `#${key}@${object}`);
+    for (const [key, link] of this.links) link.setAttribute('href', this.address(key, null, object));
+  }
+
+  address(view, argument, object) {
+    return `#${view}${argument === null ? '' : `/${argument}`}${object < 0 ? '' : `@${this.save.key(object)}`}`;
   }
 
   /** Chooses an object, and shows a view if one is given. */
   choose(object, view = this.state.view, argument = view === this.state.view ? this.state.argument : null) {
-    location.hash = `#${view}${argument === null ? '' : `/${argument}`}@${object}`;
+    location.hash = this.address(view, argument, object);
   }
 
   open(view, argument = null) {
-    const { object } = this.state;
-    location.hash = `#${view}${argument === null ? '' : `/${argument}`}${object < 0 ? '' : `@${object}`}`;
+    location.hash = this.address(view, argument, this.state.object);
+  }
+
+  /** Shows the table of a class. */
+  openTable(number) {
+    this.open('table', encodeURIComponent(this.save.classes[number].name));
   }
 
   /** No object is chosen any more. */
@@ -124,6 +154,15 @@ class Page {
     } else if (event.key === 'Escape' && !isTyping && !event.defaultPrevented && this.state.object >= 0) {
       this.release();
     }
+  }
+}
+
+/** A part of an address as text. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }
 

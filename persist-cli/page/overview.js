@@ -1,7 +1,7 @@
 // The first view: what the save is, where its bytes go, and objects worth a look.
 
-import { el, fill } from './dom.js';
-import { bytes, count, percent, shortClass } from './format.js';
+import { breakable, el, fill } from './dom.js';
+import { bytes, count, counted, percent, shortClass } from './format.js';
 import { link, show, swatch } from './value.js';
 
 /** Objects in each list. */
@@ -22,12 +22,14 @@ export function overview(page, element) {
       'dl',
       { class: 'figures' },
       figure(bytes(data.size), 'file'),
-      figure(count(save.count), 'objects'),
-      figure(count(save.references.from.length), 'references'),
+      figure(count(save.total), 'objects'),
+      figure(count(data.totals.references), 'references'),
       figure(count(save.classes.length), 'classes'),
-      figure(count(save.cycles.length), 'cycles'),
-      figure(count(data.unreferenced.length), 'unreferenced'),
+      figure(count(data.totals.cycles), 'cycles'),
+      figure(count(data.totals.unreferenced), 'unreferenced'),
     ),
+    sample(save),
+    found(save),
     el('section', {}, el('h2', {}, 'Where the bytes go'), bar(save, total), classes(page, total)),
     el(
       'div',
@@ -36,11 +38,44 @@ export function overview(page, element) {
       card('Most referenced', top(save, (object) => save.inCount(object)), save, (object) => `${count(save.inCount(object))} references`),
       card('Most references', top(save, (object) => save.outCount(object)), save, (object) => `${count(save.outCount(object))} references`),
       cycles(save),
-      card('Unreferenced', data.unreferenced.slice(0, MOST), save, (object) => shortClass(save.className(object)), data.unreferenced.length),
+      card('Unreferenced', data.unreferenced.slice(0, MOST), save, (object) => shortClass(save.className(object)), data.totals.unreferenced),
       facts(save),
     ),
   );
   return {};
+}
+
+/** Says that the page has some objects of a large save. */
+function sample(save) {
+  if (!save.isSample) return null;
+  return el(
+    'p',
+    { class: 'warning sample' },
+    el('strong', {}, `${count(save.count)} of ${counted(save.total, 'object')}`),
+    ' are in this page: the largest and most connected ones, and some of each class. All counts and bytes are of the whole save. ',
+    el('code', {}, '--find TEXT'), ' adds the objects with a text, ', el('code', {}, '--all'), ' shows all.',
+  );
+}
+
+/** The objects that were asked for by `--find`. */
+function found(save) {
+  const { find } = save.data;
+  if (!find) return null;
+  const rows = find.objects.map((object, place) =>
+    el('li', {}, link(save, object), el('span', { class: 'quiet path' }, breakable(find.paths[place]))),
+  );
+  const most = 200;
+  const list = el('ul', {}, rows.slice(0, most));
+  const rest = rows.length > most ? el('button', { type: 'button', class: 'quiet', onclick: () => fill(list, rows) && rest.remove() }, `show ${count(rows.length - most)} more`) : null;
+  const note = rows.length < find.total ? el('p', { class: 'none' }, `This page has ${count(rows.length)} of ${count(find.total)}.`) : null;
+  return el(
+    'section',
+    { class: 'card found' },
+    el('h2', {}, `With “${find.text}”`, el('span', { class: 'count' }, `${counted(find.total, 'object')}, ${counted(find.values, 'value')}`)),
+    rows.length > 0 ? list : el('p', { class: 'none' }, 'Nothing in the save has it.'),
+    rest,
+    note,
+  );
 }
 
 function figure(value, name) {
@@ -66,11 +101,11 @@ function classes(page, total) {
     el(
       'tr',
       {},
-      el('th', { scope: 'row' }, swatch(number), el('a', { href: `#table/${number}` }, kind.name)),
-      el('td', {}, count(kind.objects.length)),
+      el('th', { scope: 'row' }, swatch(number), el('a', { href: `#table/${encodeURIComponent(kind.name)}` }, breakable(kind.name))),
+      el('td', {}, count(kind.records)),
       el('td', {}, bytes(kind.bytes)),
       el('td', {}, percent(kind.bytes, total)),
-      el('td', {}, bytes(kind.objects.length ? kind.bytes / kind.objects.length : 0)),
+      el('td', {}, bytes(kind.records ? kind.bytes / kind.records : 0)),
     ),
   );
   const head = ['class', 'records', 'bytes', 'share', 'each'];
@@ -112,13 +147,13 @@ function card(title, objects, save, note, total = objects.length) {
 
 function cycles(save) {
   if (save.cycles.length === 0) return null;
-  const rows = save.cycles.slice(0, MOST).map((members) =>
-    el('li', {}, link(save, members[0]), el('span', { class: 'quiet' }, `and ${count(members.length - 1)} more`)),
+  const rows = save.data.cycles.slice(0, MOST).map(({ objects, size }) =>
+    el('li', {}, link(save, objects[0]), el('span', { class: 'quiet' }, `and ${count(size - 1)} more`)),
   );
   return el(
     'section',
     { class: 'card' },
-    el('h2', {}, 'Cycles', el('span', { class: 'count' }, count(save.cycles.length))),
+    el('h2', {}, 'Cycles', el('span', { class: 'count' }, count(save.data.totals.cycles))),
     el('ul', {}, rows),
   );
 }

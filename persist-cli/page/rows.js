@@ -1,9 +1,12 @@
 // A list that makes elements only for the rows that are seen.
 
 import { el } from './dom.js';
+import { count, counted } from './format.js';
 
 /** No browser draws an element that is much taller. */
 const MOST_PIXELS = 8e6;
+/** Rows that are printed: some 400 pages. */
+const MOST_PRINTED = 20000;
 /** Rows beyond the edges, so that scrolling by a line shows no gap. */
 const MARGIN = 6;
 
@@ -32,6 +35,11 @@ export class Rows {
       el('div', { class: 'scroll', role: 'presentation' }, this.spacer, this.window),
     );
     this.head = head;
+    this.isPrinting = false;
+    this.printing = () => this.print(true);
+    this.printed = () => this.print(false);
+    addEventListener('beforeprint', this.printing);
+    addEventListener('afterprint', this.printed);
     this.observer = new ResizeObserver(() => this.ask());
     this.observer.observe(this.element);
   }
@@ -49,6 +57,8 @@ export class Rows {
 
   close() {
     this.observer.disconnect();
+    removeEventListener('beforeprint', this.printing);
+    removeEventListener('afterprint', this.printed);
   }
 
   ask() {
@@ -70,12 +80,20 @@ export class Rows {
     return Math.min(1, part) * (this.count - this.room() / this.height);
   }
 
+  print(isPrinting) {
+    this.isPrinting = isPrinting;
+    this.draw();
+  }
+
+  /** Draws the rows that are seen; while it is printed, all of them. */
   draw() {
-    const top = this.top();
+    const { isPrinting } = this;
+    const top = isPrinting ? 0 : this.top();
     const first = Math.max(0, Math.floor(top) - MARGIN);
-    const last = Math.min(this.count, Math.ceil(top + this.room() / this.height) + MARGIN);
+    const last = isPrinting ? Math.min(this.count, MOST_PRINTED) : Math.min(this.count, Math.ceil(top + this.room() / this.height) + MARGIN);
     const rows = [];
     for (let place = first; place < last; place += 1) rows.push(this.row(place));
+    if (isPrinting && last < this.count) rows.push(el('p', { class: 'none' }, `The first ${count(last)} of ${counted(this.count, 'row')}.`));
     this.window.replaceChildren(...rows);
     const offset = this.element.scrollTop + (first - top) * this.height;
     this.window.style.transform = `translateY(${Math.round(offset)}px)`;

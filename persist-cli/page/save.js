@@ -1,5 +1,7 @@
 // The data of the page: what `persist report --json` prints, taken apart into columns.
 
+import { cell } from './value.js';
+
 /** One save: its objects are numbers from 0, in the order in which the save has them. */
 export class Save {
   constructor(data, number) {
@@ -11,7 +13,10 @@ export class Save {
     this.objects = data.objects;
     this.count = data.objects.id.length;
     this.tables = [];
-    this.cycles = data.cycles;
+    /** All objects of the save, of which the page may have some. */
+    this.total = data.totals.objects;
+    this.isSample = this.total > this.count;
+    this.cycles = data.cycles.map((cycle) => cycle.objects);
     const { from, to, by, weak } = data.references;
     this.references = { from: Int32Array.from(from), to: Int32Array.from(to), by, weak: new Set(weak) };
     this.outgoing = index(this.references.from, this.count);
@@ -38,10 +43,39 @@ export class Save {
     return name ? `${name} #${this.id(object)}` : `#${this.id(object)}`;
   }
 
-  /** As the command takes it: `#17`, or `World/#5` for an object of a world. */
+  /** As the command prints it: `#17`, or `World/#5` for an object of a world. */
   path(object) {
-    const isMember = (this.objects.world[object] ?? -1) >= 0;
-    return isMember ? `World/#${this.id(object)}` : `#${this.id(object)}`;
+    return this.worldOf(object) < 0 ? `#${this.id(object)}` : `World/#${this.id(object)}`;
+  }
+
+  /** The world that an object is in; -1 if it is in none. */
+  worldOf(object) {
+    return this.objects.world[object] ?? -1;
+  }
+
+  /** What stands for an object in the address: `17`, or `World/5`. */
+  key(object) {
+    return this.path(object).replace('#', '');
+  }
+
+  /** The object that has this key; -1 if the page has none. */
+  withKey(key) {
+    if (!this.keys) {
+      this.keys = new Map();
+      // A world in a field has the id of the object that it is in, which comes before it.
+      for (let object = this.count - 1; object >= 0; object -= 1) this.keys.set(this.key(object), object);
+    }
+    return this.keys.get(key) ?? -1;
+  }
+
+  /** A path that leads to this object alone, for `persist get`; null for a world in a field if there are others. */
+  pathTo(object) {
+    this.worlds ??= new Set(this.objects.world.filter((world) => world >= 0));
+    const world = this.worldOf(object);
+    if (world >= 0) return this.worlds.size > 1 ? `#${this.id(world)}/#${this.id(object)}` : `World/#${this.id(object)}`;
+    const isNested = this.className(object) === 'persist.World' && this.withKey(this.key(object)) !== object;
+    if (isNested) return this.worlds.size > 1 ? null : 'World';
+    return `#${this.id(object)}`;
   }
 
   classOf(object) {
@@ -54,6 +88,12 @@ export class Save {
 
   bytes(object) {
     return this.objects.bytes[object];
+  }
+
+  /** The values of a field in the records of an object, in the form that nested values have. */
+  fieldOf(object, name) {
+    const fields = this.partsOf(object).map((part) => ({ part, column: this.table(part.class).columns.find((column) => column.name === name) }));
+    return fields.flatMap(({ part, column }) => (column ? [cell(this, column, part.row)] : []));
   }
 
   /** The records of an object: one, or one for each component. */
@@ -85,12 +125,13 @@ export class Save {
     for (let at = starts[object]; at < starts[object + 1]; at += 1) call(order[at], this.references.from[order[at]]);
   }
 
+  /** How many references an object has; the page may have some of them. */
   outCount(object) {
-    return this.outgoing.starts[object + 1] - this.outgoing.starts[object];
+    return this.objects.to[object] ?? this.outgoing.starts[object + 1] - this.outgoing.starts[object];
   }
 
   inCount(object) {
-    return this.incoming.starts[object + 1] - this.incoming.starts[object];
+    return this.objects.from[object] ?? this.incoming.starts[object + 1] - this.incoming.starts[object];
   }
 
   /** Where a reference lies in its object: the path of its field. */
@@ -104,8 +145,7 @@ export class Save {
 
   /** The object of a world with an id; -1 if there is none. */
   member(id) {
-    this.members ??= new Map(this.objects.world.flatMap((world, object) => (world < 0 ? [] : [[this.id(object), object]])));
-    return this.members.get(id) ?? -1;
+    return this.withKey(`World/${id}`);
   }
 
   /** The first objects whose name or id has the text, and how many there are. Exact ids and names come first. */

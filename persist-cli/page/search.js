@@ -56,7 +56,9 @@ export class Search {
       ),
     );
     const rest = this.total - this.found.length;
-    const note = this.total === 0 ? 'Nothing has this name, id or class.' : rest > 0 ? `and ${counted(rest, 'more', 'more')}` : '';
+    const some = save.isSample ? `${count(save.count)} of ${counted(save.total, 'object')} are in this page` : '';
+    const more = this.total === 0 ? 'Nothing has this name, id or class.' : rest > 0 ? `and ${counted(rest, 'more', 'more')}` : '';
+    const note = [more, some].filter((text) => text !== '').join('; ');
     fill(this.list, rows, note ? el('li', { class: 'note', role: 'presentation' }, note) : null);
     this.list.hidden = false;
     this.input.setAttribute('aria-expanded', 'true');

@@ -1,5 +1,8 @@
-// The records of a class as a table: sorted by a column, filtered by text. Only the rows that are seen are drawn.
+// The records of a class as a table: sorted by a column, filtered by text or by a condition. Only the rows that are seen
+// are drawn.
 
+import { isCondition, readCondition } from './condition.js';
+import { csvOf, download } from './csv.js';
 import { announce, breath, debounced, el, fill } from './dom.js';
 import { bytes, count, counted } from './format.js';
 import { Rows } from './rows.js';
@@ -13,16 +16,17 @@ const MOST_CLASSES = 2000;
 
 export function table(page, element, argument) {
   const { save } = page;
-  const number = Math.min(Math.max(0, Number(argument) || 0), save.classes.length - 1);
+  const named = save.classes.findIndex((kind) => encodeURIComponent(kind.name) === argument);
+  const number = Math.max(0, named);
   if (save.classes.length === 0) {
     fill(element, el('h1', {}, 'Tables'), el('p', { class: 'none' }, 'The save has no objects.'));
     return {};
   }
-  return new Table(page, element, number);
+  return new Table(page, element, number, argument !== null && named < 0);
 }
 
 class Table {
-  constructor(page, element, number) {
+  constructor(page, element, number, isOther) {
     this.page = page;
     this.save = page.save;
     this.number = number;
@@ -34,41 +38,63 @@ class Table {
     this.run = 0;
     const heads = ['object', ...this.columns.map((column) => column.name || 'value')];
     this.heads = heads.map((name, at) => this.head(name, at - 1));
+    if (isOther) page.tell('The save has no objects of the class of this address; here is the largest one.');
     this.rows = new Rows({
       label: `Records of ${this.kind.name}`, columns: heads.length,
       head: el('div', { class: 'row', role: 'row', 'aria-rowindex': 1 }, this.heads),
       render: (place) => this.cells(this.shown[place]),
       open: (place) => page.choose(this.kind.objects[this.shown[place]]),
     });
-    this.rows.element.style.setProperty('--columns', this.widths());
-    this.note = el('span', { class: 'quiet', role: 'status' });
+    const widths = this.widths();
+    const columns = (width) => widths.map(width).join(' ');
+    this.rows.element.style.setProperty('--columns', columns((width) => `minmax(${width}ch, ${width}fr)`));
+    // On paper all columns share its width, and long values have several lines.
+    this.rows.element.style.setProperty('--printed', columns((width) => `minmax(0, ${Math.sqrt(width).toFixed(1)}fr)`));
+    this.note = el('span', { class: 'quiet note', role: 'status' });
     this.filter = el('input', {
-      type: 'search', placeholder: 'Filter rows', 'aria-label': 'Filter rows by text in any column', id: 'filter',
+      type: 'search', placeholder: 'Text, or health < 5', title: 'A text, or a condition: health < 5 && name == "sword"',
+      'aria-label': 'Filter rows by a text or a condition', id: 'filter', autocomplete: 'off', spellcheck: 'false',
       oninput: debounced(120, () => this.show()),
     });
+    this.column = el(
+      'select',
+      { 'aria-label': 'Column to filter by', id: 'column', onchange: () => this.show() },
+      el('option', { value: -2 }, 'any column'),
+      heads.map((name, at) => el('option', { value: at - 1 }, name)),
+    );
+    const csv = el('button', { type: 'button', class: 'quiet', id: 'csv', title: 'Save these rows as a CSV file', onclick: () => this.saveCsv() }, 'CSV');
     const choice = el(
       'select',
-      { 'aria-label': 'Class', id: 'class', onchange: () => page.open('table', Number(choice.value)) },
-      this.save.classes.slice(0, MOST_CLASSES).map((kind, at) => el('option', { value: at, selected: at === number }, `${kind.name} (${count(kind.objects.length)})`)),
+      { 'aria-label': 'Class', id: 'class', onchange: () => page.openTable(Number(choice.value)) },
+      this.save.classes.slice(0, MOST_CLASSES).map((kind, at) => el('option', { value: at, selected: at === number }, `${kind.name} (${count(kind.records)})`)),
     );
     fill(
       element,
-      el('div', { class: 'tools' }, el('h1', {}, choice), this.filter, this.note, el('span', { class: 'quiet right' }, bytes(this.kind.bytes))),
+      el('div', { class: 'tools' }, el('h1', {}, choice), el('div', { class: 'filter', role: 'search' }, this.column, this.filter), this.note, el('span', { class: 'right' }, el('span', { class: 'quiet' }, bytes(this.kind.bytes)), ' ', csv)),
       this.rows.element,
     );
     this.show();
     this.choose(page.state.object);
   }
 
-  /** Columns as wide as what they hold, by some of their rows. */
+  /** The characters for which columns have room, by some of their rows from all over the table. */
   widths() {
-    const some = this.sorted.slice(0, 40);
-    const widths = this.columns.map((column) => {
-      const texts = some.map((row) => textOf(this.save, cell(this.save, column, row), 44).length);
-      const most = Math.max((column.name || 'value').length + 3, ...texts);
-      return `${Math.min(44, Math.max(7, most)) + 3}ch`;
+    const step = Math.max(1, Math.floor(this.sorted.length / 120));
+    const some = this.sorted.filter((_, place) => place < 40 || place % step === 0);
+    const width = (name, texts, least) => {
+      return Math.min(44, Math.max(least, name.length + 3, ...texts.map((text) => text.length))) + 3;
+    };
+    const objects = some.map((row) => `    ${this.save.label(this.kind.objects[row])}`);
+    const others = this.columns.map((column) => {
+      const texts = some.map((row) => {
+        const value = cell(this.save, column, row);
+        // A link has the colour of its class before it.
+        const lead = typeof value === 'object' && value !== null && 'r' in value ? '    ' : '';
+        return lead + textOf(this.save, value, 44);
+      });
+      return width(column.name || 'value', texts, 7);
     });
-    return ['minmax(20ch, 1fr)', ...widths].join(' ');
+    return [width('object', objects, 16), ...others];
   }
 
   head(name, column) {
@@ -86,7 +112,8 @@ class Table {
       const isLink = typeof value === 'object' && value !== null && 'r' in value;
       const content = isLink ? link(this.save, value.r) : textOf(this.save, value, 60);
       const name = value === null ? 'none' : column.is;
-      return el('div', { role: 'gridcell', 'aria-colindex': at + 2, class: name }, content);
+      const title = typeof content === 'string' && content.length > 12 ? content : null;
+      return el('div', { role: 'gridcell', 'aria-colindex': at + 2, class: name, title }, content);
     });
     return [object, others];
   }
@@ -117,12 +144,19 @@ class Table {
   /** Filters, and shows what is left. A later call stops one that is not done. */
   async show() {
     const run = (this.run += 1);
-    const wanted = this.filter.value.trim().toLowerCase();
+    const wanted = this.filter.value.trim();
     let shown = this.sorted;
     if (wanted !== '') {
+      let has;
+      try {
+        has = this.test(wanted);
+      } catch (error) {
+        this.say(error.message, true);
+        return;
+      }
       shown = [];
       for (let at = 0; at < this.sorted.length; at += 1) {
-        if (this.has(this.sorted[at], wanted)) shown.push(this.sorted[at]);
+        if (has(this.sorted[at])) shown.push(this.sorted[at]);
         if (at % SLICE === SLICE - 1) {
           await breath();
           if (run !== this.run) return;
@@ -131,14 +165,41 @@ class Table {
     }
     this.shown = shown;
     this.rows.show(shown.length, this.place(this.page.state.object));
-    this.note.textContent = shown.length === this.sorted.length ? counted(shown.length, 'row') : `${count(shown.length)} of ${counted(this.sorted.length, 'row')}`;
-    if (this.kind.fields.length > MOST_COLUMNS) this.note.textContent += `, the first ${count(MOST_COLUMNS)} of ${count(this.kind.fields.length)} fields`;
+    const { kind, sorted } = this;
+    let text = shown.length === sorted.length ? counted(shown.length, 'row') : `${count(shown.length)} of ${counted(sorted.length, 'row')}`;
+    if (kind.records > sorted.length) text += ` in this page, ${count(kind.records)} in the save`;
+    if (kind.fields.length > MOST_COLUMNS) text += `, the first ${count(MOST_COLUMNS)} of ${count(kind.fields.length)} fields`;
+    this.say(text);
   }
 
-  has(row, wanted) {
+  say(text, isWrong = false) {
+    this.note.classList.toggle('wrong', isWrong);
+    fill(this.note, text);
+  }
+
+  /** Returns what says of a row whether it has a text, or whether a condition holds. */
+  test(wanted) {
     const { save } = this;
-    if (save.label(this.kind.objects[row]).toLowerCase().includes(wanted)) return true;
-    return this.columns.some((column) => textOf(save, cell(save, column, row), 400).toLowerCase().includes(wanted));
+    const chosen = Number(this.column.value);
+    const column = this.columns[chosen];
+    if (isCondition(wanted)) {
+      const holds = readCondition(wanted, column?.name ?? null);
+      const names = this.columns.map(({ name }) => name);
+      const unknown = holds.fields.find((name) => !names.includes(name));
+      if (unknown !== undefined) throw new Error(`there is no field “${unknown}”`);
+      return (row) => holds(save, (name) => [cell(save, this.columns[names.indexOf(name)], row)]);
+    }
+    const text = wanted.toLowerCase();
+    const has = (at, row) => textOf(save, cell(save, at, row), 400).toLowerCase().includes(text);
+    const isObject = (row) => save.label(this.kind.objects[row]).toLowerCase().includes(text);
+    if (column) return (row) => has(column, row);
+    return (row) => isObject(row) || (chosen === -2 && this.columns.some((at) => has(at, row)));
+  }
+
+  /** Saves the rows that are left, in their order. */
+  saveCsv() {
+    const { save, kind } = this;
+    download(`${kind.name.replace(/[^\w.-]/g, '_')}.csv`, csvOf(save, kind, save.table(this.number).columns, this.shown));
   }
 
   place(object) {

@@ -29,7 +29,7 @@ class Treemap {
     fill(element, el('h1', {}, 'Bytes by class and field'), this.trail, this.map, this.note);
     const say = ({ target }) => {
       const says = target.closest('[data-says]')?.dataset.says;
-      if (says) this.note.textContent = says;
+      if (says) fill(this.note, says);
     };
     this.map.addEventListener('pointerover', say);
     this.map.addEventListener('focusin', say);
@@ -66,7 +66,7 @@ class Treemap {
         : [el('button', { type: 'button', class: 'quiet', onclick: () => this.back(at + 1) }, name), el('span', { 'aria-hidden': 'true' }, ' › ')];
     });
     const number = this.number(this.part);
-    const table = number === undefined ? null : el('a', { class: 'button', href: `#table/${number}` }, 'Show the table');
+    const table = number === undefined ? null : el('a', { class: 'button', href: `#table/${encodeURIComponent(this.page.save.classes[number].name)}` }, 'Show the table');
     fill(this.trail, steps, table);
     this.hint();
     this.draw();
@@ -134,8 +134,8 @@ class Treemap {
     const open = () => {
       const number = this.number(part);
       if (part.parts) this.open(part, above);
-      else if (number !== undefined) this.page.open('table', number);
-      else if (above.length > 0 && this.number(above[0]) !== undefined) this.page.open('table', this.number(above[0]));
+      else if (number !== undefined) this.page.openTable(number);
+      else if (above.length > 0 && this.number(above[0]) !== undefined) this.page.openTable(this.number(above[0]));
     };
     return el('button', { type: 'button', class: look, 'data-says': says, 'aria-label': says, onclick: open });
   }

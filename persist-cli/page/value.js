@@ -1,11 +1,12 @@
 // Values of fields: as short text, to sort and to search by, and as elements with links.
 //
 // Numbers, truth values, text, `null` for none, and lists are themselves. Everything else is an object:
-// `{r}` a reference, `{s, f}` a record of a shape, `{m}` a map, `{x, n}` bytes, `{d}` a number that JSON cannot hold,
+// `{r}` a reference, `{o}` the id of an object that the page does not have, `{s, f}` a record of a shape, `{m}` a map, `{x, n}` bytes, `{d}` a number that JSON cannot hold,
 // `{h}` a handle, `{l, n}` and `{t, n}` the beginning of a list and of a text, `{deep}` what is nested too deep to show.
 
-import { el } from './dom.js';
+import { copyButton, el, oneLine } from './dom.js';
 import { count, counted, shortClass } from './format.js';
+import { elementPath, entryPath, fieldPath } from './path.js';
 
 /** How many parts of a value are shown at first, and with each press of its button. */
 const PARTS = 40;
@@ -14,7 +15,7 @@ const PARTS = 40;
 export function cell(save, column, row) {
   const value = column.values[row];
   if (column.is === 'text') return value < 0 ? null : save.strings[value];
-  if (column.is === 'reference') return value < 0 ? null : { r: value };
+  if (column.is === 'reference' && typeof value === 'number') return value < 0 ? null : { r: value };
   return value;
 }
 
@@ -30,7 +31,7 @@ export function sortKey(save, column, row) {
 export function textOf(save, value, most) {
   const out = { text: '', most };
   write(save, value, out);
-  return out.text.length > most ? `${out.text.slice(0, most)}…` : out.text;
+  return oneLine(out.text.length > most ? `${out.text.slice(0, most)}…` : out.text);
 }
 
 function write(save, value, out) {
@@ -40,6 +41,7 @@ function write(save, value, out) {
   else if (typeof value !== 'object') out.text += String(value);
   else if (Array.isArray(value)) list(save, '[', value, ']', out);
   else if ('r' in value) out.text += value.r < 0 ? 'dangling' : save.label(value.r);
+  else if ('o' in value) out.text += `#${idOf(value.o)}`;
   else if ('s' in value) record(save, value, out);
   else if ('m' in value) map(save, value.m, out);
   else if ('l' in value) list(save, '[', value.l, `, … ${count(value.n)}]`, out);
@@ -87,6 +89,10 @@ function shapeName(shape) {
   return shape.variant ?? shortClass(shape.class);
 }
 
+function idOf(id) {
+  return typeof id === 'object' ? id.d : id;
+}
+
 function plain(value) {
   if ('d' in value) return value.d;
   if ('h' in value) return value.h;
@@ -95,20 +101,24 @@ function plain(value) {
   return '…';
 }
 
-/** A value as elements. Parts of long values come as they are asked for, so that no value freezes the page. */
-export function show(save, value) {
+/**
+ * A value as elements. Parts of long values come as they are asked for, so that no value freezes the page. With the path
+ * of the value, its parts have buttons that copy theirs.
+ */
+export function show(save, value, path = null) {
   if (value === null || value === undefined) return el('span', { class: 'none' }, 'none');
   if (typeof value === 'string') return el('span', { class: 'text' }, value);
   if (typeof value !== 'object') return el('span', { class: 'number' }, String(value));
-  if (Array.isArray(value)) return showList(save, value, value.length);
+  if (Array.isArray(value)) return showList(save, value, value.length, path);
   if ('r' in value) return link(save, value.r);
-  if ('s' in value) return showRecord(save, value);
+  if ('o' in value) return el('span', { class: 'object away', title: 'This page does not have the object' }, el('span', { class: 'id' }, `#${idOf(value.o)}`));
+  if ('s' in value) return showRecord(save, value, path);
   if ('m' in value) {
     return details(counted(value.n ?? value.m.length, 'entry', 'entries'), value.m, value.n ?? value.m.length, ([key, part]) =>
-      el('div', { class: 'part' }, el('span', { class: 'key' }, textOf(save, key, 80)), show(save, part)),
+      partOf(textOf(save, key, 80), save, part, entryPath(save, path, key)),
     );
   }
-  if ('l' in value) return showList(save, value.l, value.n);
+  if ('l' in value) return showList(save, value.l, value.n, path);
   return el('span', { class: 't' in value ? 'text' : 'number' }, plain(value));
 }
 
@@ -116,12 +126,12 @@ export function show(save, value) {
 export function link(save, object) {
   if (object < 0) return el('span', { class: 'none' }, 'dangling');
   // The other save of a comparison has no view of its own to go to.
-  const [tag, target] = save.number === 0 ? ['a', { href: `#@${object}` }] : ['span', {}];
+  const [tag, target] = save.number === 0 ? ['a', { href: `#@${save.key(object)}` }] : ['span', {}];
   return el(
     tag,
     { class: 'object', ...target },
     swatch(save.classOf(object)),
-    save.name(object) ? el('span', {}, save.name(object)) : null,
+    save.name(object) ? el('span', { class: 'name' }, oneLine(save.name(object))) : null,
     el('span', { class: 'id' }, `#${save.id(object)}`),
   );
 }
@@ -131,16 +141,19 @@ export function swatch(number) {
   return el('span', { class: `swatch c${Math.min(number, 10)}`, 'aria-hidden': 'true' });
 }
 
-function showList(save, values, total) {
+/** A part of a value, with its key and a button that copies its path. */
+function partOf(key, save, value, path) {
+  return el('div', { class: 'part' }, el('span', { class: 'key' }, key), show(save, value, path), path === null ? null : copyButton(path, 'the path'));
+}
+
+function showList(save, values, total, path) {
   if (total === 0) return el('span', { class: 'none' }, 'empty');
   const isShort = total <= 4 && values.every((value) => typeof value !== 'object');
   if (isShort) return el('span', { class: 'number' }, textOf(save, values, 120));
-  return details(counted(total, 'element'), values, total, (part, place) =>
-    el('div', { class: 'part' }, el('span', { class: 'key' }, place), show(save, part)),
-  );
+  return details(counted(total, 'element'), values, total, (part, place) => partOf(place, save, part, elementPath(path, place)));
 }
 
-function showRecord(save, { s, f = [] }) {
+function showRecord(save, { s, f = [] }, path) {
   const shape = save.shapes[s];
   const name = shapeName(shape);
   if (f.length === 0) return el('span', { class: 'variant' }, name);
@@ -151,9 +164,7 @@ function showRecord(save, { s, f = [] }) {
     ]);
     return el('span', { class: 'inline' }, el('span', { class: 'variant' }, name), ' ', fields);
   }
-  return details(name, f, f.length, (part, place) =>
-    el('div', { class: 'part' }, el('span', { class: 'key' }, shape.fields[place]), show(save, part)),
-  );
+  return details(name, f, f.length, (part, place) => partOf(shape.fields[place], save, part, fieldPath(path, shape.fields[place])));
 }
 
 function details(summary, parts, total, element) {

@@ -2,6 +2,15 @@
 
 use std::ops::Range;
 
+/// The components of more than one node, or of one that leads to itself; the largest first.
+pub(crate) fn cycles(outgoing: &[Range<usize>], targets: &[usize]) -> Vec<Vec<usize>> {
+    let mut cycles = components(outgoing, targets);
+    cycles
+        .retain(|cycle| cycle.len() > 1 || targets[outgoing[cycle[0]].clone()].contains(&cycle[0]));
+    cycles.sort_by_key(|cycle| (std::cmp::Reverse(cycle.len()), cycle[0]));
+    cycles
+}
+
 /// The components of a graph, of any size, each with its nodes in order: of each node the range of its targets.
 ///
 /// Tarjan's algorithm with a stack of its own: chains may be as long as a save.

@@ -52,31 +52,6 @@ impl Input {
         Ok(Self { name, path: (!is_stdin).then(|| path.to_owned()), bytes })
     }
 
-    /// Reads the save in it, or the whole objects of a damaged one if that is asked for: then the outcome is
-    /// [`Outcome::Found`].
-    pub(crate) fn open(&self, damage: &Damage) -> Result<(Document, Outcome)> {
-        if damage.salvage {
-            let salvaged = Document::salvage(&self.bytes).map_err(|error| self.failure(error))?;
-            if let (document, Some(salvage)) = salvaged {
-                note(format_args!("{}: {salvage}", self.name));
-                return Ok((document, Outcome::Found));
-            }
-        }
-        Ok((self.document()?, Outcome::Done))
-    }
-
-    /// Puts the whole objects of a damaged save in its place, if that is asked for, as [`open`](Self::open) reads them.
-    pub(crate) fn salvaged(mut self, damage: &Damage) -> Result<(Self, Outcome)> {
-        if !damage.salvage {
-            return Ok((self, Outcome::Done));
-        }
-        let (document, read) = self.open(damage)?;
-        if read == Outcome::Found {
-            self.bytes = document.to_vec()?;
-        }
-        Ok((self, read))
-    }
-
     /// Reads the save in it.
     pub(crate) fn document(&self) -> Result<Document> {
         // The bytes in memory are within the limit, or a whole file, and a change makes a save only a little larger.

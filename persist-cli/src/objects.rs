@@ -7,11 +7,12 @@ use std::ops::Range;
 
 use persist::reflect::HandleValue;
 use persist::{ObjectId, Record, Value};
-use persist_tools::{Document, Entry, FieldSchema, Form, KindSchema};
+use persist_tools::{ClassSchema, Entry, FieldSchema, Form, KindSchema};
 
-use crate::components::components;
+use crate::components::cycles;
+use crate::paged::OBJECTS;
 use crate::values::{Hop, part};
-use crate::world::{parent_of, record_of};
+use crate::world::{CLASS, parent_of, record_of};
 
 /// The arena of the objects of worlds: handles into it are ids of objects.
 pub(crate) const ARENA: &str = "persist.objects";
@@ -22,7 +23,8 @@ const PARENT: &str = "persist.Parent";
 /// Fields whose text serves as the name of an object, the best one first.
 pub(crate) const NAMES: [&str; 3] = ["name", "title", "label"];
 
-/// The objects of a save.
+/// The objects of a save, or some of them.
+#[derive(Default)]
 pub(crate) struct Objects<'d> {
     pub(crate) objects: Vec<Object<'d>>,
     /// In the order of the objects that hold them.
@@ -52,6 +54,8 @@ pub(crate) struct Object<'d> {
     pub(crate) parts: Vec<Part<'d>>,
     /// The places of the children, if it is in a world.
     children: Vec<usize>,
+    /// The id of the parent, if it is in a world and has one.
+    pub(crate) parent: Option<u64>,
 }
 
 /// A record of an object.
@@ -59,6 +63,17 @@ pub(crate) struct Part<'d> {
     pub(crate) class: &'d str,
     /// One field without a name for a value that is no struct.
     pub(crate) fields: Vec<(&'d str, &'d Value)>,
+}
+
+/// The thing to which a value refers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// An entry of the save.
+    Entry(u64),
+    /// An object of the world that is at a place, by its id.
+    Member(usize, u64),
+    /// The object at a place: a world in a field.
+    Place(usize),
 }
 
 /// A reference from one object to another one.
@@ -72,21 +87,33 @@ pub(crate) struct Reference {
 }
 
 impl<'d> Objects<'d> {
-    pub(crate) fn of(save: &'d Document) -> Self {
-        let mut this = Self {
-            objects: Vec::new(),
-            references: Vec::new(),
-            paths: Vec::new(),
-            places: HashMap::new(),
-            entries: HashMap::new(),
-            members: HashMap::new(),
-            program_handles: HashSet::new(),
-        };
-        for entry in save.entries() {
+    pub(crate) fn of(
+        classes: &'d [ClassSchema],
+        entries: impl IntoIterator<Item = &'d Entry>,
+    ) -> Self {
+        let mut this = Self::default();
+        for entry in entries {
             this.add_entry(entry);
         }
         this.name_classes();
-        this.find_references(&Kinds::of(save));
+        this.find_references(&Kinds::of(classes));
+        this
+    }
+
+    /// Returns the objects of a page after their world, whose references are not looked for.
+    pub(crate) fn of_page(world: u64, objects: &'d [Value]) -> Self {
+        let mut this = Self::default();
+        this.objects.push(Object {
+            id: world,
+            world: None,
+            name: "World",
+            is_held: true,
+            class: CLASS,
+            parts: Vec::new(),
+            children: Vec::new(),
+            parent: None,
+        });
+        this.add_members(0, objects);
         this
     }
 
@@ -103,7 +130,8 @@ impl<'d> Objects<'d> {
         }
     }
 
-    fn add_entry(&mut self, entry: &'d Entry) {
+    /// Adds an entry, whose references are not looked for.
+    pub(crate) fn add_entry(&mut self, entry: &'d Entry) {
         let part = Part::of(entry.class(), &entry.value);
         // Unknown fields that a program kept of an object belong to that object.
         if entry.is_kept()
@@ -123,6 +151,7 @@ impl<'d> Objects<'d> {
             class: entry.class(),
             parts: vec![part],
             children: Vec::new(),
+            parent: None,
         });
         self.add_worlds(object, &entry.value);
     }
@@ -147,18 +176,19 @@ impl<'d> Objects<'d> {
                     class: record.class(),
                     parts: vec![Part::of(record.class(), value)],
                     children: Vec::new(),
+                    parent: None,
                 });
                 self.objects.len() - 1
             };
             self.places.insert(value, world);
-            self.add_members(world, record, objects);
+            let own = &mut self.objects[world].parts;
+            own[0].fields.retain(|(name, _)| !matches!(*name, OBJECTS | "resources"));
+            own.extend(list(record, "resources").iter().map(Part::of_component));
+            self.add_members(world, objects);
         }
     }
 
-    fn add_members(&mut self, world: usize, record: &'d Record, objects: &'d [Value]) {
-        let own = &mut self.objects[world].parts;
-        own[0].fields.retain(|(name, _)| !matches!(*name, "objects" | "resources"));
-        own.extend(list(record, "resources").iter().map(Part::of_component));
+    fn add_members(&mut self, world: usize, objects: &'d [Value]) {
         let mut children = Vec::new();
         for value in objects {
             let Some(member) = value.as_record() else { continue };
@@ -180,6 +210,7 @@ impl<'d> Objects<'d> {
                 class: "",
                 parts,
                 children: Vec::new(),
+                parent: parent.map(|(parent, _)| parent),
             });
         }
         children.sort_unstable();
@@ -196,8 +227,8 @@ impl<'d> Objects<'d> {
         let mut program_handles = HashSet::new();
         for from in 0..self.objects.len() {
             let object = &self.objects[from];
-            let mut visit = |path: &str, value: &'d Value, kind: Option<&KindSchema>| {
-                if matches!(kind, Some(KindSchema::Handle(arena)) if **arena != *ARENA) {
+            self.each_reference(from, kinds, &mut |path, value, kind| {
+                if is_program_handle(kind) {
                     program_handles.insert(std::ptr::from_ref(value));
                     return;
                 }
@@ -212,14 +243,7 @@ impl<'d> Objects<'d> {
                     )
                 );
                 found.push(Reference { from, to, path, is_weak });
-            };
-            for part in &object.parts {
-                let prefix = if object.parts.len() > 1 { short(part.class) } else { "" };
-                for (field, value) in &part.fields {
-                    let kind = kinds.field(part.class, None, field);
-                    kinds.walk(prefix, field, (value, kind), &mut visit);
-                }
-            }
+            });
             for to in object.children.iter().copied() {
                 let next = known.len();
                 let path = *known.entry("children[]".to_owned()).or_insert(next);
@@ -234,22 +258,77 @@ impl<'d> Objects<'d> {
         }
     }
 
+    /// Calls `visit` with each value of an object that may be a reference, its path without indices, and its kind.
+    fn each_reference(
+        &self,
+        from: usize,
+        kinds: &Kinds<'_>,
+        visit: &mut impl FnMut(&str, &'d Value, Option<&KindSchema>),
+    ) {
+        let object = &self.objects[from];
+        for part in &object.parts {
+            let prefix = if object.parts.len() > 1 { short(part.class) } else { "" };
+            for (field, value) in &part.fields {
+                let kind = kinds.field(part.class, None, field);
+                kinds.walk(prefix, field, (value, kind), visit);
+            }
+        }
+    }
+
+    /// Calls `visit` with each thing that an object refers to, whether it is among these objects or not.
+    pub(crate) fn each_target(
+        &self,
+        from: usize,
+        kinds: &Kinds<'_>,
+        visit: &mut impl FnMut(Target),
+    ) {
+        self.each_reference(from, kinds, &mut |_, value, kind| {
+            if !is_program_handle(kind)
+                && let Some(target) = self.refers_to(from, value)
+            {
+                visit(target);
+            }
+        });
+    }
+
+    /// Finds out which handles lead into arenas of the program.
+    pub(crate) fn find_program_handles(&mut self, kinds: &Kinds<'_>) {
+        let mut found = HashSet::new();
+        for object in 0..self.objects.len() {
+            self.each_reference(object, kinds, &mut |_, value, kind| {
+                if is_program_handle(kind) {
+                    found.insert(std::ptr::from_ref(value));
+                }
+            });
+        }
+        self.program_handles = found;
+    }
+
     /// The object that a value leads to from an object.
     pub(crate) fn target(&self, from: usize, value: &Value) -> Option<usize> {
+        match self.refers_to(from, value)? {
+            Target::Entry(id) => self.entries.get(&ObjectId::new(id)?).copied(),
+            Target::Member(world, id) => self.members.get(&(world, id)).copied(),
+            Target::Place(place) => Some(place),
+        }
+    }
+
+    /// Returns the target of a value of an object, whether it is among these objects or not.
+    pub(crate) fn refers_to(&self, from: usize, value: &Value) -> Option<Target> {
         match value {
-            Value::Ref(id) => self.entries.get(id.as_ref()?).copied(),
+            Value::Ref(id) => id.as_ref().map(|id| Target::Entry(id.get())),
             Value::Handle(HandleValue::Live(id))
                 if !self.program_handles.contains(&std::ptr::from_ref(value)) =>
             {
                 let world = self.objects.get(from)?.world.unwrap_or(from);
-                self.members.get(&(world, *id)).copied()
+                Some(Target::Member(world, *id))
             }
             // The parent of an object of a world, with its index.
             Value::Struct(record) if record.class() == PARENT => {
                 let world = self.objects.get(from)?.world?;
-                self.members.get(&(world, record.get("object")?.as_u64()?)).copied()
+                Some(Target::Member(world, record.get("object")?.as_u64()?))
             }
-            value => world(value).and_then(|_| self.place(value)),
+            value => world(value).and_then(|_| self.place(value)).map(Target::Place),
         }
     }
 
@@ -267,7 +346,8 @@ impl<'d> Objects<'d> {
         self.target(object, value).or(Some(object))
     }
 
-    fn place(&self, value: &Value) -> Option<usize> {
+    /// The object that a value is.
+    pub(crate) fn place(&self, value: &Value) -> Option<usize> {
         self.places.get(&std::ptr::from_ref(value)).copied()
     }
 
@@ -300,14 +380,8 @@ impl<'d> Objects<'d> {
 
     /// Strongly connected components of more than one object, or of one that refers to itself; the largest first.
     pub(crate) fn cycles(&self) -> Vec<Vec<usize>> {
-        let outgoing = self.outgoing();
         let targets: Vec<usize> = self.references.iter().map(|reference| reference.to).collect();
-        let mut cycles = components(&outgoing, &targets);
-        cycles.retain(|cycle| {
-            cycle.len() > 1 || targets[outgoing[cycle[0]].clone()].contains(&cycle[0])
-        });
-        cycles.sort_by_key(|cycle| (std::cmp::Reverse(cycle.len()), cycle[0]));
-        cycles
+        cycles(&self.outgoing(), &targets)
     }
 }
 
@@ -332,14 +406,14 @@ impl<'d> Part<'d> {
 }
 
 /// The kinds of the fields of a save, by class, variant and name.
-struct Kinds<'d> {
+pub(crate) struct Kinds<'d> {
     fields: HashMap<(&'d str, Option<&'d str>, &'d str), &'d KindSchema>,
 }
 
 impl<'d> Kinds<'d> {
-    fn of(save: &'d Document) -> Self {
+    pub(crate) fn of(classes: &'d [ClassSchema]) -> Self {
         let mut kinds = Self { fields: HashMap::new() };
-        for class in save.classes() {
+        for class in classes {
             let name = &*class.name;
             match &class.form {
                 Form::Struct(fields) => kinds.add(name, None, fields),
@@ -365,12 +439,12 @@ impl<'d> Kinds<'d> {
 
     /// Calls `visit` with each reference in a field, its path without indices, and its kind. The walk uses a list as
     /// its stack.
-    fn walk(
+    fn walk<'v>(
         &self,
         class: &str,
         field: &str,
-        (value, kind): (&'d Value, Option<&'d KindSchema>),
-        visit: &mut impl FnMut(&str, &'d Value, Option<&'d KindSchema>),
+        (value, kind): (&'v Value, Option<&'d KindSchema>),
+        visit: &mut impl FnMut(&str, &'v Value, Option<&KindSchema>),
     ) {
         let mut path = String::from(class);
         if !class.is_empty() {
@@ -436,10 +510,15 @@ impl<'d> Kinds<'d> {
     }
 }
 
+/// Returns whether handles of a kind lead into an arena of the program.
+fn is_program_handle(kind: Option<&KindSchema>) -> bool {
+    matches!(kind, Some(KindSchema::Handle(arena)) if **arena != *ARENA)
+}
+
 /// The record of a world, and its objects.
 fn world(value: &Value) -> Option<(&Record, &[Value])> {
     let record = record_of(value)?;
-    Some((record, record.get("objects")?.as_seq()?))
+    Some((record, record.get(OBJECTS)?.as_seq()?))
 }
 
 fn list<'d>(record: &'d Record, field: &str) -> &'d [Value] {

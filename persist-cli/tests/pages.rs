@@ -392,3 +392,43 @@ fn worlds_of_pages_that_no_program_loads_are_shown_like_others() {
         }
     }
 }
+
+#[test]
+fn reports_of_pages_are_those_of_records() {
+    let folder = twins();
+    let report = |command: &str| {
+        let mut report: Json = serde_json::from_str(&folder.run(command)).expect(command);
+        for save in report["saves"].as_array_mut().expect("saves") {
+            for of_file in ["file", "size", "usage"] {
+                save[of_file].take();
+            }
+            // The index of the pages is a field of a world, and has bytes.
+            for class in save["classes"].as_array_mut().expect("classes") {
+                if class["name"] == "persist.World" || class["name"] == "Game" {
+                    class["fields"].take();
+                    class["bytes"].take();
+                }
+            }
+        }
+        report
+    };
+    for command in [
+        "report city.sav --json --find 17",
+        "report game.sav --json",
+        "report city.sav --diff after.sav --json",
+    ] {
+        let flat = report(&command.replace(".sav", "-flat.sav"));
+        let found = report(command);
+        let saves = (0..2).flat_map(|number| {
+            found["saves"].get(number).and_then(Json::as_object).zip(flat["saves"].get(number))
+        });
+        for (save, flat) in saves {
+            for (key, value) in save {
+                assert!(*value == flat[key], "{command}: {key} differs\n{value}\n{}", flat[key]);
+            }
+        }
+        assert!(found["diff"] == flat["diff"], "{command}");
+    }
+    let found = &report("report city.sav --json --find 17")["saves"][0]["find"];
+    assert_eq!(found["values"].to_string(), folder.run("find city.sav 17 --count").trim());
+}

@@ -71,7 +71,7 @@ const MAX_SHOWN: usize = 120;
 const MAX_LEAD: usize = 40;
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let needle = Needle::of(args)?;
+    let needle = Needle::of(&args.text, args.regex, args.ignore_case)?;
     let mut source = Source::open(&args.file)?;
     let (mut save, read) = source.save(&args.damage)?;
     let classes = args.class.as_ref().map(|class| classes(class, &save)).transpose()?;
@@ -106,6 +106,13 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     Ok(Outcome::found(count == 0).and(read))
 }
 
+/// Calls `visit` with each value of a save that the command finds without its options.
+pub(crate) fn each_found(text: &str, save: &mut Save<'_>, visit: &mut Visit<'_>) -> Result<()> {
+    let needle = Needle::of(text, false, false)?;
+    let search = Search { needle: &needle, classes: None, field: None };
+    search.each(&everything(None, save), save, visit)
+}
+
 /// The classes that a name means.
 fn classes(name: &str, save: &Save<'_>) -> Result<BTreeSet<String>> {
     let all = save.classes().iter().map(|class| &*class.name).collect();
@@ -132,23 +139,18 @@ struct Needle {
 }
 
 impl Needle {
-    fn of(args: &Args) -> Result<Self> {
-        let text = args.text.clone();
-        let pattern = match (args.regex, args.ignore_case) {
+    fn of(text: &str, is_regex: bool, ignores_case: bool) -> Result<Self> {
+        let text = text.to_owned();
+        let pattern = match (is_regex, ignores_case) {
             (true, _) => Some(text.clone()),
             (false, true) => Some(regex_lite::escape(&text)),
             // The search for a plain text is much faster.
             (false, false) => None,
         };
         let regex = pattern.map(|pattern| {
-            RegexBuilder::new(&pattern).case_insensitive(args.ignore_case).build().map_err(
-                |error| {
-                    Failure::new(format!(
-                        "`{}` is no regular expression: {error}",
-                        beginning(&text)
-                    ))
-                },
-            )
+            RegexBuilder::new(&pattern).case_insensitive(ignores_case).build().map_err(|error| {
+                Failure::new(format!("`{}` is no regular expression: {error}", beginning(&text)))
+            })
         });
         let number = text.parse::<Value>().ok().filter(is_number);
         Ok(Self { regex: regex.transpose()?, text, number })

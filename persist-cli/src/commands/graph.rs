@@ -43,7 +43,7 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let (mut save, read) = source.save(&args.damage)?;
     let target = args.from.as_ref().map(|path| find(&mut save, path)).transpose()?;
     let save = source.document()?;
-    let objects = Objects::of(&save);
+    let objects = Objects::of(save.classes(), save.entries());
     let start = target.and_then(|target| {
         let is_it = |entry: &&Entry| {
             (entry.id(), entry.is_kept(), entry.class_index())

@@ -5,7 +5,7 @@ mod convert;
 mod diff;
 mod dump;
 mod edit;
-mod find;
+pub(crate) mod find;
 mod get;
 mod graph;
 mod info;

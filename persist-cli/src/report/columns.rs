@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::data::Pool;
-use super::value::Encoder;
+use super::value::{Encoder, Reached};
 
 /// A field of all records of a class.
 #[derive(Serialize)]
@@ -24,7 +24,7 @@ enum Form {
     Number,
     /// Strings of the save; -1 for none.
     Text,
-    /// Objects; -1 for those that lead to none.
+    /// Objects, by their ids if the page does not have them; -1 for those that lead to none.
     Reference,
     /// Values of any form.
     Value,
@@ -56,8 +56,9 @@ pub(crate) fn columns(
             (Form::Text, None) => Json::from(-1),
             (Form::Text, Some(Value::Text(text))) => Json::from(pool.string(cut(text))),
             (Form::Reference, None) => Json::from(-1),
-            (Form::Reference, Some(value)) => match encoder.objects.target(*object, value) {
-                Some(target) => Json::from(target),
+            (Form::Reference, Some(value)) => match encoder.reference(*object, value) {
+                Some(Reached::Shown(place)) => Json::from(place),
+                Some(elsewhere) => elsewhere.json(),
                 None => Json::from(-1),
             },
             (_, None) => Json::Null,

@@ -1,32 +1,37 @@
 //! The data of a report: a save as columns, so that 100,000 objects are some megabytes of JSON.
 
 use std::collections::HashMap;
-use std::io::Cursor;
+use std::hash::RandomState;
 
-use persist::Limits;
-use persist_tools::{Document, Usage, usage};
+use persist::save::Header;
+use persist_tools::Usage;
 use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::columns::{Column, columns};
-use super::diff::Diff;
+use super::diff::{Diff, Difference};
+use super::index::Index;
 use super::journal::Timeline;
-use super::sizes::size;
+use super::sample::{Extent, Sample, is_small, places};
 use super::value::Encoder;
+use crate::commands::find::each_found;
 use crate::compare::By;
 use crate::exit::Result;
-use crate::input::Input;
+use crate::input::{Save, Source};
 use crate::objects::Objects;
 use crate::slot_info::ShownInfo;
 
 /// The version of the form of the data.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+
+/// The bytes of a page, unless a page of all objects is asked for.
+const MAX_PAGE: usize = 20_000_000;
 
 /// All that the page knows.
 #[derive(Serialize)]
 pub(crate) struct Report {
     report: u32,
-    pub(crate) saves: Vec<Save>,
+    pub(crate) saves: Vec<SaveData>,
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<Diff>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,9 +40,12 @@ pub(crate) struct Report {
 
 /// A save. Objects are numbers from 0, in the order of the save; strings and shapes are numbers, too.
 #[derive(Serialize)]
-pub(crate) struct Save {
+pub(crate) struct SaveData {
     file: String,
-    size: usize,
+    size: u64,
+    totals: Totals,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    find: Option<Find>,
     /// Labels and texts: what the save says of itself.
     facts: Vec<(&'static str, String)>,
     /// The program's own value in the info of the save.
@@ -49,11 +57,40 @@ pub(crate) struct Save {
     references: References,
     /// Where the bytes of the file go.
     usage: Bytes,
-    cycles: Vec<Vec<usize>>,
+    cycles: Vec<Cycle>,
     unreferenced: Vec<usize>,
     /// The columns of each class. The page has them apart from the rest, and reads them when they are looked at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) tables: Vec<Table>,
+}
+
+/// How many there are in the save, whether the page has them or not.
+#[derive(Serialize)]
+struct Totals {
+    objects: usize,
+    references: usize,
+    cycles: usize,
+    unreferenced: usize,
+}
+
+/// The objects in which a text is.
+#[derive(Serialize)]
+struct Find {
+    text: String,
+    values: u64,
+    /// How many objects there are in the save.
+    total: u64,
+    objects: Vec<usize>,
+    /// For each object the path of a value in it.
+    paths: Vec<String>,
+}
+
+/// Objects that lead to each other.
+#[derive(Serialize)]
+struct Cycle {
+    /// How many objects it has in the save.
+    size: usize,
+    objects: Vec<usize>,
 }
 
 /// The fields that the records of a class or variant have.
@@ -70,8 +107,10 @@ pub(crate) struct Shape {
 struct Class {
     name: String,
     bytes: u64,
+    /// How many there are in the save.
+    records: u64,
     fields: Vec<Field>,
-    /// The object of each record.
+    /// The object of each record that the page has.
     objects: Vec<usize>,
 }
 
@@ -91,6 +130,9 @@ struct Columns {
     bytes: Vec<u64>,
     /// The world of each object, -1 for those of none; empty if the save has no worlds.
     world: Vec<i64>,
+    /// How many references each object has, and how many lead to it; empty if the page has all of them.
+    to: Vec<usize>,
+    from: Vec<usize>,
 }
 
 #[derive(Serialize)]
@@ -154,38 +196,149 @@ impl Pool {
     }
 }
 
-impl Report {
-    pub(crate) fn of(
-        save: &Input,
-        other: Option<(&Input, By)>,
-        journal: Option<Timeline>,
-    ) -> Result<Self> {
-        let document = save.document()?;
-        let objects = Objects::of(&document);
-        let mut saves = vec![Save::of(save, &document, &objects)?];
-        let mut diff = None;
-        if let Some((other, by)) = other {
-            let document = other.document()?;
-            let others = Objects::of(&document);
-            diff = Some(Diff::of(&objects, &others, by));
-            saves.push(Save::of(other, &document, &others)?);
-        }
-        Ok(Self { report: VERSION, saves, diff, journal })
+/// A save that is read part by part, with what is known of all of it.
+pub(crate) struct WholeSave<'s> {
+    file: String,
+    size: u64,
+    usage: Usage,
+    save: Save<'s>,
+    index: Index,
+    found: Option<Found>,
+}
+
+/// The objects in which a text is.
+struct Found {
+    text: String,
+    values: u64,
+    objects: u64,
+    /// The first of them, each with the path of a value.
+    first: Vec<(usize, String)>,
+}
+
+/// The most objects found that are remembered.
+const MAX_FOUND: usize = 20_000;
+
+impl<'s> WholeSave<'s> {
+    /// Reads a save whose bytes go where `usage` says. Names are hashed by `hasher`.
+    pub(crate) fn of(source: &'s mut Source, usage: Usage, hasher: &RandomState) -> Result<Self> {
+        let name = source.path.as_ref().and_then(|path| path.file_name());
+        // Without its folders: a page is shown to others.
+        let file = name.map_or_else(
+            || "standard input".to_owned(),
+            |name| name.to_string_lossy().into_owned(),
+        );
+        let size = source.size;
+        let mut save = source.whole()?;
+        let index = Index::of(&mut save, hasher)?;
+        Ok(Self { file, size, usage, save, index, found: None })
+    }
+
+    /// Finds the objects in which a text is, like `persist find`.
+    pub(crate) fn find(&mut self, text: &str) -> Result<()> {
+        let Self { save, index, .. } = self;
+        let mut is_found = vec![false; index.objects.len()];
+        let mut found = Found { text: text.to_owned(), values: 0, objects: 0, first: Vec::new() };
+        each_found(text, save, &mut |value| {
+            found.values += 1;
+            if let Some(number) = index.at(&value)
+                && !std::mem::replace(&mut is_found[number], true)
+            {
+                found.objects += 1;
+                if found.first.len() < MAX_FOUND {
+                    found.first.push((number, value.label));
+                }
+            }
+            Ok(true)
+        })?;
+        self.found = Some(found);
+        Ok(())
     }
 }
 
-impl Save {
-    fn of(input: &Input, document: &Document, objects: &Objects<'_>) -> Result<Self> {
-        let mut pool = Pool::default();
-        let encoder = Encoder { objects };
-        let usage = usage(Cursor::new(&input.bytes), &Limits::DEFAULT)
-            .map_err(|error| input.failure(error))?;
-        let (mut classes, tables) = classes(objects, &encoder, &mut pool);
-        for class in &mut classes {
-            class.measure(&usage.whole);
+impl Report {
+    /// Makes the data and the page of one or two saves. Unless the page is to be whole, it has as many objects as fit.
+    pub(crate) fn of(
+        saves: &mut [WholeSave<'_>],
+        by: By,
+        journal: Option<Timeline>,
+        is_whole: bool,
+        hasher: &RandomState,
+    ) -> Result<(Self, String)> {
+        let difference = match saves {
+            [old, new] => {
+                let (old, new) = ((&mut old.save, &old.index), (&mut new.save, &new.index));
+                Some(Difference::of(old, new, by, hasher)?)
+            }
+            _ => None,
+        };
+        let mut extents = Vec::from(Extent::SAMPLES);
+        if is_whole || saves.iter().all(|save| is_small(&save.index)) {
+            extents.insert(0, Extent::ALL);
         }
-        let ranks: HashMap<&str, usize> =
-            classes.iter().enumerate().map(|(rank, class)| (&*class.name, rank)).collect();
+        let mut report = Self { report: VERSION, saves: Vec::new(), diff: None, journal };
+        let mut page = String::new();
+        for extent in extents {
+            report.choose(saves, difference.as_ref(), extent)?;
+            page = super::page::page(&mut report)?;
+            if is_whole || page.len() <= MAX_PAGE {
+                break;
+            }
+        }
+        Ok((report, page))
+    }
+
+    /// Replaces the saves by their data, with as many objects as the extent says.
+    fn choose(
+        &mut self,
+        saves: &mut [WholeSave<'_>],
+        difference: Option<&Difference>,
+        extent: Extent,
+    ) -> Result<()> {
+        let mut places = Vec::new();
+        self.saves.clear();
+        let objects = extent.objects.map(|objects| objects / saves.len().max(1));
+        for (number, whole) in saves.iter_mut().enumerate() {
+            let mut first = match (difference, objects) {
+                (Some(difference), Some(objects)) => difference.first(number == 0, objects / 2),
+                _ => Vec::new(),
+            };
+            first.extend(whole.found.iter().flat_map(|it| &it.first).map(|(number, _)| *number));
+            let index = &whole.index;
+            let sample = match objects {
+                Some(objects) => Sample::of(index, &first, objects),
+                None => Sample::all(index),
+            };
+            let entries = sample.read(&mut whole.save)?;
+            let classes = whole.save.classes().to_vec();
+            let mut objects = Objects::of(&classes, &entries);
+            let numbers = index.numbers(&objects);
+            for (object, number) in objects.objects.iter_mut().zip(&numbers) {
+                object.class = &index.classes[index.class(*number)].name;
+            }
+            let encoder =
+                Encoder { objects: &objects, index, numbers: &numbers, max_parts: extent.parts };
+            let data = SaveData::of(whole, &encoder);
+            places.push(super::sample::places(&numbers));
+            self.saves.push(data);
+        }
+        if let (Some(difference), [a, b]) = (difference, &places[..]) {
+            self.diff = Some(difference.shown(a, b));
+        }
+        Ok(())
+    }
+}
+
+impl SaveData {
+    fn of(whole: &WholeSave<'_>, encoder: &Encoder<'_, '_>) -> Self {
+        let mut pool = Pool::default();
+        let (objects, index, numbers) = (encoder.objects, encoder.index, encoder.numbers);
+        let places = places(numbers);
+        let (classes, tables) = classes(encoder, &whole.usage, &mut pool);
+        let is_sample = numbers.len() < index.objects.len();
+        let of_sample = |measure: &dyn Fn(usize) -> usize| match is_sample {
+            true => numbers.iter().map(|number| measure(*number)).collect(),
+            false => Vec::new(),
+        };
         let columns = Columns {
             id: objects
                 .objects
@@ -193,16 +346,11 @@ impl Save {
                 .map(|object| super::value::integer(object.id.into()))
                 .collect(),
             name: objects.objects.iter().map(|object| name(object.name, &mut pool)).collect(),
-            class: objects.objects.iter().map(|object| ranks[object.class]).collect(),
-            bytes: objects
-                .objects
-                .iter()
-                .map(|object| {
-                    let fields = object.parts.iter().flat_map(|part| &part.fields);
-                    fields.map(|(_, value)| size(value)).sum()
-                })
-                .collect(),
+            class: numbers.iter().map(|number| index.class(*number)).collect(),
+            bytes: numbers.iter().map(|number| index.objects[*number].bytes).collect(),
             world: worlds(objects),
+            to: of_sample(&|number| index.targets(number).len()),
+            from: of_sample(&|number| index.incoming(number) as usize),
         };
         let by: Vec<usize> = objects.paths.iter().map(|path| pool.string(path)).collect();
         let references = References {
@@ -213,24 +361,52 @@ impl Save {
                 .filter(|place| objects.references[*place].is_weak)
                 .collect(),
         };
-        let info = ShownInfo::of(document.header());
+        let header = whole.save.header();
+        let info = ShownInfo::of(header);
         let value = info.as_ref().and_then(|info| info.value().ok().flatten());
         let value = value.map(|value| encoder.value(0, value, &mut pool));
-        Ok(Self {
-            file: file_name(input),
-            size: input.bytes.len(),
-            facts: facts(document),
+        let shown = |numbers: &[usize]| {
+            let mut shown: Vec<usize> =
+                numbers.iter().filter_map(|number| places.get(number).copied()).collect();
+            shown.sort_unstable();
+            shown
+        };
+        let cycles =
+            index.cycles.iter().map(|cycle| Cycle { size: cycle.len(), objects: shown(cycle) });
+        let find = whole.found.as_ref().map(|found| {
+            let first = found.first.iter();
+            let first = first.filter_map(|(it, path)| Some((*places.get(it)?, path.clone())));
+            let (objects, paths) = first.unzip();
+            Find {
+                text: found.text.clone(),
+                values: found.values,
+                total: found.objects,
+                objects,
+                paths,
+            }
+        });
+        Self {
+            file: whole.file.clone(),
+            size: whole.size,
+            totals: Totals {
+                objects: index.objects.len(),
+                references: index.references(),
+                cycles: index.cycles.len(),
+                unreferenced: index.unreferenced.len(),
+            },
+            find,
+            facts: facts(header),
             value,
             strings: pool.strings,
             shapes: pool.shapes,
             classes,
             objects: columns,
             references,
-            usage: Bytes::of(&usage.whole, usage.whole.bytes / SMALLEST_SHARE, LEVELS),
-            cycles: objects.cycles(),
-            unreferenced: objects.unreferenced(),
+            usage: Bytes::of(&whole.usage, whole.usage.bytes / SMALLEST_SHARE, LEVELS),
+            cycles: cycles.filter(|cycle| !cycle.objects.is_empty()).collect(),
+            unreferenced: shown(&index.unreferenced),
             tables,
-        })
+        }
     }
 }
 
@@ -282,14 +458,7 @@ fn worlds(objects: &Objects<'_>) -> Vec<i64> {
     worlds.map(|world| world.map_or(-1, |world| i64::try_from(world).unwrap_or(-1))).collect()
 }
 
-/// The name without its folders: a page is shown to others.
-fn file_name(input: &Input) -> String {
-    let name = input.path.as_ref().and_then(|path| path.file_name());
-    name.map_or_else(|| "standard input".to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
-fn facts(document: &Document) -> Vec<(&'static str, String)> {
-    let header = document.header();
+fn facts(header: &Header) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     facts.extend(header.application.clone().map(|program| ("program", program)));
     facts.extend(header.application_version.clone().map(|version| ("version", version)));
@@ -305,43 +474,28 @@ fn facts(document: &Document) -> Vec<(&'static str, String)> {
 }
 
 /// The classes, the one with the most bytes first, and their tables.
-fn classes(
-    objects: &Objects<'_>,
-    encoder: &Encoder<'_, '_>,
-    pool: &mut Pool,
-) -> (Vec<Class>, Vec<Table>) {
+fn classes(encoder: &Encoder<'_, '_>, usage: &Usage, pool: &mut Pool) -> (Vec<Class>, Vec<Table>) {
     let mut of_class: HashMap<&str, Vec<(usize, usize)>> = HashMap::new();
-    for (number, object) in objects.objects.iter().enumerate() {
+    for (number, object) in encoder.objects.objects.iter().enumerate() {
         for (part, record) in object.parts.iter().enumerate() {
             of_class.entry(record.class).or_default().push((number, part));
         }
     }
-    let mut classes: Vec<_> = of_class
-        .into_iter()
-        .map(|(name, records)| {
-            let mut fields: Vec<Field> = Vec::new();
-            let mut places = HashMap::new();
-            for (object, part) in &records {
-                for (name, value) in &objects.objects[*object].parts[*part].fields {
-                    let place = *places.entry(*name).or_insert_with(|| {
-                        fields.push(Field { name: (*name).to_owned(), bytes: 0 });
-                        fields.len() - 1
-                    });
-                    fields[place].bytes += size(value);
-                }
-            }
-            let bytes = fields.iter().map(|field| field.bytes).sum();
-            let objects = records.iter().map(|(object, _)| *object).collect();
-            (Class { name: name.to_owned(), bytes, fields, objects }, records)
-        })
-        .collect();
-    classes.sort_by(|(a, _), (b, _)| b.bytes.cmp(&a.bytes).then_with(|| a.name.cmp(&b.name)));
-    classes
-        .into_iter()
-        .map(|(class, records)| {
-            let names: Vec<&str> = class.fields.iter().map(|field| &*field.name).collect();
-            let columns = columns(&names, &records, encoder, pool);
-            (class, Table { columns })
-        })
-        .unzip()
+    let classes = encoder.index.classes.iter().map(|total| {
+        let records = of_class.remove(&*total.name).unwrap_or_default();
+        let fields = total.fields.iter();
+        let fields = fields.map(|(name, bytes)| Field { name: name.clone(), bytes: *bytes });
+        let mut class = Class {
+            name: total.name.clone(),
+            bytes: total.bytes(),
+            records: total.records,
+            fields: fields.collect(),
+            objects: records.iter().map(|(object, _)| *object).collect(),
+        };
+        let names: Vec<&str> = class.fields.iter().map(|field| &*field.name).collect();
+        let columns = columns(&names, &records, encoder, pool);
+        class.measure(usage);
+        (class, Table { columns })
+    });
+    classes.unzip()
 }

@@ -5,11 +5,12 @@
 mod columns;
 mod data;
 mod diff;
+mod index;
 mod journal;
 mod page;
+mod sample;
 mod sizes;
 mod value;
 
-pub(crate) use data::Report;
+pub(crate) use data::{Report, WholeSave};
 pub(crate) use journal::Timeline;
-pub(crate) use page::page;

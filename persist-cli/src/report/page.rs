@@ -15,9 +15,9 @@ macro_rules! modules {
 }
 
 /// The modules of the page. Each comes after those that it imports.
-const MODULES: [(&str, &str); 19] = modules! {
-    "dom" "format" "value" "rows" "squarify" "theme" "save" "search" "inspector" "overview" "treemap"
-    "layout" "canvas" "picture" "graph" "table" "compare" "timeline" "main"
+const MODULES: [(&str, &str); 22] = modules! {
+    "dom" "format" "path" "value" "rows" "squarify" "theme" "save" "search" "inspector" "overview" "treemap"
+    "layout" "canvas" "picture" "graph" "condition" "csv" "table" "compare" "timeline" "main"
 };
 
 /// The tags of the document that the contents of files replace.
@@ -28,21 +28,24 @@ const SCRIPT_TAG: &str = "<script type=\"module\" src=\"main.js\"></script>";
 const MAX_DATA: usize = 400 << 20;
 
 /// Makes the page.
-pub(crate) fn page(mut report: Report) -> Result<String> {
+pub(crate) fn page(report: &mut Report) -> Result<String> {
     let script = script();
     let mut data = String::new();
-    for (save, tables) in
-        report.saves.iter_mut().map(|save| std::mem::take(&mut save.tables)).enumerate()
-    {
+    let tables: Vec<_> =
+        report.saves.iter_mut().map(|save| std::mem::take(&mut save.tables)).collect();
+    for (save, tables) in tables.iter().enumerate() {
         for (class, table) in tables.iter().enumerate() {
             add_data(&mut data, &format!("table-{save}-{class}"), table)?;
         }
     }
-    add_data(&mut data, "report", &report)?;
+    add_data(&mut data, "report", report)?;
+    for (save, tables) in report.saves.iter_mut().zip(tables) {
+        save.tables = tables;
+    }
     if data.len() > MAX_DATA {
         let (size, max) = (bytes(data.len() as u64), bytes(MAX_DATA as u64));
         return Err(Failure::new(format!(
-            "the page would have {size} of data, browsers open at most {max}; look at parts with `persist dump`"
+            "the page would have {size} of data, browsers open at most {max}; leave out `--all`"
         )));
     }
     // Nothing runs, shows or connects but what is in this file: a save that smuggled in markup would still do nothing.

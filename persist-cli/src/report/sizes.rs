@@ -2,6 +2,8 @@
 
 use persist::Value;
 
+use crate::world::record_of;
+
 /// The bytes of a value, as a save writes its kind without `compact`.
 pub(crate) fn size(value: &Value) -> u64 {
     let (mut bytes, mut open) = (0, vec![value]);
@@ -31,6 +33,8 @@ pub(crate) fn size(value: &Value) -> u64 {
                 open.extend(entries.iter().flat_map(|(key, value)| [key, value]));
                 count(entries.len() as u64)
             }
+            // A world in a field is an object of its own.
+            Value::Struct(_) if record_of(value).is_some() => 0,
             Value::Struct(record) => {
                 open.extend(record.fields().map(|(_, value)| value));
                 0

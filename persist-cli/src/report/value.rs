@@ -5,10 +5,9 @@ use persist::reflect::HandleValue;
 use serde_json::{Value as Json, json};
 
 use super::data::Pool;
-use crate::objects::Objects;
+use super::index::Index;
+use crate::objects::{Objects, Target};
 
-/// Parts of a list or map, and bytes, that the page gets.
-const MAX_PARTS: usize = 400;
 /// Characters of a text.
 const MAX_TEXT: usize = 4000;
 /// Levels of a value: a page shows no more, and a browser draws them by recursion.
@@ -19,9 +18,29 @@ const MAX_EXACT: i128 = 1 << 53;
 /// Encodes values of a save.
 pub(crate) struct Encoder<'o, 'd> {
     pub(crate) objects: &'o Objects<'d>,
+    /// All objects of the save.
+    pub(crate) index: &'o Index,
+    /// The numbers that the objects have in the index.
+    pub(crate) numbers: &'o [usize],
+    /// Parts of a list or map, and bytes, that the page gets.
+    pub(crate) max_parts: usize,
 }
 
 impl Encoder<'_, '_> {
+    /// Returns the target of a value of an object; `None` if the value is no reference to an object.
+    pub(crate) fn reference(&self, object: usize, value: &Value) -> Option<Reached> {
+        let target = self.objects.refers_to(object, value)?;
+        if let Some(place) = self.objects.target(object, value) {
+            return Some(Reached::Shown(place));
+        }
+        let (number, id) = match target {
+            Target::Entry(id) => (self.index.entry(id), id),
+            Target::Member(world, id) => (self.index.member(self.numbers[world], id), id),
+            Target::Place(_) => return None,
+        };
+        number.map(|_| Reached::Elsewhere(id))
+    }
+
     /// A value of an object.
     pub(crate) fn value(&self, object: usize, value: &Value, pool: &mut Pool) -> Json {
         self.nested(object, value, pool, MAX_LEVELS)
@@ -30,10 +49,14 @@ impl Encoder<'_, '_> {
     fn nested(&self, object: usize, value: &Value, pool: &mut Pool, levels: u32) -> Json {
         let Some(levels) = levels.checked_sub(1) else { return json!({ "deep": true }) };
         let mut list = |values: &[Value]| {
-            let parts = values.iter().take(MAX_PARTS);
+            let parts = values.iter().take(self.max_parts);
             let parts = parts.map(|value| self.nested(object, value, pool, levels)).collect();
             let parts = Json::Array(parts);
-            if values.len() > MAX_PARTS { json!({ "l": parts, "n": values.len() }) } else { parts }
+            if values.len() > self.max_parts {
+                json!({ "l": parts, "n": values.len() })
+            } else {
+                parts
+            }
         };
         match value {
             Value::Unit => Json::Null,
@@ -61,7 +84,7 @@ impl Encoder<'_, '_> {
             },
             Value::Bytes(bytes) => {
                 let hex: String =
-                    bytes.iter().take(MAX_PARTS).map(|byte| format!("{byte:02x}")).collect();
+                    bytes.iter().take(self.max_parts).map(|byte| format!("{byte:02x}")).collect();
                 json!({ "x": hex, "n": bytes.len() })
             }
             Value::Option(None) => Json::Null,
@@ -70,22 +93,22 @@ impl Encoder<'_, '_> {
             Value::Map(entries) => {
                 let parts: Vec<_> = entries
                     .iter()
-                    .take(MAX_PARTS)
+                    .take(self.max_parts)
                     .map(|(key, value)| {
                         let key = self.nested(object, key, pool, levels);
                         (key, self.nested(object, value, pool, levels))
                     })
                     .collect();
-                if entries.len() > MAX_PARTS {
+                if entries.len() > self.max_parts {
                     json!({ "m": parts, "n": entries.len() })
                 } else {
                     json!({ "m": parts })
                 }
             }
-            Value::Struct(_) if self.objects.target(object, value).is_some() => {
-                json!({ "r": self.objects.target(object, value) })
-            }
             Value::Struct(record) | Value::Enum(record) => {
+                if let Some(reached) = self.reference(object, value) {
+                    return reached.json();
+                }
                 let shape = pool.shape(record);
                 let fields: Vec<_> = record
                     .fields()
@@ -97,9 +120,12 @@ impl Encoder<'_, '_> {
                     json!({ "s": shape, "f": fields })
                 }
             }
-            Value::Ref(_) => reference(self.objects.target(object, value)),
-            Value::Handle(handle) => match (self.objects.target(object, value), handle) {
-                (Some(target), _) => reference(Some(target)),
+            Value::Ref(_) => match self.reference(object, value) {
+                Some(reached) => reached.json(),
+                None => json!({ "r": -1 }),
+            },
+            Value::Handle(handle) => match (self.reference(object, value), handle) {
+                (Some(reached), _) => reached.json(),
                 (None, HandleValue::Null) => json!({ "h": "null" }),
                 (None, HandleValue::Live(bits)) => json!({ "h": format!("live {bits}") }),
                 (None, HandleValue::Dead(bits)) => json!({ "h": format!("dead {bits}") }),
@@ -109,10 +135,20 @@ impl Encoder<'_, '_> {
     }
 }
 
-fn reference(target: Option<usize>) -> Json {
-    match target {
-        Some(target) => json!({ "r": target }),
-        None => json!({ "r": -1 }),
+/// An object that a value refers to.
+pub(crate) enum Reached {
+    /// An object of the page, by its place.
+    Shown(usize),
+    /// An object that only the save has, by its id.
+    Elsewhere(u64),
+}
+
+impl Reached {
+    pub(crate) fn json(&self) -> Json {
+        match self {
+            Self::Shown(place) => json!({ "r": place }),
+            Self::Elsewhere(id) => json!({ "o": integer((*id).into()) }),
+        }
     }
 }
 
