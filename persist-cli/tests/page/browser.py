@@ -69,6 +69,11 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self.call("Emulation.setEmulatedMedia", features=[scheme])
 
+    def print_media(self, dark):
+        """Shows the page as it is on paper."""
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", media="print", features=[scheme])
+
     def call(self, method, **parameters):
         self.calls += 1
         message = {"id": self.calls, "method": method, "params": parameters}
