@@ -108,9 +108,14 @@ impl Dump<'_> {
         self.take(width).iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
     }
 
+    /// A number in as few bytes as it needs.
+    fn compact(&mut self) -> u64 {
+        let first = self.number(1);
+        if first <= 247 { first } else { self.number(to_usize(first) - 247) }
+    }
+
     fn count(&mut self) -> usize {
-        let first = to_usize(self.number(1));
-        if first <= 247 { first } else { to_usize(self.number(first - 247)) }
+        to_usize(self.compact())
     }
 
     fn string(&mut self) -> String {
@@ -310,7 +315,7 @@ impl Dump<'_> {
                 return self.line(&format!("{indent}{name} = {shown}"));
             }
             Kind::Compact(tag) => {
-                let number = self.count() as u64;
+                let number = self.compact();
                 let half = (number >> 1).cast_signed();
                 let signed = if number.is_multiple_of(2) { half } else { -half - 1 };
                 let word = SCALARS[usize::from(*tag)].0;

@@ -132,8 +132,9 @@ fn numbers() -> impl Strategy<Value = Numbers> {
                 d: sign(d) as i16,
                 e: sign(e) as i32,
                 f: sign(f),
-                size: usize::try_from(size).unwrap(),
-                offset: isize::try_from(sign(b)).unwrap(),
+                // A machine of 32 bits has no larger ones.
+                size: usize::try_from(size).unwrap_or(usize::MAX),
+                offset: isize::try_from(sign(b)).unwrap_or(isize::MIN),
                 byte,
                 wide,
                 float: f32::from(byte),

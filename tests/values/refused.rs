@@ -94,7 +94,10 @@ fn more_elements_without_bytes_than_the_limit_are_refused_on_both_sides() {
     check(&vec![(); most], Vec::new(), PartialEq::eq);
     assert_eq!(unsaved(&vec![(); most + 1]).0, ErrorKind::TooLarge);
     assert_eq!(refusal::<Vec<()>>(&naive(&vec![(); most + 1])), ErrorKind::TooLarge);
-    assert_eq!(refusal::<Vec<[u8; 0]>>(&[255; 9]), ErrorKind::TooLarge);
+    // A machine of 32 bits has no list that long, whatever the limit.
+    let is_wide = usize::BITS == 64;
+    let kind = if is_wide { ErrorKind::TooLarge } else { ErrorKind::InvalidValue };
+    assert_eq!(refusal::<Vec<[u8; 0]>>(&[255; 9]), kind);
 }
 
 /// Why bytes are not a `T`: alone, over another value, in a list and as a part.

@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf, is_separator};
 
+use super::slot_name::is_device;
 use super::{FileStamp, NewFile, Storage, StorageLock, StoredFile, folder_of};
 
 /// The files of the operating system.
@@ -168,6 +169,9 @@ impl Storage for Files {
 
     fn resolve(&self, path: &Path) -> io::Result<PathBuf> {
         use io::ErrorKind::{NotADirectory, NotFound};
+        if cfg!(windows) {
+            check_name(path)?;
+        }
         let path = through_links(path);
         // A save would replace a device or a pipe by a file.
         if fs::metadata(&path).is_ok_and(|old| !old.is_file()) {
@@ -218,6 +222,17 @@ fn stamp_of(found: &fs::Metadata) -> FileStamp {
 fn stamp_of(found: &fs::Metadata) -> FileStamp {
     let times = [found.modified(), found.created()].map(Result::ok);
     FileStamp::from_bytes(format!("{} {times:?}", found.len()).as_bytes())
+}
+
+/// Refuses a name that Windows takes for another one: a device, a name without its last dots and spaces, or a second
+/// stream of a file. A save would be written under the whole name, since its path is in the long form, and never found.
+fn check_name(path: &Path) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    if name.ends_with(['.', ' ']) || name.contains(':') || is_device(&name) {
+        let message = "no file of Windows has this name; choose another";
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    Ok(())
 }
 
 /// Windows neither replaces nor removes a file with the read-only attribute. The error is that of a file that is held, so

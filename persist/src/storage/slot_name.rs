@@ -46,7 +46,8 @@ fn fault(name: &str) -> Option<&'static str> {
     }
 }
 
-fn is_device(name: &str) -> bool {
+/// True for the name of a device on Windows, with any suffix.
+pub(super) fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or(name).trim_end().to_lowercase();
     let is_numbered = |of: &str| {
         let number = stem.strip_prefix(of).and_then(|number| {

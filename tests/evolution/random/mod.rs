@@ -124,6 +124,7 @@ fn chosen_edits_come_out_as_the_twin_says() {
     compare(15_835_984_835_882_634_440);
     let all = short_or_long(100, 300);
     let loaded = (0..all).filter(|seed| compare(*seed)).count();
-    // Most can be loaded; some must not.
-    assert!((all / 2..all).contains(&(loaded as u64)), "{loaded} of {all}");
+    // Most can be loaded; some must not. A machine of 32 bits has other cases from the same seeds.
+    assert!(loaded as u64 >= all / 2, "{loaded} of {all}");
+    assert!((0..10_000).any(|seed| !compare(seed)), "nothing is refused");
 }
