@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use persist::debug::label::{object_path, push_hop};
+use persist::debug::print::worlds_in;
 use persist::reflect::Holder;
 use persist::{Record, Value};
 use persist_tools::__private::Position;
@@ -12,10 +14,10 @@ use crate::condition::{Condition, index};
 use crate::exit::{Failure, Result};
 use crate::input::Save;
 use crate::paged::{self, OBJECTS, PAGES, PagedWorld};
-use crate::path::{Child, Path, Start, Step, beginning, component_text, push_name};
+use crate::path::{Child, Path, Start, Step, beginning, component_text};
 use crate::pattern::is_match;
 use crate::values::{Hop, is_same_key, part, parts};
-use crate::world::{self, Object, World, has_world};
+use crate::world::{self, Object, World};
 
 /// The most values that a path may lead to.
 const MAX_FOUND: usize = 4 << 20;
@@ -373,46 +375,19 @@ impl Condition {
     }
 }
 
-/// True for the object of a save of one value.
-pub(crate) fn is_root(entry: &Entry) -> bool {
-    entry.is_root()
-}
-
 /// The worlds in a value.
 pub(crate) fn worlds(from: Found<'_>) -> Vec<Found<'_>> {
-    // Most values have none, and a walk that knows where it is takes longer.
-    if !has_world(&from.value) {
-        return Vec::new();
+    match &worlds_in(&from.value)[..] {
+        [] => Vec::new(),
+        [hops] if hops.is_empty() => vec![from],
+        all => all.iter().filter_map(|hops| from.inside(hops)).collect(),
     }
-    let (mut found, mut open) = (Vec::new(), vec![from]);
-    while let Some(next) = open.pop() {
-        if world::record_of(&next.value).is_some() {
-            found.push(next);
-        } else if let Cow::Borrowed(value) = next.value {
-            let inner = parts(value).into_iter().filter(|(_, part)| may_hold_world(part));
-            let inner = inner.map(|(hop, part)| next.at(hop, Cow::Borrowed(part)));
-            open.extend(inner.collect::<Vec<_>>().into_iter().rev());
-        }
-    }
-    found
-}
-
-fn may_hold_world(value: &Value) -> bool {
-    matches!(
-        value,
-        Value::Option(Some(_))
-            | Value::Seq(_)
-            | Value::Tuple(_)
-            | Value::Map(_)
-            | Value::Struct(_)
-            | Value::Enum(_)
-    )
 }
 
 impl<'d> Found<'d> {
     /// A whole object.
     pub(crate) fn whole(object: &'d Entry, position: Position) -> Self {
-        let label = if is_root(object) { String::new() } else { object.id().to_string() };
+        let label = object_path(object);
         let value = Cow::Borrowed(&object.value);
         Self { object, position, hops: Vec::new(), label, value, within: None, paged: None }
     }
@@ -530,16 +505,7 @@ impl<'d> Found<'d> {
     /// A part of it.
     fn at(&self, hop: Hop, value: Cow<'d, Value>) -> Self {
         let mut label = self.label.clone();
-        match &hop {
-            Hop::Field(name) => push_name(&mut label, name),
-            Hop::Some => {}
-            Hop::Item(at) | Hop::Byte(at) => push_key(&mut label, at),
-            Hop::Entry(at) => {
-                if let Value::Map(entries) = &*self.value {
-                    push_key(&mut label, &entries[*at].0);
-                }
-            }
-        }
+        push_hop(&mut label, &self.value, &hop);
         let mut hops = self.hops.clone();
         hops.push(hop);
         let (object, position) = (self.object, self.position);
@@ -568,10 +534,6 @@ impl<'d> Found<'d> {
         let (object, position) = (self.object, self.position);
         Self { object, position, hops: whole, label, value, within, paged: None }
     }
-}
-
-fn push_key(label: &mut String, key: &impl std::fmt::Display) {
-    label.extend(["[", &key.to_string(), "]"]);
 }
 
 impl Step {

@@ -8,7 +8,6 @@ mod commands;
 mod compare;
 mod components;
 mod condition;
-mod escape;
 mod exit;
 mod found;
 mod indented;

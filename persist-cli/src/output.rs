@@ -7,10 +7,10 @@ use std::path::Path;
 use anstream::ColorChoice;
 use anstyle::{AnsiColor, Style};
 use clap::ValueEnum;
+use persist::debug::escape::{self, Escaping};
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
-use crate::escape::{self, Escaping};
 use crate::exit::{Failure, Result};
 
 /// Names: of files, classes, objects.
@@ -94,6 +94,11 @@ impl Out {
             (failure @ Failure::Io(_), Some(done)) => Failure::new(format!("{failure}; {done}")),
             (failure, _) => failure,
         }
+    }
+
+    /// True if text is in colours.
+    pub(crate) fn has_colours(&self) -> bool {
+        self.has_colours
     }
 
     /// Text in a style, if there are colours.

@@ -5,7 +5,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use persist::__private::{read_name, write_name};
+use persist::__private::write_name;
+pub(crate) use persist::debug::label::{child_text, class_text, component_text, push_name};
 use persist::{ObjectId, Value};
 
 use crate::condition::{
@@ -128,46 +129,6 @@ pub(crate) fn beginning(text: &str) -> Cow<'_, str> {
         Some((end, _)) => format!("{}..", &text[..end]).into(),
         None => text.into(),
     }
-}
-
-pub(crate) fn push_name(label: &mut String, name: &str) {
-    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    label.push('.');
-    if is_plain {
-        label.push_str(name);
-    } else {
-        label.extend(["`", &escaped(name), "`"]);
-    }
-}
-
-fn escaped(name: &str) -> String {
-    name.escape_debug().to_string().replace('`', "\\`")
-}
-
-/// The name of a class as it stands in a path.
-fn class_text(name: &str) -> Cow<'_, str> {
-    let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-    let is_word = !name.is_empty() && name.chars().all(is_plain);
-    if is_word && !name.starts_with('.') && !name.contains("..") {
-        name.into()
-    } else {
-        format!("`{}`", escaped(name)).into()
-    }
-}
-
-/// The name of a class of components, which ends where a field begins.
-pub(crate) fn component_text(name: &str) -> Cow<'_, str> {
-    if name.contains('.') { format!("`{}`", escaped(name)).into() } else { class_text(name) }
-}
-
-/// Writes an object of a world as it stands in a path, by the text that the save has for its name. [`Parser::child`]
-/// reads it. A number that the library gave stands outside of the quotes, after a `#`.
-pub(crate) fn child_text(text: &str) -> String {
-    let (name, number) = read_name(text);
-    let is_plain = |c: char| c.is_alphanumeric() || "_- ".contains(c);
-    let is_plain = !name.is_empty() && name.chars().all(is_plain);
-    let name = if is_plain { name } else { format!("{name:?}").into() };
-    if number == 0 { name.into_owned() } else { format!("{name}#{number}") }
 }
 
 type Read<T> = std::result::Result<T, String>;
@@ -476,6 +437,8 @@ fn closing(text: &str, quote: char) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use std::fmt::Write;
+
+    use persist::__private::read_name;
 
     use super::*;
 

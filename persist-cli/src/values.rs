@@ -2,75 +2,10 @@
 
 use std::cmp::Ordering;
 
+pub(crate) use persist::debug::label::{Hop, part, parts};
 use persist::{Record, Value};
 
 use crate::condition::order;
-
-/// Returns the parts of a value, each with the hop that leads to it.
-pub(crate) fn parts(value: &Value) -> Vec<(Hop, &Value)> {
-    match value {
-        Value::Option(Some(inner)) => vec![(Hop::Some, inner)],
-        Value::Seq(values) | Value::Tuple(values) => {
-            values.iter().enumerate().map(|(at, value)| (Hop::Item(at), value)).collect()
-        }
-        Value::Map(entries) => {
-            entries.iter().enumerate().map(|(at, (_, value))| (Hop::Entry(at), value)).collect()
-        }
-        Value::Struct(record) | Value::Enum(record) => {
-            record.fields().map(|(name, value)| (Hop::Field(name.into()), value)).collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// Returns the parts of a value, to change them.
-pub(crate) fn parts_mut(value: &mut Value) -> Box<dyn Iterator<Item = &mut Value> + '_> {
-    match value {
-        Value::Option(Some(inner)) => Box::new(std::iter::once(&mut **inner)),
-        Value::Seq(values) | Value::Tuple(values) => Box::new(values.iter_mut()),
-        Value::Map(entries) => Box::new(entries.iter_mut().map(|(_, value)| value)),
-        Value::Struct(record) | Value::Enum(record) => {
-            Box::new(record.fields_mut().map(|(_, value)| value))
-        }
-        _ => Box::new(std::iter::empty()),
-    }
-}
-
-/// One step into a value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Hop {
-    Field(Box<str>),
-    /// Through an option.
-    Some,
-    /// An element of a list or tuple.
-    Item(usize),
-    /// The value of an entry of a map.
-    Entry(usize),
-    /// A byte of a list of bytes.
-    Byte(usize),
-}
-
-impl Hop {
-    /// Returns the hop as it stands in a message of the library; `None` through an option.
-    pub(crate) fn in_message(&self) -> Option<String> {
-        match self {
-            Self::Field(name) => Some(name.to_string()),
-            Self::Some => None,
-            Self::Item(at) | Self::Entry(at) | Self::Byte(at) => Some(format!("[{at}]")),
-        }
-    }
-}
-
-/// Returns the part of a value at the end of some hops; `None` if they lead nowhere, or to a byte.
-pub(crate) fn part<'v>(value: &'v Value, hops: &[Hop]) -> Option<&'v Value> {
-    hops.iter().try_fold(value, |value, hop| match (value, hop) {
-        (Value::Struct(record) | Value::Enum(record), Hop::Field(name)) => record.get(name),
-        (Value::Option(inner), Hop::Some) => inner.as_deref(),
-        (Value::Seq(values) | Value::Tuple(values), Hop::Item(item)) => values.get(*item),
-        (Value::Map(entries), Hop::Entry(entry)) => entries.get(*entry).map(|(_, value)| value),
-        _ => None,
-    })
-}
 
 /// Replaces the part of a value at the end of some hops; false if they lead nowhere, or the part does not fit there.
 pub(crate) fn replace(mut at: &mut Value, hops: &[Hop], new: Value) -> bool {

@@ -5,169 +5,63 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use persist::{ObjectId, Record, Value};
+use persist::debug::label::parts_mut;
+pub(crate) use persist::debug::world::{
+    CLASS, ObjectView as Object, TreeNode, WorldView as World, parent_of, path_of, record_of,
+};
+use persist::{ObjectId, Value};
 
 use crate::exit::{Failure, Result};
-use crate::path::child_text;
-use crate::values::{parts, parts_mut};
-
-/// The class of worlds in saves.
-pub(crate) const CLASS: &str = "persist.World";
+use crate::values::parts;
 
 /// The class of unknown fields of a component, which stand beside it.
 const UNKNOWN_AT: &str = "persist.UnknownAt";
 
-/// The class of their objects.
-const OBJECT: &str = "persist.Object";
-
-/// A world of a save.
-pub(crate) struct World<'v> {
-    pub(crate) objects: Vec<Object<'v>>,
-    pub(crate) resources: &'v [Value],
-    places: HashMap<u64, usize>,
-}
-
-/// An object of a world.
-pub(crate) struct Object<'v> {
-    pub(crate) id: u64,
-    /// The name in the save; empty if the object has none.
-    pub(crate) name: &'v str,
-    pub(crate) activity: &'v str,
-    /// The ids of the children, in order.
-    pub(crate) children: Vec<u64>,
-    pub(crate) components: &'v [Value],
-    /// The whole object, as it is stored.
-    pub(crate) value: &'v Value,
-    /// The place of the parent, if it is there.
-    pub(crate) parent: Option<usize>,
-    /// False if a sibling has the same name. No world that a program loads has such siblings.
-    is_unique: bool,
-}
-
-impl<'v> World<'v> {
-    /// Returns the value as a world, if it is one.
-    pub(crate) fn of(value: &'v Value) -> Option<Self> {
-        let record = record_of(value)?;
-        let resources = list(record.get("resources")?)?;
-        let objects = list(record.get("objects")?)?.iter().map(Object::of);
-        let mut objects = objects.collect::<Option<Vec<_>>>()?;
-        let places: HashMap<u64, usize> =
-            objects.iter().enumerate().map(|(place, object)| (object.id, place)).collect();
-        let mut children = Vec::new();
-        for (place, object) in objects.iter_mut().enumerate() {
-            let Some((parent, index)) = parent_of(object.value) else { continue };
-            object.parent = places.get(&parent).copied().filter(|parent| *parent != place);
-            children.extend(object.parent.map(|parent| (parent, index, object.id)));
+/// Returns the reason why no program loads a world, if there is one. Its values may fit their classes, but form no tree
+/// of objects.
+fn fault(world: &World<'_>, last_id: u64) -> Option<String> {
+    let (mut names, mut families) = (HashSet::new(), BTreeMap::new());
+    let mut previous = 0;
+    for object in &world.objects {
+        let id = object.id;
+        if id <= previous || id > last_id {
+            return Some(format!(
+                "the ids of its objects do not ascend to the last one, {last_id}: #{id} comes after #{previous}"
+            ));
         }
+        previous = id;
+        if !object.name.is_empty() && !names.insert(object.name) {
+            return Some(format!("two objects have the name `{}`", object.name));
+        }
+        if let Some((parent, index)) = parent_of(object.value) {
+            if world.place(parent).is_none() {
+                return Some(format!("object #{id} has the parent #{parent}, which is not there"));
+            }
+            families.entry(parent).or_insert_with(Vec::new).push((index, id));
+        }
+        if let Some(class) = duplicate(object.components) {
+            return Some(format!("object #{id} has two components {class}"));
+        }
+    }
+    if let Some(class) = duplicate(world.resources) {
+        return Some(format!("it has two resources {class}"));
+    }
+    if let Some(fault) = families.iter_mut().find_map(|(parent, children)| {
         children.sort_unstable();
-        for (parent, _, child) in children {
-            objects[parent].children.push(child);
-        }
-        let mut named = HashMap::new();
-        for place in 0..objects.len() {
-            let first = *named.entry((objects[place].parent, objects[place].name)).or_insert(place);
-            if first != place {
-                (objects[first].is_unique, objects[place].is_unique) = (false, false);
-            }
-        }
-        Some(Self { objects, resources, places })
+        fault_of_children(*parent, children)
+    }) {
+        return Some(fault);
     }
-
-    /// Returns the place of an object.
-    pub(crate) fn place(&self, id: u64) -> Option<usize> {
-        self.places.get(&id).copied()
+    // Each object has at most one parent, so objects that are not reached from the roots form a cycle.
+    let roots = world.objects.iter().filter(|object| parent_of(object.value).is_none());
+    let mut open: Vec<u64> = roots.map(|object| object.id).collect();
+    let mut visited = 0;
+    while let Some(id) = open.pop() {
+        visited += 1;
+        let place = world.place(id);
+        open.extend(place.into_iter().flat_map(|place| &world.objects[place].children));
     }
-
-    /// Returns the places of the children of an object, or of the root objects.
-    pub(crate) fn below<'w>(
-        &'w self,
-        parent: Option<usize>,
-    ) -> Box<dyn Iterator<Item = usize> + 'w> {
-        match parent {
-            Some(parent) => {
-                let children = self.objects[parent].children.iter();
-                Box::new(children.filter_map(move |child| {
-                    self.place(*child).filter(|place| self.objects[*place].parent == Some(parent))
-                }))
-            }
-            None => Box::new(
-                (0..self.objects.len()).filter(|place| self.objects[*place].parent.is_none()),
-            ),
-        }
-    }
-
-    /// Returns an object and its descendants, or all objects.
-    pub(crate) fn all_below(&self, parent: Option<usize>) -> Vec<usize> {
-        let Some(parent) = parent else { return (0..self.objects.len()).collect() };
-        let mut found: Vec<usize> = self.below(Some(parent)).collect();
-        let mut at = 0;
-        while at < found.len() {
-            let next = found[at];
-            // A hostile save may have cycles; each object has one parent, so only the first is reached again.
-            found.extend(self.below(Some(next)).filter(|place| *place != parent));
-            at += 1;
-        }
-        found
-    }
-
-    /// Returns the names from the root object to this one: `/House/Door`. If names do not lead to an ancestor, the path
-    /// begins with an id.
-    pub(crate) fn path(&self, place: usize) -> String {
-        path_of(place, &|place| {
-            let object = &self.objects[place];
-            let name = Some(object.name).filter(|_| object.is_named());
-            TreeNode { id: object.id, name, parent: object.parent }
-        })
-    }
-
-    /// Returns the reason why no program loads the world, if there is one. Its values may fit their classes, but form
-    /// no tree of objects.
-    fn fault(&self, last_id: u64) -> Option<String> {
-        let (mut names, mut families) = (HashSet::new(), BTreeMap::new());
-        let mut previous = 0;
-        for object in &self.objects {
-            let id = object.id;
-            if id <= previous || id > last_id {
-                return Some(format!(
-                    "the ids of its objects do not ascend to the last one, {last_id}: #{id} comes after #{previous}"
-                ));
-            }
-            previous = id;
-            if !object.name.is_empty() && !names.insert(object.name) {
-                return Some(format!("two objects have the name `{}`", object.name));
-            }
-            if let Some((parent, index)) = parent_of(object.value) {
-                if self.place(parent).is_none() {
-                    return Some(format!(
-                        "object #{id} has the parent #{parent}, which is not there"
-                    ));
-                }
-                families.entry(parent).or_insert_with(Vec::new).push((index, id));
-            }
-            if let Some(class) = duplicate(object.components) {
-                return Some(format!("object #{id} has two components {class}"));
-            }
-        }
-        if let Some(class) = duplicate(self.resources) {
-            return Some(format!("it has two resources {class}"));
-        }
-        if let Some(fault) = families.iter_mut().find_map(|(parent, children)| {
-            children.sort_unstable();
-            fault_of_children(*parent, children)
-        }) {
-            return Some(fault);
-        }
-        // Each object has at most one parent, so objects that are not reached from the roots form a cycle.
-        let roots = self.objects.iter().filter(|object| parent_of(object.value).is_none());
-        let mut open: Vec<u64> = roots.map(|object| object.id).collect();
-        let mut visited = 0;
-        while let Some(id) = open.pop() {
-            visited += 1;
-            let place = self.place(id);
-            open.extend(place.into_iter().flat_map(|place| &self.objects[place].children));
-        }
-        (visited < self.objects.len()).then(|| "objects are below themselves".to_owned())
-    }
+    (visited < world.objects.len()).then(|| "objects are below themselves".to_owned())
 }
 
 /// Returns the reason why the sorted children of an object, with their indices, are no list.
@@ -182,13 +76,6 @@ fn fault_of_children(parent: u64, children: &[(u64, u64)]) -> Option<String> {
         "object #{child} is child {index} of #{parent}, whose children are numbered from 0 to {}",
         children.len() - 1
     ))
-}
-
-/// Returns the id of the parent of an object, and the index of the object among the children of the parent.
-pub(crate) fn parent_of(object: &Value) -> Option<(u64, u64)> {
-    let Value::Option(Some(parent)) = object.as_record()?.get("parent")? else { return None };
-    let parent = parent.as_record()?;
-    Some((parent.get("object")?.as_u64()?, parent.get("index")?.as_u64()?))
 }
 
 /// Sets the index of an object among the children of its parent.
@@ -232,43 +119,13 @@ fn number_children(objects: &mut [Value]) {
     }
 }
 
-/// An object in the tree of a world.
-pub(crate) struct TreeNode<'v> {
-    pub(crate) id: u64,
-    /// The name, if it leads to the object and to no other at its place.
-    pub(crate) name: Option<&'v str>,
-    pub(crate) parent: Option<usize>,
-}
-
-/// Returns the path of an object, as [`World::path`] describes.
-pub(crate) fn path_of<'v>(place: usize, node: &dyn Fn(usize) -> TreeNode<'v>) -> String {
-    let mut hops = vec![place];
-    while let Some(last) = hops.last().map(|last| node(*last)).filter(|it| it.name.is_some())
-        && let Some(parent) = last.parent
-    {
-        if hops.contains(&parent) || hops.len() > MAX_LEVELS {
-            return format!("/#{}", node(place).id);
-        }
-        hops.push(parent);
-    }
-    let mut path = String::new();
-    for object in hops.into_iter().rev().map(node) {
-        path.push('/');
-        match object.name {
-            Some(name) => path.push_str(&child_text(name)),
-            None => path.extend(["#", &object.id.to_string()]),
-        }
-    }
-    path
-}
-
 /// Returns an error if a world in a value is one that no program loads.
 pub(crate) fn check(value: &Value, object: ObjectId) -> Result<()> {
     let mut open = vec![value];
     while let Some(next) = open.pop() {
         let last_id = record_of(next).and_then(|world| world.get("last_id")?.as_u64());
         let world = World::of(next).zip(last_id);
-        if let Some(fault) = world.and_then(|(world, last_id)| world.fault(last_id)) {
+        if let Some(fault) = world.and_then(|(world, last_id)| fault(&world, last_id)) {
             return Err(Failure::new(format!(
                 "no program would load the world of object {object}: {fault}"
             )));
@@ -294,56 +151,6 @@ pub(crate) fn duplicate(contents: &[Value]) -> Option<&str> {
     let mut all = contents.iter().filter(|content| key_of(content).is_some());
     let duplicate = all.find(|content| !classes.insert(key_of(content)))?;
     Some(duplicate.as_record()?.class())
-}
-
-/// Levels of a tree that a path shows.
-const MAX_LEVELS: usize = 64;
-
-impl<'v> Object<'v> {
-    /// The object of a world that a value is.
-    pub(crate) fn of(value: &'v Value) -> Option<Self> {
-        let record = value.as_record().filter(|record| record.class() == OBJECT)?;
-        record.get("parent")?;
-        Some(Self {
-            id: record.get("id")?.as_u64()?,
-            name: record.get("name")?.as_text()?,
-            activity: record.get("activity")?.as_record()?.variant()?,
-            children: Vec::new(),
-            components: list(record.get("components")?)?,
-            value,
-            parent: None,
-            is_unique: true,
-        })
-    }
-
-    /// True if its name leads to it, and to no other at its place.
-    fn is_named(&self) -> bool {
-        self.is_unique && !self.name.is_empty()
-    }
-}
-
-/// True if there is a world in a value.
-pub(crate) fn has_world(value: &Value) -> bool {
-    let mut open = vec![value];
-    while let Some(next) = open.pop() {
-        if record_of(next).is_some() {
-            return true;
-        }
-        open.extend(parts(next).into_iter().map(|(_, part)| part));
-    }
-    false
-}
-
-/// The record of a world.
-pub(crate) fn record_of(value: &Value) -> Option<&Record> {
-    value.as_record().filter(|record| record.class() == CLASS && record.variant().is_none())
-}
-
-fn list(value: &Value) -> Option<&[Value]> {
-    match value {
-        Value::Seq(values) => Some(values),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

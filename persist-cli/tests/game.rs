@@ -187,7 +187,7 @@ pub(crate) fn farm(farm: &Farm, seconds: u64, thumbnail: &[u8]) -> persist::Resu
 
 /// A value with a world in a field.
 #[derive(Persist)]
-struct Game {
+pub(crate) struct Game {
     day: u32,
     level: World,
 }
@@ -280,7 +280,7 @@ pub(crate) fn game_of_city() -> persist::Result<Vec<u8>> {
     saves_of_city()?.to_vec(&Game { day: 4, level: world_of_city(5_000)? })
 }
 
-fn saves_of_city() -> persist::Result<Saves> {
+pub(crate) fn saves_of_city() -> persist::Result<Saves> {
     let saves = Saves::new();
     saves.register_component::<Transform>()?;
     saves.register_component::<Mood>()?;

@@ -9,6 +9,7 @@ mod graph;
 mod guide;
 mod hostile;
 mod inspecting;
+mod live;
 mod looking;
 mod mending;
 mod misuse;
@@ -18,3 +19,10 @@ mod report;
 mod rust;
 mod support;
 mod tables;
+
+/// The types of the fixtures. The tests of the library own them.
+#[path = "../../tests/support"]
+#[expect(dead_code, unreachable_pub, reason = "most of it is for other tests")]
+mod library {
+    pub(crate) mod fixture_types;
+}

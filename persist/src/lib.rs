@@ -152,6 +152,7 @@
 //! | [`save`](mod@save) | reports, slots, backups, salvage, devices, the registry of classes |
 //! | `world` | objects made of components, with names, a tree and a life cycle; needs the feature `world` |
 //! | `history` | undo, redo, and the journal from which a crashed program recovers; needs the feature `history` |
+//! | `debug` | live values as text for people; needs the feature `debug` |
 //! | [`storage`] | where files live, and how to replace the file system |
 //! | [`codec`] | one value to bytes and back, and what an `impl Persist` by hand needs |
 //! | [`reflect`] | the tables of a type: classes, field records, kinds |
@@ -169,6 +170,7 @@
 //! | --- | --- |
 //! | `world` | `World`: objects made of components, with names, a tree and a life cycle |
 //! | `history` | `History` and `Session`: undo, redo and a journal, for values of any type, and with `world` for worlds |
+//! | `debug` | `debug::tree`: a live value as text, as `persist dump` prints it; turns `world` on |
 //! | `directories` | `slots_folder`: the folder where the system keeps the saves of a program |
 //! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
 //! | `zstd` | `Compression::Zstd`: smaller still; compiles a C library, which needs a C compiler |
@@ -185,6 +187,8 @@
 mod error;
 
 pub mod codec;
+#[cfg(feature = "debug")]
+pub mod debug;
 mod derive;
 mod env;
 #[cfg(any(feature = "history", feature = "world"))]

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use persist::debug::escape;
 use serde::Serialize;
 
 use crate::compare::{By, Change, Difference, compare, name};
-use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::{Damage, Save, Source};
 use crate::mapped::Mapped;

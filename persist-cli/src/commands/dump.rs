@@ -4,6 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::io::Write;
 use std::path::PathBuf;
 
+use persist::debug::print::{How, Lines, Title};
 use persist::{ObjectId, Value};
 use serde::Serialize;
 
@@ -11,9 +12,8 @@ use crate::exit::{Outcome, Result};
 use crate::found::{Found, Visit, each_object};
 use crate::input::{Damage, Save, Source};
 use crate::mapped::Mapped;
-use crate::output::{DIM, NAME, Out, note};
+use crate::output::{Out, note};
 use crate::path::Path;
-use crate::shown::{How, print};
 use crate::streamed::{ElementSink, Elements, Streamed};
 use crate::values::parts;
 
@@ -73,14 +73,16 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         matches.result(out.json(&matches))?;
         shown = matches.into_elements();
     } else {
-        let how = How { is_raw: args.raw, depth: args.depth };
+        let how = How { is_raw: args.raw, depth: args.depth, has_colours: out.has_colours() };
         let mut is_first = true;
         shown.each_value(&mut |found| {
             if !std::mem::take(&mut is_first) {
                 writeln!(out)?;
             }
-            title(&found, out)?;
-            print(found, how, out)?;
+            let label = &*found.label;
+            let object = found.hops.is_empty().then_some(found.object);
+            write!(out, "{}", Title { label, object, how })?;
+            write!(out, "{}", Lines { label, value: &found.value, how })?;
             Ok(true)
         })?;
     }
@@ -153,25 +155,6 @@ impl Followed {
         }
         self.open.extend(references(&found.value));
     }
-}
-
-/// Prints the path and class of the value that follows.
-fn title(found: &Found<'_>, out: &mut Out) -> Result<()> {
-    let entry = found.object;
-    let label = if found.label.is_empty() { "." } else { &*found.label };
-    write!(out, "{}", out.styled(NAME, label))?;
-    if found.hops.is_empty() {
-        let is_held = entry.holder() != "_";
-        let held = if is_held { format!(" in {}", entry.holder()) } else { String::new() };
-        let unknown = if entry.is_kept() { " has kept" } else { "" };
-        let added = if is_held && entry.is_added() { ", added" } else { "" };
-        write!(
-            out,
-            "{}",
-            out.styled(DIM, format_args!("{unknown} {}{held}{added}", entry.class()))
-        )?;
-    }
-    Ok(writeln!(out)?)
 }
 
 /// The references in a value, in order.

@@ -4,11 +4,11 @@ use std::collections::HashSet;
 use std::io::Write;
 use std::path::PathBuf;
 
+use persist::debug::escape;
 use persist_tools::Entry;
 use serde::Serialize;
 
 use super::set::find;
-use crate::escape;
 use crate::exit::{Outcome, Result};
 use crate::input::{Damage, Source};
 use crate::objects::{Objects, Reference};

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use persist::debug::escape;
 use persist::history::JournalInfo;
 use persist::save::{Compression, Header, Salvage};
 use persist::{ErrorKind, History, Saves, Session, Value, World};
@@ -11,7 +12,6 @@ use persist_tools::__private::ObjectOutline;
 use persist_tools::Document;
 use serde::Serialize;
 
-use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::found::{Found, each_world};
 use crate::input::{Save, Source, failure_json};

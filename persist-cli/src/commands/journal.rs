@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use persist::__private::read_name;
+use persist::debug::escape;
 use persist::history::Label;
 use persist::{ObjectId, Value};
 use persist_tools::{JournalListing, ListedEvent, ListedStep, Occurrence};
@@ -12,7 +13,6 @@ use serde::Serialize;
 
 use super::info::keep_unsaved_but;
 use super::set::refuse_protected;
-use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::{Input, named};
 use crate::mapped::Mapped;

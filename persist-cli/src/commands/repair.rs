@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use persist::debug::escape;
 use persist::save::{DamagedPart, Header, LostPage, Salvage};
 use persist_tools::Document;
 use serde::Serialize;
 
 use super::info::write_over;
 use super::set::may_change;
-use crate::escape;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::Input;
 use crate::output::{GOOD, NAME, Out, WARNING, bytes, is_same_file, write_file};

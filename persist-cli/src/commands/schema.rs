@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use persist::debug::escape;
 use persist_tools::{ClassSchema, FieldSchema, Form, KindSchema};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::escape;
 use crate::exit::{Outcome, Result};
 use crate::input::{Damage, Source};
 use crate::output::{DIM, HEADING, NAME, Out};

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use persist::debug::escape;
 use persist::save::Compression;
 use persist_tools::{BlockUsage, Longest, SaveUsage, Usage, usage};
 use serde::Serialize;
 
-use crate::escape;
 use crate::exit::{Outcome, Result};
 use crate::input::Source;
 use crate::output::{DIM, HEADING, NAME, Out, bytes};

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
 
 use persist::Value;
+use persist::debug::escape;
 use persist::reflect::ClassId;
 use persist_tools::{ClassSchema, FieldSchema, Form, KindSchema};
 
-use crate::escape;
 use crate::exit::Result;
 use crate::found::each_world;
 use crate::input::Save;

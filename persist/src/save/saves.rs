@@ -416,7 +416,7 @@ impl Saves {
     }
 
     /// Registers the type of a value, and the classes in it that its type does not name.
-    pub(super) fn register_value<T: Persist>(&self, value: &T) -> Result<Prepared> {
+    pub(crate) fn register_value<T: Persist>(&self, value: &T) -> Result<Prepared> {
         let holder = T::__LAYOUT.class_holder.and_then(|access| (access.get)(value));
         if let Some(holder) = holder.filter(|it| !it.is_registered_in(&*self.registry())) {
             self.change_classes(|registry| holder.register_in(registry))?;
