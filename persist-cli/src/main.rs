@@ -6,6 +6,7 @@
 mod args;
 mod commands;
 mod compare;
+mod completion;
 mod components;
 mod condition;
 mod exit;
@@ -40,6 +41,9 @@ use output::Out;
 const STACK: usize = 64 << 20;
 
 fn main() -> ExitCode {
+    if let Some(done) = completion::run() {
+        return done;
+    }
     let args = args::read();
     let thread = std::thread::Builder::new().stack_size(STACK).spawn(|| run(args));
     // A thread that panicked has said why.

@@ -3,6 +3,7 @@
 mod changing;
 mod commands;
 mod comparing;
+mod completing;
 mod converting;
 mod game;
 mod graph;

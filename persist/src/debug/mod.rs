@@ -28,7 +28,7 @@ use showable::Showable;
 /// References show the ids that a save would have.
 ///
 /// - `{:#}` prints the colours of the command, and a precision limits the levels, as `--depth` does: `{:.2}`.
-/// - A value with `Box<dyn Trait>` needs [`LiveTree::saves`], since the classes behind a trait are registered there.
+/// - A value with `Box<dyn Trait>` needs [`LiveTree::saves`], since the implementors of a trait are registered there.
 /// - No hooks run, and `validate` is not called: an invalid value is shown as it is.
 /// - If the value cannot be saved, the text says why. For example, a `RefCell` in it may be borrowed.
 ///
