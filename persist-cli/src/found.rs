@@ -19,8 +19,8 @@ use crate::pattern::is_match;
 use crate::values::{Hop, is_same_key, part, parts};
 use crate::world::{self, Object, World};
 
-/// The most values that a path may lead to.
-const MAX_FOUND: usize = 4 << 20;
+/// The most values that a path may lead to, if the save has no more bytes.
+const MAX_FOUND: u64 = 4 << 20;
 
 /// The most fields that a message names.
 const MAX_NAMED: usize = 20;
@@ -250,10 +250,12 @@ impl<'p, 'f> PathWalk<'p, 'f> {
 
     fn one(&mut self, found: Found<'_>, level: usize, save: &mut Save<'_>) -> Result<bool> {
         self.counts[level] += 1;
-        // References in cycles can be followed as often as there are steps.
-        if level > 0 && self.counts[level] > MAX_FOUND {
+        // References in cycles can be followed as often as there are steps. Without them, a step leads to no more
+        // values than the save has bytes.
+        if level > 0 && self.counts[level] as u64 > MAX_FOUND.max(save.counts().content) {
             return Err(Failure::new(format!(
-                "the path leads to more than {MAX_FOUND} values; say which"
+                "the path leads to more than {} values, some of them several times; say which",
+                MAX_FOUND.max(save.counts().content)
             )));
         }
         match self.steps.get(level) {

@@ -35,35 +35,74 @@ pub(crate) struct Input {
     /// `None` for standard input.
     pub(crate) path: Option<PathBuf>,
     pub(crate) bytes: Vec<u8>,
+    bar: Bar,
+    /// The share of the job, in thousandths, that its values take.
+    share: u64,
 }
 
 impl Input {
     /// Reads a file, or standard input for `-`.
     pub(crate) fn read(path: &Path) -> Result<Self> {
+        Self::with(path, &Bar::of([path]), 800)
+    }
+
+    /// Reads a file like [`read`](Self::read), whose bytes and values take a share of a job, in thousandths.
+    pub(crate) fn with(path: &Path, bar: &Bar, share: u64) -> Result<Self> {
         let name = path.display().to_string();
         let is_stdin = path == Path::new("-");
         let bytes = if is_stdin {
             take_stdin().and_then(|stdin| read(stdin, None, Limits::DEFAULT.bytes))
         } else {
-            read_file(path)
+            read_file(path, bar, share / 10)
         };
         let bytes = bytes.map_err(|error| unreadable(path, &error))?;
         refuse_journal(&name, &bytes)?;
-        Ok(Self { name, path: (!is_stdin).then(|| path.to_owned()), bytes })
+        let path = (!is_stdin).then(|| path.to_owned());
+        Ok(Self { name, path, bytes, bar: bar.clone(), share: share - share / 10 })
     }
 
-    /// Reads the save in it.
+    /// Reads the save in it. The bar is shown until the caller clears it.
     pub(crate) fn document(&self) -> Result<Document> {
         // The bytes in memory are within the limit, or a whole file, and a change makes a save only a little larger.
         let bytes = Limits::DEFAULT.bytes.max(2 * self.bytes.len() as u64);
         let limits = Limits::new().bytes(bytes);
-        Document::within(&self.bytes, &limits).map_err(|error| self.failure(error))
+        let save = Counted { from: io::Cursor::new(&self.bytes), bar: self.bar.clone() };
+        document(save, &limits, (&self.bar, self.share, self.bytes.len() as u64))
+            .map_err(|error| self.failure(error))
     }
 
     /// An error of the library about it.
     pub(crate) fn failure(&self, error: persist::Error) -> Failure {
         Failure::from(error).in_file(&self.name)
     }
+
+    /// Returns the bar of its job.
+    pub(crate) fn bar(&self) -> &Bar {
+        &self.bar
+    }
+}
+
+/// Reads a save as a whole. It has some bytes, and takes a share of a job. The bar is shown until the caller clears it,
+/// or there is an error.
+fn document(
+    mut save: impl Read + Seek,
+    limits: &Limits,
+    (bar, share, size): (&Bar, u64, u64),
+) -> std::result::Result<Document, persist::Error> {
+    let mut read = || {
+        bar.read_more(share / 10, size);
+        let records = RecordReader::open(&mut save, limits)?;
+        // Pages are read when the world is, and are passed over later.
+        let passes = if records.counts().pages > 0 { 2 } else { 1 };
+        bar.read_more(share - share / 10, passes * size);
+        Document::from_records(records)
+    };
+    let document = read();
+    match document {
+        Ok(_) => bar.wait(),
+        Err(_) => bar.clear(),
+    }
+    document
 }
 
 /// Returns a file that can be opened by its name. Standard input is copied to a temporary file, which exists as long as
@@ -112,15 +151,15 @@ pub(crate) fn failure_json(path: &Path, failure: &Failure) -> Json {
     serde_json::json!({ "file": path.display().to_string(), "error": failure.to_string() })
 }
 
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+fn read_file(path: &Path, bar: &Bar, share: u64) -> io::Result<Vec<u8>> {
     let file = File::open(path)?;
     let metadata = file.metadata()?;
     let size = metadata.len();
-    let bar = Bar::of([path]);
+    bar.read_more(share, size);
     // The user who names a file wants all of it. A device may be endless.
     let limit =
         if metadata.is_file() { size.max(Limits::DEFAULT.bytes) } else { Limits::DEFAULT.bytes };
-    let bytes = read(Counted { file, bar: bar.clone() }, Some(size), limit);
+    let bytes = read(Counted { from: file, bar: bar.clone() }, Some(size), limit);
     bar.clear();
     bytes
 }
@@ -173,7 +212,7 @@ impl Source {
         let name = path.display().to_string();
         let is_stdin = path == Path::new("-");
         if is_stdin || !path.metadata().map_err(failed)?.is_file() {
-            let Input { name, path, bytes } = Input::read(path)?;
+            let Input { name, path, bytes, .. } = Input::read(path)?;
             let (size, limits) = (bytes.len() as u64, Limits::DEFAULT);
             let stream = Box::new(io::Cursor::new(bytes));
             return Ok(Self { name, path, size, stream, limits, bar: bar.clone() });
@@ -188,7 +227,7 @@ impl Source {
             .bytes(Limits::DEFAULT.bytes.max(size.saturating_mul(2)))
             .objects(Limits::DEFAULT.objects.max(size))
             .decompressed(u64::MAX);
-        let stream = Box::new(Counted { file, bar: bar.clone() });
+        let stream = Box::new(Counted { from: file, bar: bar.clone() });
         Ok(Self { name, path: Some(path.to_owned()), size, stream, limits, bar: bar.clone() })
     }
 
@@ -199,7 +238,7 @@ impl Source {
             .map(|it| it.len())
             .map_err(|error| Failure::new(format!("cannot read a temporary file: {error}")))?;
         let (name, bar) = (self.name.clone(), self.bar.clone());
-        let stream = Box::new(Counted { file, bar: bar.clone() });
+        let stream = Box::new(Counted { from: file, bar: bar.clone() });
         Ok(Self { name, path: None, size, stream, limits: self.limits, bar })
     }
 
@@ -273,10 +312,10 @@ impl Source {
         Ok(bytes)
     }
 
-    /// Reads the save in it as a whole.
+    /// Reads the save in it as a whole. The bar is shown until the caller clears it.
     pub(crate) fn document(&mut self) -> Result<Document> {
-        let bytes = self.bytes()?;
-        Document::within(&bytes, &self.limits).map_err(|error| self.failure(error))
+        let of_job = (&self.bar, 400, self.size);
+        document(&mut *self.stream, &self.limits, of_job).map_err(|error| self.failure(error))
     }
 
     /// An error of the library about it.
@@ -432,6 +471,29 @@ impl Bar {
         self.show();
     }
 
+    /// Shows the bar again, for a pass over some bytes that prints nothing and is the next share of the job.
+    pub(crate) fn read_more(&self, share: u64, bytes: u64) {
+        self.read_until((self.pass.get().position() + share).min(Pass::WHOLE), bytes);
+    }
+
+    /// Shows the bar again, for a pass over some objects that prints nothing and is the next share of the job.
+    pub(crate) fn write_more(&self, share: u64, objects: u64) {
+        self.write_until((self.pass.get().position() + share).min(Pass::WHOLE), objects);
+    }
+
+    /// Shows the bar again, for work that is not counted. Only the sign before it moves.
+    pub(crate) fn wait(&self) {
+        self.read_more(0, 0);
+        let (bar, begun) = (self.bar.clone(), self.begun);
+        std::thread::spawn(move || {
+            std::thread::sleep(Self::PATIENCE.saturating_sub(begun.elapsed()));
+            if !bar.is_finished() && bar.is_hidden() && io::stderr().is_terminal() {
+                bar.set_draw_target(ProgressDrawTarget::stderr());
+                bar.enable_steady_tick(Self::TICK);
+            }
+        });
+    }
+
     /// Shows the bar again, for a pass that writes some objects, prints nothing and ends at a share of the job.
     pub(crate) fn write_until(&self, share: u64, objects: u64) {
         self.pass.set(self.pass.get().next(share, Counts::Objects, objects));
@@ -445,22 +507,22 @@ impl Bar {
 }
 
 /// A file whose bytes are counted as they are read.
-struct Counted {
-    file: File,
+struct Counted<R> {
+    from: R,
     bar: Bar,
 }
 
-impl Read for Counted {
+impl<R: Read> Read for Counted<R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let read = self.file.read(bytes)?;
+        let read = self.from.read(bytes)?;
         self.bar.read(read);
         Ok(read)
     }
 }
 
-impl Seek for Counted {
+impl<R: Seek> Seek for Counted<R> {
     fn seek(&mut self, to: io::SeekFrom) -> io::Result<u64> {
-        self.file.seek(to)
+        self.from.seek(to)
     }
 }
 

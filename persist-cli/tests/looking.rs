@@ -303,6 +303,33 @@ fn find_shows_long_texts_around_the_match() {
 }
 
 #[test]
+fn find_shows_where_bytes_are() {
+    let folder = town();
+    let long: Vec<u8> = (0..=255).collect();
+    folder.write("long.sav", &persist::to_vec(&vec![vec![11; 3], long]).expect("a save"));
+    insta::assert_snapshot!(folder.transcript([
+        "find town.sav 02FF --bytes",
+        "find town.sav 02FF -b --json",
+        "find town.sav 0102ff --bytes --field digest --count",
+        "find town.sav 0b --bytes",
+        "find long.sav 0b --bytes --color always",
+        "find long.sav c8c9 --bytes",
+        "find town.sav 2ff --bytes",
+        "find town.sav '' --bytes",
+        "find town.sav 00 --bytes --regex",
+    ]));
+}
+
+/// Without references, no path leads to more values than a save has bytes.
+#[test]
+fn every_value_of_a_large_save_has_a_path() {
+    let folder = Folder::new();
+    let bytes = vec![vec![7_u8; 1 << 20]; 5];
+    folder.write("large.sav", &persist::to_vec(&bytes).expect("a save"));
+    assert_eq!(folder.run("get large.sav '[*][*]' --count"), "5242880\n");
+}
+
+#[test]
 fn what_is_not_found_is_no_error_but_says_so() {
     let commands = [
         "get graph.sav #99",

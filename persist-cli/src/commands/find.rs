@@ -41,6 +41,9 @@ pub(crate) struct Args {
     /// Take capitals and small letters as equal.
     #[arg(short, long)]
     ignore_case: bool,
+    /// Take TEXT as bytes in hexadecimal, as 0aff, and search lists of bytes alone.
+    #[arg(short, long, conflicts_with_all = ["regex", "ignore_case"])]
+    bytes: bool,
     /// Search objects, components and other values of this class alone.
     #[arg(long)]
     class: Option<String>,
@@ -62,16 +65,23 @@ Examples:
   persist find autumn.sav 250 --field gold       a number, in fields named `gold`
   persist find autumn.sav '^sword [0-9]$' --regex --class Item
   persist find autumn.sav Bob 'Hero[level < 9]'  in what a path leads to: see `persist dump --help`
-  persist find town.sav door -i --count";
+  persist find town.sav door -i --count
+  persist find town.sav 89504e47 --bytes         a PNG in a list of bytes";
 
 /// Characters of a long text that are shown.
 const MAX_SHOWN: usize = 120;
+
+/// Bytes that are shown before and after those that are found.
+const MAX_BYTES: usize = 16;
 
 /// Characters of them before the first match.
 const MAX_LEAD: usize = 40;
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
-    let needle = Needle::of(&args.text, args.regex, args.ignore_case)?;
+    let needle = match args.bytes {
+        true => Needle::of_bytes(&args.text)?,
+        false => Needle::of(&args.text, args.regex, args.ignore_case)?,
+    };
     let mut source = Source::open(&args.file)?;
     let (mut save, read) = source.save(&args.damage)?;
     let classes = args.class.as_ref().map(|class| classes(class, &save)).transpose()?;
@@ -136,9 +146,22 @@ struct Needle {
     text: String,
     regex: Option<Regex>,
     number: Option<Value>,
+    /// Some if only bytes are searched.
+    bytes: Option<Vec<u8>>,
 }
 
 impl Needle {
+    fn of_bytes(text: &str) -> Result<Self> {
+        let bytes = match format!("b\"{text}\"").parse() {
+            Ok(Value::Bytes(bytes)) if !bytes.is_empty() => Some(bytes),
+            _ => {
+                let text = beginning(text);
+                return Err(Failure::new(format!("`{text}` is no bytes; write them as 0aff")));
+            }
+        };
+        Ok(Self { text: text.to_ascii_lowercase(), regex: None, number: None, bytes })
+    }
+
     fn of(text: &str, is_regex: bool, ignores_case: bool) -> Result<Self> {
         let text = text.to_owned();
         let pattern = match (is_regex, ignores_case) {
@@ -153,14 +176,21 @@ impl Needle {
             })
         });
         let number = text.parse::<Value>().ok().filter(is_number);
-        Ok(Self { regex: regex.transpose()?, text, number })
+        Ok(Self { regex: regex.transpose()?, text, number, bytes: None })
     }
 
     fn is_in(&self, text: &str) -> bool {
-        match &self.regex {
-            Some(regex) => regex.is_match(text),
-            None => text.contains(&self.text),
+        match (&self.regex, &self.bytes) {
+            (_, Some(_)) => false,
+            (Some(regex), None) => regex.is_match(text),
+            (None, None) => text.contains(&self.text),
         }
+    }
+
+    /// Returns where the bytes are that are searched for.
+    fn bytes_in(&self, all: &[u8]) -> Option<usize> {
+        let bytes = self.bytes.as_deref()?;
+        all.windows(bytes.len()).position(|part| part == bytes)
     }
 
     /// Returns whether a value, without its parts, is searched for.
@@ -169,6 +199,7 @@ impl Needle {
             Value::Text(text) => self.is_in(text),
             Value::Char(character) => self.is_in(character.encode_utf8(&mut [0; 4])),
             Value::Enum(record) => record.variant().is_some_and(|name| self.is_in(name)),
+            Value::Bytes(bytes) => self.bytes_in(bytes).is_some(),
             value if is_number(value) => {
                 self.number.as_ref().is_some_and(|number| is_equal(value, number))
             }
@@ -179,6 +210,23 @@ impl Needle {
     /// Returns a value on one line, with colours where it is what is searched for.
     fn shown(&self, value: &Value, out: &Out) -> String {
         let style = BAD.bold();
+        if let (Value::Bytes(all), Some(bytes)) = (value, &self.bytes)
+            && let Some(at) = self.bytes_in(all)
+        {
+            let hex = |bytes: &[u8]| bytes.iter().map(|it| format!("{it:02x}")).collect::<String>();
+            let [start, end] = [at.saturating_sub(MAX_BYTES), at + bytes.len()];
+            let rest = (end + MAX_BYTES).min(all.len());
+            let dots = |is_cut| if is_cut { ".." } else { "" };
+            return format!(
+                "b\"{}{}{}{}{}\", at {at} of {} bytes",
+                dots(start > 0),
+                hex(&all[start..at]),
+                out.styled(style, hex(bytes)),
+                hex(&all[end..rest]),
+                dots(rest < all.len()),
+                all.len()
+            );
+        }
         let Value::Text(text) = value else {
             let shown = short(value);
             return match self.is_value(value) {

@@ -40,6 +40,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = Source::open(&args.file)?;
+    source.bar().until(100);
     let (mut save, read) = source.save(&args.damage)?;
     let target = args.from.as_ref().map(|path| find(&mut save, path)).transpose()?;
     let save = source.document()?;
@@ -52,8 +53,10 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         objects.at(save.entries().find(is_it)?, &target.hops)
     });
     let view = View { outgoing: objects.outgoing(), objects: &objects, start, depth: args.depth };
-    if out.is_json() {
-        out.json(&view.json())?;
+    let graph = out.is_json().then(|| view.json());
+    source.bar().clear();
+    if let Some(graph) = graph {
+        out.json(&graph)?;
     } else if args.dot {
         view.dot(out)?;
     } else {

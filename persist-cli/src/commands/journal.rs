@@ -143,6 +143,7 @@ fn write_state(
         return Err(Failure::new(format!("no event {to}: {name} has {events}{end}")));
     }
     let mut document = save.input.document()?;
+    save.input.bar().clear();
     let replayed = listing.replay(&mut document, to).map_err(|error| save.input.failure(error))?;
     document.save(output)?;
     let written = output.display().to_string();

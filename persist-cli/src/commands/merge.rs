@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::info::write_over;
 use crate::exit::{Failure, Outcome, Result};
-use crate::input::Input;
+use crate::input::{Bar, Input};
 use crate::mapped::Mapped;
 use crate::merge::{Conflict, Merge, Side, id_of};
 use crate::output::{BAD, HEADING, NAME, Out};
@@ -56,25 +56,42 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         _ => None,
     };
     let mut merge = Merge { prefer, conflicts: Vec::new() };
-    let merged = merged(&mut merge, [&args.base, &args.ours, &args.theirs])?;
-    let conflicts = merge.conflicts;
-    let is_written = conflicts.is_empty() || prefer.is_some();
-    if is_written {
-        // A merge without conflicts may still be no save: one side may refer to an object that the other removed.
-        let unfit = |error: String| Failure::new(format!("the sides do not fit together: {error}"));
-        let merged = merged.map_err(|error| unfit(error.to_string()))?;
-        merged
-            .entries()
-            .try_for_each(|entry| world::check(&entry.value, entry.id()))
-            .map_err(|error| unfit(error.to_string()))?;
-        let save = merged.to_vec().map_err(|error| unfit(error.to_string()))?;
-        if let Some(file) = &args.output {
-            write_over(file, &save, args.force)?;
-            out.note_done(format!("the merged save is written to {}", file.display()));
-        }
+    let files = [&args.base, &args.ours, &args.theirs];
+    let bar = Bar::of(files);
+    let merged = merged(&mut merge, files, &bar);
+    // The end of the job is to write the save.
+    bar.wait();
+    let placed = merged.and_then(|merged| place(merged, &merge, args));
+    bar.clear();
+    let is_written = placed?;
+    if let Some(file) = args.output.as_ref().filter(|_| is_written) {
+        out.note_done(format!("the merged save is written to {}", file.display()));
     }
-    print(&conflicts, args, is_written, out)?;
+    print(&merge.conflicts, args, is_written, out)?;
     Ok(Outcome::found(!is_written))
+}
+
+/// Writes the merged save, unless there are conflicts that nobody has resolved. Returns whether it is whole.
+fn place(
+    merged: std::result::Result<Document, persist::Error>,
+    merge: &Merge,
+    args: &Args,
+) -> Result<bool> {
+    if !merge.conflicts.is_empty() && merge.prefer.is_none() {
+        return Ok(false);
+    }
+    // A merge without conflicts may still be no save: one side may refer to an object that the other removed.
+    let unfit = |error: String| Failure::new(format!("the sides do not fit together: {error}"));
+    let merged = merged.map_err(|error| unfit(error.to_string()))?;
+    merged
+        .entries()
+        .try_for_each(|entry| world::check(&entry.value, entry.id()))
+        .map_err(|error| unfit(error.to_string()))?;
+    let save = merged.to_vec().map_err(|error| unfit(error.to_string()))?;
+    if let Some(file) = &args.output {
+        write_over(file, &save, args.force)?;
+    }
+    Ok(true)
 }
 
 /// Returns the merged save, or the reason why there is none.
@@ -84,9 +101,13 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
 fn merged(
     merge: &mut Merge,
     [base, ours, theirs]: [&PathBuf; 3],
+    bar: &Bar,
 ) -> Result<Result<Document, persist::Error>> {
     let read = |path: &PathBuf| -> Result<_> {
-        let (head, objects) = Input::read(path)?.document()?.into_head_and_objects();
+        let document = Input::with(path, bar, 140)?.document()?;
+        bar.write_more(100, document.entries().count() as u64);
+        let (head, objects) = document.into_head_and_objects();
+        let objects = objects.inspect(|_| bar.object());
         Ok((Whole::of(head)?, objects))
     };
     let text = |object: Value| Some((key(&object)?, Text::of(object)));

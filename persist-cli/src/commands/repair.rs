@@ -42,12 +42,17 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         ));
     }
     let input = Input::read(&args.file)?;
+    input.bar().wait();
     let salvaged = match args.recovered {
         true => Document::salvage_under(&input.bytes, "Recovered"),
         false => Document::salvage(&input.bytes),
     };
-    let (document, salvage) = salvaged.map_err(|error| input.failure(error))?;
+    let (document, salvage) = salvaged.map_err(|error| {
+        input.bar().clear();
+        input.failure(error)
+    })?;
     let Some(salvage) = salvage else {
+        input.bar().clear();
         if out.is_json() {
             let classes = classes(&document);
             let objects = classes.iter().map(|class| class.objects).sum();
@@ -60,22 +65,15 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     if let (Some(new), Some(file)) = (&args.output, &input.path)
         && is_same_file(new, file)
     {
+        input.bar().clear();
         let new = new.display();
         return Err(Failure::new(format!(
             "{new} is the save itself; `--in-place` replaces it and keeps the damaged one"
         )));
     }
-    let mut damaged_copy = None;
-    match (&args.output, &input.path) {
-        (Some(new), _) => write_over(new, &document.to_vec()?, args.force)?,
-        (None, Some(file)) => {
-            may_change(file, args.force)?;
-            // A save makes a backup of the old one, and a damaged one would push out a good one.
-            damaged_copy = Some(keep(file, &input.bytes)?);
-            document.save(file)?;
-        }
-        (None, None) => return Err(Failure::new("standard input has no place; give `-o NEW`")),
-    }
+    let placed = place(&document, &input, args);
+    input.bar().clear();
+    let damaged_copy = placed?;
     let written = args.output.as_ref().or(input.path.as_ref());
     let written = written.map(|path| path.display().to_string());
     if let Some(written) = &written {
@@ -125,6 +123,21 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         writeln!(out, "a backup lies beside it: {} ({generation})", backup.display())?;
     }
     Ok(outcome)
+}
+
+/// Writes what is whole. Returns the copy of the damaged save, if that was replaced.
+fn place(document: &Document, input: &Input, args: &Args) -> Result<Option<PathBuf>> {
+    match (&args.output, &input.path) {
+        (Some(new), _) => write_over(new, &document.to_vec()?, args.force).map(|()| None),
+        (None, Some(file)) => {
+            may_change(file, args.force)?;
+            // A save makes a backup of the old one, and a damaged one would push out a good one.
+            let damaged_copy = keep(file, &input.bytes)?;
+            document.save(file)?;
+            Ok(Some(damaged_copy))
+        }
+        (None, None) => Err(Failure::new("standard input has no place; give `-o NEW`")),
+    }
 }
 
 /// A class, and how many whole objects it has.

@@ -5,7 +5,7 @@ mod as_value;
 mod orphans;
 
 use std::fmt;
-use std::io::Cursor;
+use std::io::{Cursor, Read, Seek};
 use std::path::Path;
 
 use persist::__tools::{
@@ -111,7 +111,13 @@ impl Document {
     ///
     /// Returns the same errors as [`from_slice`](Self::from_slice).
     pub fn within(save: &[u8], limits: &Limits) -> Result<Self> {
-        let mut records = RecordReader::open(Cursor::new(save), limits)?;
+        Self::from_records(RecordReader::open(Cursor::new(save), limits)?)
+    }
+
+    /// Reads the records of a save that is read part by part.
+    #[doc(hidden)]
+    pub fn from_records<R: Read + Seek>(mut records: RecordReader<R>) -> Result<Self> {
+        let limits = *records.limits();
         let found = records.counts();
         let count = usize::try_from(found.objects + found.kept).unwrap_or(0);
         let mut entries = Vec::with_capacity(count);
@@ -120,7 +126,7 @@ impl Document {
         }
         let header = (records.header().clone(), records.compression());
         let stored = Stored::new(records.classes().to_vec());
-        Ok(Self::of_parts(header, (stored, records.defined().to_vec()), entries, limits))
+        Ok(Self::of_parts(header, (stored, records.defined().to_vec()), entries, &limits))
     }
 
     /// Reads the intact objects of a damaged save.
