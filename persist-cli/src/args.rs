@@ -10,9 +10,19 @@ use crate::output::Colour;
 /// A save is a file, compressed or not, or `-` for standard input.
 #[derive(Parser)]
 #[command(name = "persist", version, about, max_term_width = 100)]
-#[command(
-    after_help = "Exit codes: 0 done, 1 found something (they differ, it is damaged, nothing is there), 2 failed."
-)]
+#[command(after_help = "\
+Questions:
+  what is in it?            persist info a.sav
+  where is the sword?       persist find a.sav sword
+  who owns it?              persist get a.sav 'Hero[items[*].name == sword].name'
+  who is nearly dead?       persist get a.sav '*[health < 5].name'
+                            persist get a.sav '/**:Health[current < 5]'   in a world
+  how many potions?         persist get a.sav 'Hero[*].items[name == potion]' --count
+  what has changed?         persist diff a.sav b.sav --field gold
+  what takes most bytes?    persist stats a.sav
+  sums, groups, joins       persist convert a.sav -o a.json, for jq; for SQL --to csv -o tables
+
+Exit codes: 0 done, 1 found something (they differ, it is damaged, nothing is there), 2 failed.")]
 pub(crate) struct Args {
     /// Print JSON, for programs.
     #[arg(long, global = true)]

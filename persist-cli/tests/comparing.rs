@@ -37,6 +37,17 @@ fn diff_shows_fields_old_and_new() {
 }
 
 #[test]
+fn diff_shows_the_changes_of_one_field() {
+    let folder = changed_graph();
+    insta::assert_snapshot!(folder.transcript([
+        "diff graph.sav new.sav --field level",
+        "diff graph.sav new.sav --field rivals --json",
+        "diff graph.sav new.sav --field name --stat",
+        "diff graph.sav new.sav --field leve",
+    ]));
+}
+
+#[test]
 fn diff_shows_objects_that_came_and_went() {
     let folder = Folder::with(&["v1/graph.sav", "v1/players.sav"]);
     insta::assert_snapshot!(folder.transcript([

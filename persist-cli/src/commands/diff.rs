@@ -12,12 +12,13 @@ use crate::exit::{Failure, Outcome, Result};
 use crate::input::{Damage, Save, Source};
 use crate::mapped::Mapped;
 use crate::output::{BAD, GOOD, HEADING, NAME, Out, WARNING};
+use crate::path::push_name;
 use crate::shown::short;
 use crate::streamed::{ElementSink, Elements, Streamed};
 
 /// Compare two saves, by object and field; exit code 1 if they differ
 #[derive(clap::Args)]
-#[command(after_help = GIT)]
+#[command(after_help = format!("{EXAMPLES}\n\n{GIT}"))]
 pub(crate) struct Args {
     /// The old save and the new one; one of them may be `-`.
     #[arg(required = true, num_args = 2..=9, value_names = ["OLD", "NEW"])]
@@ -25,6 +26,9 @@ pub(crate) struct Args {
     /// How objects are paired: by id, or by name (their class and their field `name`).
     #[arg(long, value_enum, default_value_t)]
     by: By,
+    /// Show only what changed in fields with this name, of objects that both saves have.
+    #[arg(long, value_name = "NAME")]
+    field: Option<String>,
     /// Show only how many objects and fields of each class differ.
     #[arg(long)]
     stat: bool,
@@ -34,6 +38,11 @@ pub(crate) struct Args {
     #[command(flatten)]
     damage: Damage,
 }
+
+const EXAMPLES: &str = "\
+Examples:
+  persist diff autumn.sav.bak autumn.sav                since the last backup
+  persist diff autumn.sav.bak autumn.sav --field gold   in fields named `gold` alone";
 
 const GIT: &str = "\
 For `git diff` of saves, once in each clone:
@@ -54,7 +63,12 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let (mut old, mut new) = (read(old)?, read(new)?);
     let ((mut old, old_read), (mut new, new_read)) =
         (old.save(&args.damage)?, new.save(&args.damage)?);
-    let differences = Differences { old: &mut old, new: &mut new, by: args.by };
+    let field = args.field.as_ref().map(|name| {
+        let mut field = String::new();
+        push_name(&mut field, name);
+        field
+    });
+    let differences = Differences { old: &mut old, new: &mut new, by: args.by, field };
     let names = (old_name, new_name);
     let is_different = if out.is_json() {
         print_json(names, differences, out)?
@@ -79,12 +93,28 @@ struct Differences<'d, 's> {
     old: &'d mut Save<'s>,
     new: &'d mut Save<'s>,
     by: By,
+    /// The step to the fields that are shown, as `.gold`; `None` for all.
+    field: Option<String>,
 }
 
 impl Differences<'_, '_> {
     fn visit(&mut self, visit: &mut dyn FnMut(Difference<'_>) -> Result<bool>) -> Result<()> {
-        compare((self.old, self.new), self.by, visit)
+        let Some(field) = &self.field else {
+            return compare((self.old, self.new), self.by, visit);
+        };
+        compare((self.old, self.new), self.by, &mut |mut difference| {
+            difference.changes.retain(|change| is_in_field(&change.at, field));
+            if difference.changes.is_empty() { Ok(true) } else { visit(difference) }
+        })
     }
+}
+
+/// Returns whether a path leads to a field or into it.
+fn is_in_field(path: &str, field: &str) -> bool {
+    path.match_indices(field).any(|(at, _)| {
+        let rest = &path[at + field.len()..];
+        rest.is_empty() || rest.starts_with(['.', '[', ':', '/'])
+    })
 }
 
 impl Elements for Differences<'_, '_> {
