@@ -196,7 +196,7 @@ fn paths(text: &str, save: &mut Save<'_>) -> Result<BTreeSet<String>> {
         }
         return Ok(found);
     };
-    // What comes before may be the beginning of the name of a class.
+    // The text before the step may be the beginning of the name of a class, which is no path.
     found.extend(names(prefix, step, save).unwrap_or_default());
     Ok(found)
 }
@@ -294,7 +294,7 @@ fn add_keys(value: &Value, is_class: bool, steps: &mut BTreeSet<String>) {
     }
 }
 
-/// What is appended to the scripts of the shells.
+/// The lines that are appended to the script of a shell.
 pub(crate) const BASH: &str = r#"
 # Paths and classes are those of the save on the line.
 _persist_of_save() {

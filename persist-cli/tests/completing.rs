@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::game;
 use crate::support::Folder;
 
-/// Returns the completions of a line, of which the shell replaces the word after the last of these characters.
+/// Returns the completions of a line. The shell replaces the word after the last space, quote or colon.
 fn completions(folder: &Folder, shell: &str, line: &str) -> String {
     let word = line.rsplit([' ', '\'', '"', ':']).next().unwrap_or_default();
     let output = Command::new(env!("CARGO_BIN_EXE_persist"))

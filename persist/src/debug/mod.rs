@@ -1,6 +1,6 @@
 //! Live values as text: what `persist dump` prints of a save of them. Needs the feature `debug`.
 
-// What the command prints with; not for programs.
+// The command prints with these modules. They are not for programs.
 #[doc(hidden)]
 pub mod escape;
 #[doc(hidden)]
