@@ -171,6 +171,7 @@
 //! | `world` | `World`: objects made of components, with names, a tree and a life cycle |
 //! | `history` | `History` and `Session`: undo, redo and a journal, for values of any type, and with `world` for worlds |
 //! | `debug` | `debug::tree`: a live value as text, as `persist dump` prints it; turns `world` on |
+//! | `conformance` | `storage::conformance`, which tests a `Storage` of your own, for `[dev-dependencies]` |
 //! | `directories` | `slots_folder`: the folder where the system keeps the saves of a program |
 //! | `lz4` | `Compression::Lz4`: smaller saves, in safe Rust |
 //! | `zstd` | `Compression::Zstd`: smaller still; compiles a C library, which needs a C compiler |

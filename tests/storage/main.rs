@@ -4,6 +4,7 @@
 
 #[cfg(all(feature = "lz4", feature = "zstd"))]
 mod compression;
+mod conformance;
 mod contents;
 mod damaged_parts;
 mod devices;

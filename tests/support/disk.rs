@@ -667,14 +667,32 @@ impl Storage for Disk {
     }
 
     fn list(&self, folder: &Path) -> io::Result<Vec<PathBuf>> {
-        self.step("list", folder, |state| Ok(state.names.keys().cloned().collect()))
+        let is_in = |name: &Path| match name.parent() {
+            // The folder of a name without one, which is also written as `./name`.
+            Some(parent) if folder == Path::new(".") => {
+                parent == Path::new("") || parent == Path::new(".")
+            }
+            parent => parent == Some(folder),
+        };
+        self.step("list", folder, |state| {
+            let names = state.names.keys().filter(|name| is_in(name));
+            Ok(names.filter_map(|name| name.file_name()).map(PathBuf::from).collect())
+        })
     }
 
     fn lock(&self, path: &Path) -> io::Result<Option<Box<dyn std::any::Any + Send>>> {
         if self.state().has_no_locks {
             return Err(io::ErrorKind::Unsupported.into());
         }
-        self.step("lock", path, |state| Ok(state.locked.insert(path.to_owned()))).map(|is_free| {
+        self.step("lock", path, |state| {
+            let is_free = state.locked.insert(path.to_owned());
+            if is_free {
+                // The file of a program that was killed is taken over, and ends with this lock.
+                state.names.remove(path);
+            }
+            Ok(is_free)
+        })
+        .map(|is_free| {
             is_free.then(|| {
                 Box::new(DiskLock(self.clone(), path.to_owned())) as Box<dyn std::any::Any + Send>
             })

@@ -21,6 +21,7 @@
 //! | [`Files`], [`Memory`] | the system's files, files in memory |
 //! | [`SlotStore`], [`SlotVersion`], [`StoredSlot`] | slots by name, each replaced only by a writer that has seen it |
 //! | [`SlotFolder`], [`check_slot_name`] | the slots of a folder as such a store, and which names slots have |
+//! | `conformance` | tests a storage of your own, with the feature `conformance` |
 
 // A map of the files that are not public.
 //
@@ -31,7 +32,11 @@
 //   cannot be read) and `slots` (the files of a folder).
 // - `patient` repeats calls that failed for a moment. `stamp` shows whether a file was replaced.
 // - Slots: `slot_name`, `slot_store` and `slot_folder` (slots by name).
+// - `conformance` tests a program's own storage against the rules of `contract.md`, which are in the documentation of
+//   `Storage`.
 
+#[cfg(feature = "conformance")]
+mod conformance;
 mod files;
 mod memory;
 pub(crate) mod names;
@@ -48,6 +53,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+#[cfg(feature = "conformance")]
+pub use conformance::conformance;
 pub use files::Files;
 pub use memory::Memory;
 pub(crate) use patient::{FILES, Patient};
@@ -75,11 +82,15 @@ use crate::platform;
 /// A file system, as far as saves need one.
 ///
 /// [`Files`] are the files of the operating system, and [`Memory`] keeps files in memory. The storage decides what a
-/// path means. Saves rely on three properties:
+/// path means.
 ///
-/// - A [`rename`](Storage::rename) is visible completely or not at all, also after a crash.
-/// - Bytes that were [synced](NewFile::sync) before a rename survive a crash.
-/// - A rename survives a crash after [`sync_folder`](Storage::sync_folder).
+/// # Contract
+///
+/// Saves rely on these rules. With the feature `conformance`, the function `conformance` of this module tests a storage
+/// against them. `append`, `link`, `lock`, `lock_file` and `truncate` may return
+/// [`Unsupported`](io::ErrorKind::Unsupported) instead; saves then do without them.
+///
+#[doc = include_str!("contract.md")]
 ///
 /// # What a storage reports
 ///
