@@ -31,7 +31,7 @@ pub enum Profile {
     #[default]
     Ext4,
     /// A journal of names. The flush of a folder does nothing, and that of a file makes last what its journal has up to
-    /// there. Another program holds a file for a moment at every third change.
+    /// there. Another program holds a file for a moment at every third change, and one that was removed.
     Ntfs,
     /// Names last in any order, until the flush of a folder.
     Apfs,
@@ -103,6 +103,8 @@ struct State {
     was_interrupted: bool,
     /// The last change was refused, since another program held the file.
     was_held: bool,
+    /// Files that were removed while another program held them: their names are free a moment later.
+    pending: BTreeSet<PathBuf>,
     /// The content that a file had before another machine wrote it, for the next look.
     stale: BTreeMap<PathBuf, Vec<u8>>,
     has_no_links: bool,
@@ -326,11 +328,8 @@ impl Disk {
             return Err(io::ErrorKind::ReadOnlyFilesystem.into());
         }
         let changes = ["create", "append to", "rename to", "link", "remove"].contains(&what);
-        if changes && state.profile == Profile::Ntfs {
-            state.was_held = !state.was_held && state.operations.is_multiple_of(3);
-            if state.was_held {
-                return Err(io::ErrorKind::ResourceBusy.into());
-            }
+        if changes && state.profile == Profile::Ntfs && state.is_held(what, path) {
+            return Err(io::ErrorKind::ResourceBusy.into());
         }
         let result = act(&mut state)?;
         let after = format!("{what} {}", path.display());
@@ -385,6 +384,17 @@ impl State {
     /// Cuts off the end of a file. The disk may keep it until the next sync: what was written there may have reached it.
     fn truncate(&mut self, file: usize, length: usize) {
         self.files[file].0.truncate(length);
+    }
+
+    /// True if another program has this file open at the moment.
+    fn is_held(&mut self, what: &str, path: &Path) -> bool {
+        let is_there = self.names.contains_key(path);
+        if what != "remove" && self.pending.remove(path) {
+            return true;
+        }
+        let is_turn = !self.was_held && self.operations.is_multiple_of(3);
+        self.was_held = is_turn && is_there;
+        self.was_held
     }
 
     fn make_names_last(&mut self) {
@@ -653,6 +663,9 @@ impl Storage for Disk {
         self.step("remove", path, |state| {
             state.names.remove(path).ok_or(io::ErrorKind::NotFound)?;
             state.change_names(None, Some(path.to_owned()));
+            if state.profile == Profile::Ntfs {
+                state.pending.insert(path.to_owned());
+            }
             Ok(())
         })
     }
