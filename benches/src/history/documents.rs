@@ -152,6 +152,11 @@ fn measured(count: usize, folder: &Path) -> Result<Vec<(&'static str, f64, f64)>
             Ok(())
         })
     })?;
+    it.take("selection `aside`, then a move", |session| {
+        let selected = persist::to_value(&vec![9_u32])?;
+        session.aside(|session| session.set_field(field!(Drawing.selected), selected))?;
+        session.set_field(field!(Drawing.layers[0][9].x), 6.5_f32).map(drop)
+    })?;
     it.take("selection by a command", |session| session.apply(Select(5)))?;
     it.take("edit after a selection", |session| {
         session.set_field(field!(Drawing.layers[0][9].x), 7.5_f32).map(drop)
