@@ -45,9 +45,11 @@ pub struct SaveOptions {
     /// Whether the new file is read back, and its checksums are checked, before it replaces the old one. The default is
     /// false.
     pub verify: bool,
-    /// How long to wait for another program that is writing the same save. The default is 5 s.
+    /// How long to wait for another program that is writing the same save, or has a file of it open in a way that
+    /// prevents a call. The default is 5 s.
     ///
-    /// These calls wait: saves; loads of a damaged or missing save; and copying, renaming and deleting a slot.
+    /// For a writer, these calls wait: saves; loads of a damaged or missing save; and copying, renaming and deleting a
+    /// slot. For a file that is held, every call waits: see [`Storage`](crate::storage::Storage#what-a-storage-reports).
     pub wait: Duration,
     /// How the blocks of a save are compressed. Loads accept any compression. The default is [`Compression::None`].
     pub compression: Compression,
