@@ -267,6 +267,12 @@ fn an_editor_that_fails_changes_nothing() {
 }
 
 #[test]
+fn edit_without_a_terminal_and_without_an_editor_ends_at_once() {
+    let folder = graph().with_editor("");
+    insta::assert_snapshot!(folder.transcript(["edit graph.sav #3"]));
+}
+
+#[test]
 #[cfg(unix)]
 fn the_shell_runs_the_editor_with_its_quotes() {
     let folder = graph().with_editor("sed -i -e 's/12i16/7i16 /; s/wolf/grey wolf/'");

@@ -1,9 +1,8 @@
 //! `persist edit`.
 
-use std::ffi::OsString;
 use std::fs;
 use std::hash::{DefaultHasher, Hasher};
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -30,6 +29,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let file = &args.file;
+    let editor = editor()?;
     let mut source = open(file)?;
     let (name, bar, digest) = (source.name.clone(), source.bar().clone(), digest(file));
     let mut save = source.whole()?;
@@ -37,7 +37,6 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let part = find(&mut save, &args.path)?;
     let path = write_text(&part.value).map_err(failed)?;
     let given = fs::read(&path).map_err(failed)?;
-    let editor = editor();
     let ended = open_editor(&editor, &path);
     let typed = fs::read(&path);
     if let Err(what) = ended {
@@ -121,12 +120,16 @@ fn failed(error: io::Error) -> Failure {
     Failure::new(format!("cannot edit a temporary file: {error}; the save is as it was"))
 }
 
-/// The user's editor.
-fn editor() -> String {
-    let is_set = |name: &&str| std::env::var_os(name).is_some_and(|it| !it.is_empty());
-    let editor = ["VISUAL", "EDITOR"].iter().find(|name| is_set(name));
-    let editor = editor.and_then(std::env::var_os).unwrap_or_else(|| OsString::from("vi"));
-    editor.to_string_lossy().into_owned()
+/// Returns the user's editor. Without a terminal, the default one would wait for keys that nobody can type.
+fn editor() -> Result<String> {
+    let mut named = ["VISUAL", "EDITOR"].into_iter().filter_map(std::env::var_os);
+    match named.find(|editor| !editor.is_empty()) {
+        Some(editor) => Ok(editor.to_string_lossy().into_owned()),
+        None if io::stdin().is_terminal() && io::stdout().is_terminal() => Ok("vi".into()),
+        None => {
+            Err(Failure::new("there is no terminal to edit in; set EDITOR, or use `persist set`"))
+        }
+    }
 }
 
 /// Opens a file in an editor, and waits until that ends; the error says how it failed.
