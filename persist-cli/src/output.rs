@@ -253,12 +253,7 @@ pub(crate) fn place_file(
         Failure::new(format!("cannot write {}: {cause}", path.display()))
     };
     refuse_stdout(path)?;
-    if !force && path.symlink_metadata().is_ok() {
-        let path = path.display();
-        return Err(Failure::new(format!(
-            "{path} is there already; use another name, or `--force`"
-        )));
-    }
+    refuse_present(path, force)?;
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let mut file =
@@ -274,6 +269,15 @@ pub(crate) fn place_file(
     // The folder is flushed, so that the name lasts; not every system can do that.
     drop(std::fs::File::open(folder).and_then(|folder| folder.sync_all()));
     Ok(())
+}
+
+/// Refuses to replace a file that is there, unless that is forced.
+pub(crate) fn refuse_present(path: &Path, force: bool) -> Result<()> {
+    if force || path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(Failure::new(format!("{path} is there already; use another name, or `--force`")))
 }
 
 /// Refuses standard output as the place of a save: the report goes there.

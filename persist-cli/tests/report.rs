@@ -60,6 +60,16 @@ fn a_report_on_a_journal_has_its_entries() {
 }
 
 #[test]
+fn an_existing_page_is_refused_before_the_save_is_read() {
+    let folder = Folder::with(&["v1/graph.sav"]);
+    // If it were read, the error would be about its damage.
+    folder.damage("graph.sav", "damaged.sav", 60);
+    folder.write("page.html", b"a page");
+    insta::assert_snapshot!(folder.run("report damaged.sav -o page.html"));
+    assert_eq!(folder.read("page.html"), b"a page");
+}
+
+#[test]
 fn the_page_is_one_file_that_allows_nothing_from_outside() {
     let folder = Folder::with(&["v1/graph.sav"]);
     assert!(folder.run("report graph.sav -o page.html").starts_with("wrote page.html, "));

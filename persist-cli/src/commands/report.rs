@@ -9,7 +9,7 @@ use persist_tools::usage;
 use crate::compare::By;
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::{Damage, Source};
-use crate::output::{Out, is_same_file, note, write_file};
+use crate::output::{Out, is_same_file, note, refuse_present, write_file};
 use crate::report::{Report, Timeline, WholeSave};
 
 /// Write a page that shows a save, for a browser.
@@ -72,6 +72,8 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
             "{page} is what the page is made of; use another name for the page"
         )));
     }
+    // The page of a large save takes long.
+    output.map_or(Ok(()), |page| refuse_present(page, args.force))?;
     if output.is_none() && !out.is_json() && io::stdout().is_terminal() {
         return Err(Failure::new("a page is nothing for a terminal; give `-o PAGE`"));
     }
