@@ -4,6 +4,8 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use persist::ErrorKind;
+
 /// The result of a command that could do its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
@@ -57,6 +59,13 @@ impl Failure {
         Self::Usage(message.into())
     }
 
+    /// An error about a save, with the commands that read a damaged one. `--salvage` is named if the command has it.
+    pub(crate) fn of_save(error: persist::Error, name: &str, has_salvage: bool) -> Self {
+        let commands = commands_for(&error, has_salvage);
+        let failure = Self::from(error).in_file(name);
+        if commands.is_empty() { failure } else { Self::new(format!("{failure}{commands}")) }
+    }
+
     /// Names the file, unless the library's message does.
     pub(crate) fn in_file(self, name: &str) -> Self {
         match self {
@@ -74,6 +83,17 @@ impl Failure {
 
     pub(crate) fn exit_code() -> ExitCode {
         ExitCode::from(2)
+    }
+}
+
+/// Returns the end of the message about a damaged save: the commands that read it. It is empty for other errors.
+pub(crate) fn commands_for(error: &persist::Error, has_salvage: bool) -> &'static str {
+    match error.kind() {
+        ErrorKind::Damaged | ErrorKind::Truncated if has_salvage => {
+            ", or try `persist repair` or `--salvage`"
+        }
+        ErrorKind::Damaged | ErrorKind::Truncated => ", or try `persist repair`",
+        _ => "",
     }
 }
 

@@ -68,7 +68,7 @@ impl Input {
         let limits = Limits::new().bytes(bytes);
         let save = Counted { from: io::Cursor::new(&self.bytes), bar: self.bar.clone() };
         document(save, &limits, (&self.bar, self.share, self.bytes.len() as u64))
-            .map_err(|error| self.failure(error))
+            .map_err(|error| Failure::of_save(error, &self.name, false))
     }
 
     /// An error of the library about it.
@@ -275,25 +275,30 @@ impl Source {
     /// Checks the save in it, and reads it record by record. With `--salvage` the whole objects of a damaged save are
     /// read: then the outcome is [`Outcome::Found`].
     pub(crate) fn save(&mut self, damage: &Damage) -> Result<(Save<'_>, Outcome)> {
-        let mut outcome = Outcome::Done;
-        if damage.salvage && self.checked().is_err_and(|error| error.is_damage()) {
-            // A damaged save is searched in memory.
-            let bytes = self.bytes()?;
-            if let (document, Some(salvage)) =
-                Document::salvage(&bytes).map_err(|error| self.failure(error))?
-            {
-                note(format_args!("{}: {salvage}", self.name));
-                self.stream = Box::new(io::Cursor::new(document.to_vec()?));
-                outcome = Outcome::Found;
-            }
+        let outcome = self.salvage(damage)?;
+        let name = self.name.clone();
+        let save = self.checked().map_err(|error| Failure::of_save(error, &name, true))?;
+        Ok((save, outcome))
+    }
+
+    /// With `--salvage`, replaces a damaged save by one of its whole objects: then the outcome is [`Outcome::Found`].
+    pub(crate) fn salvage(&mut self, damage: &Damage) -> Result<Outcome> {
+        if !damage.salvage || !self.checked().is_err_and(|error| error.is_damage()) {
+            return Ok(Outcome::Done);
         }
-        Ok((self.whole()?, outcome))
+        // A damaged save is searched in memory.
+        let bytes = self.bytes()?;
+        let salvaged = Document::salvage(&bytes).map_err(|error| self.failure(error))?;
+        let (document, Some(salvage)) = salvaged else { return Ok(Outcome::Done) };
+        note(format_args!("{}: {salvage}", self.name));
+        self.stream = Box::new(io::Cursor::new(document.to_vec()?));
+        Ok(Outcome::Found)
     }
 
     /// Checks the save in it, and reads it record by record.
     pub(crate) fn whole(&mut self) -> Result<Save<'_>> {
         let name = self.name.clone();
-        self.checked().map_err(|error| Failure::from(error).in_file(&name))
+        self.checked().map_err(|error| Failure::of_save(error, &name, false))
     }
 
     /// Checks the save in it like [`whole`](Self::whole), with the library's error.
@@ -315,7 +320,8 @@ impl Source {
     /// Reads the save in it as a whole. The bar is shown until the caller clears it.
     pub(crate) fn document(&mut self) -> Result<Document> {
         let of_job = (&self.bar, 400, self.size);
-        document(&mut *self.stream, &self.limits, of_job).map_err(|error| self.failure(error))
+        document(&mut *self.stream, &self.limits, of_job)
+            .map_err(|error| Failure::of_save(error, &self.name, false))
     }
 
     /// An error of the library about it.

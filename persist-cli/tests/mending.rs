@@ -1,5 +1,7 @@
 //! `repair`.
 
+use serde_json::Value as Json;
+
 use crate::game;
 use crate::support::Folder;
 
@@ -38,6 +40,35 @@ fn a_lost_header_is_a_loss() {
         "info mended.sav",
     ];
     insta::assert_snapshot!(folder.transcript(commands));
+}
+
+/// `info` counts the objects without their values; the twin is a repair.
+#[test]
+fn info_counts_the_objects_that_a_repair_saves() {
+    let folder = quest();
+    folder.write("city.sav", &game::city().expect("a city"));
+    folder.write("game.sav", &game::game_of_city().expect("a game"));
+    let count = |json: &Json, key: &str| json[key].as_u64();
+    let json = |command: &str| -> Json {
+        let output = folder.output(command);
+        serde_json::from_slice(&output.stdout).expect(command)
+    };
+    for save in ["quest.sav", "city.sav", "game.sav"] {
+        let size = folder.read(save).len();
+        for at in (12..size).step_by(size / 12) {
+            folder.damage(save, "one.sav", at);
+            let info = json("info one.sav --json");
+            let repair = json("repair one.sav -o new.sav --force --json");
+            let (info, pages) = (&info[0]["salvage"], repair["lost_pages"].as_array());
+            let pages = pages.expect("a list").iter().filter_map(|page| count(page, "objects"));
+            assert_eq!(count(info, "objects"), count(&repair, "objects"), "{save}, byte {at}");
+            assert_eq!(count(info, "lost"), count(&repair, "lost"), "{save}, byte {at}");
+            assert_eq!(count(info, "lost_in_worlds"), Some(pages.sum()), "{save}, byte {at}");
+            for lost in ["lost_header", "lost_head"] {
+                assert_eq!(info[lost], repair[lost], "{save}, byte {at}");
+            }
+        }
+    }
 }
 
 #[derive(persist::Persist)]
@@ -81,6 +112,7 @@ fn a_damaged_save_is_read_as_far_as_it_goes() {
         "verify whole.sav",
         "graph bad.sav --from '#3' --salvage",
         "report bad.sav -o page.html --salvage",
+        "stats bad.sav --depth 1 --salvage",
     ];
     insta::assert_snapshot!(folder.transcript(commands));
     // A file that is no save is refused with the flag, too.

@@ -8,8 +8,8 @@ use persist::save::Compression;
 use persist_tools::{BlockUsage, Longest, SaveUsage, Usage, usage};
 use serde::Serialize;
 
-use crate::exit::{Outcome, Result};
-use crate::input::Source;
+use crate::exit::{Failure, Outcome, Result};
+use crate::input::{Damage, Source};
 use crate::output::{DIM, HEADING, NAME, Out, bytes};
 
 /// Show where the bytes of a save go: by class and field, the longest texts and lists, what compresses
@@ -26,6 +26,9 @@ pub(crate) struct Args {
     /// Leave out parts with a smaller share than that many percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, value_parser = share_of_100)]
     least: f64,
+
+    #[command(flatten)]
+    damage: Damage,
 }
 
 const EXAMPLES: &str = "\
@@ -41,15 +44,16 @@ fn share_of_100(text: &str) -> Result<f64, String> {
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = Source::open(&args.file)?;
+    let read = source.salvage(&args.damage)?;
     let found = source.read(|save, limits| usage(save, limits));
     source.bar().clear();
-    let found = found.map_err(|error| source.failure(error))?;
+    let found = found.map_err(|error| Failure::of_save(error, &source.name, true))?;
     if out.is_json() {
         out.json(&Shown::of(&found, &in_worlds(&found.whole), args.depth))?;
     } else {
         print(&found, args, out)?;
     }
-    Ok(Outcome::Done)
+    Ok(read)
 }
 
 fn print(found: &SaveUsage, args: &Args, out: &mut Out) -> Result<()> {

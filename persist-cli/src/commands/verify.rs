@@ -8,7 +8,7 @@ use persist::{Error, ErrorKind};
 use persist_tools::{Verified, verify};
 use serde::Serialize;
 
-use crate::exit::{Failure, Outcome, Result};
+use crate::exit::{Failure, Outcome, Result, commands_for};
 use crate::input::{Bar, Source, failure_json};
 use crate::output::{BAD, DIM, GOOD, NAME, Out, bytes};
 
@@ -200,7 +200,7 @@ impl Damage {
             object: error.object(),
             class: error.class().map(str::to_owned),
             field: error.field().map(str::to_owned),
-            text: error.to_string(),
+            text: format!("{error}{}", commands_for(error, false)),
         }
     }
 }
