@@ -54,7 +54,7 @@ pub use persist::__tools::{ClassSchema, Entry, FieldSchema, Form, KindSchema, Va
 /// Exports the items that `assert_lock!` and the command use; not for programs.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::document::{Feed, ObjectNames, TakeObjects, write_values};
+    pub use crate::document::{Feed, ObjectNames, TakeObjects, WholeObjects, write_values};
     pub use persist::__tools::{PageEntry, write_file};
 
     pub use crate::records::{

@@ -356,8 +356,8 @@ pub mod __tools {
     #[cfg(feature = "history")]
     pub use crate::format::Digest;
     pub use crate::format::{
-        BlockReader, Item, KIND_DEPTH, RecordLocation, SCALARS, Sealer, StreamBlock, Trailer,
-        Writer, check_count, damaged, read_definitions, scan, too_many,
+        BlockReader, DamagedSave, Item, KIND_DEPTH, Plain, RecordLocation, SCALARS, Sealer,
+        StreamBlock, Trailer, Writer, check_count, damaged, read_definitions, scan, too_many,
     };
     #[cfg(feature = "history")]
     pub use crate::history::change::{Change, ChangeKind};

@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 
 use persist::debug::escape;
 use persist::history::JournalInfo;
-use persist::save::{Compression, Header, Salvage};
+use persist::save::{Compression, Header};
 use persist::{ErrorKind, History, Saves, Session, Value, World};
-use persist_tools::__private::ObjectOutline;
-use persist_tools::Document;
+use persist_tools::__private::{ObjectOutline, WholeObjects};
 use serde::Serialize;
 
 use crate::exit::{Failure, Outcome, Result};
@@ -139,6 +138,9 @@ struct Values {
 #[derive(Serialize)]
 struct Rescue {
     objects: u64,
+    /// False if some of these objects may need a lost one.
+    #[serde(skip)]
+    is_exact: bool,
     lost: Option<u64>,
     lost_header: bool,
     lost_head: bool,
@@ -175,7 +177,7 @@ impl Info {
                 Self {
                     damage: Some(error.to_string()),
                     is_no_save: error.kind() == ErrorKind::NotASave,
-                    salvage: salvage(&bytes),
+                    salvage: Rescue::of(&bytes),
                     ..Self::of_header(Header::read(&bytes).ok().as_ref())
                 }
             }
@@ -309,20 +311,19 @@ fn name_of(compression: Compression) -> &'static str {
     }
 }
 
-fn salvage(save: &[u8]) -> Option<Rescue> {
-    let (_, salvage) = Document::salvage(save).ok()?;
-    let zeroed = |salvage: &Salvage| {
-        let parts = salvage.damaged_parts.iter().filter(|part| part.is_zeroed);
-        parts.map(|part| part.bytes.end - part.bytes.start).sum()
-    };
-    salvage.map(|salvage| Rescue {
-        objects: salvage.objects,
-        lost: salvage.lost,
-        lost_header: salvage.lost_header,
-        lost_head: salvage.lost_head,
-        lost_in_worlds: salvage.lost_pages.iter().map(|page| u64::from(page.objects)).sum(),
-        zeroed_bytes: zeroed(&salvage),
-    })
+impl Rescue {
+    fn of(save: &[u8]) -> Option<Self> {
+        let WholeObjects {
+            objects,
+            is_exact,
+            lost,
+            lost_header,
+            lost_head,
+            lost_in_worlds,
+            zeroed_bytes,
+        } = WholeObjects::count(save)?;
+        Some(Self { objects, is_exact, lost, lost_header, lost_head, lost_in_worlds, zeroed_bytes })
+    }
 }
 
 /// The backups of a save, and the damaged and refused saves that were kept.
@@ -470,7 +471,8 @@ fn print(info: &Info, out: &mut Out) -> Result<()> {
         writeln!(out, "  {}", out.styled(BAD, damage))?;
         match &info.salvage {
             Some(rescue) => {
-                let Rescue { objects, lost, lost_header, lost_head, .. } = rescue;
+                let Rescue { objects, is_exact, lost, lost_header, lost_head, .. } = rescue;
+                let limit = if *is_exact { "" } else { "up to " };
                 let all = lost.map_or_else(String::new, |lost| format!(" of {}", objects + lost));
                 let header = if *lost_header { ", without the header" } else { "" };
                 let head = if *lost_head { ", without the head of the world" } else { "" };
@@ -484,7 +486,7 @@ fn print(info: &Info, out: &mut Out) -> Result<()> {
                 };
                 writeln!(
                     out,
-                    "  `persist repair` would save {objects}{all} objects{of_worlds}{head}{header}{zeros}"
+                    "  `persist repair` would save {limit}{objects}{all} objects{of_worlds}{head}{header}{zeros}"
                 )?;
             }
             None => writeln!(out, "  nothing of it can be saved")?,

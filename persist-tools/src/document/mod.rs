@@ -3,6 +3,7 @@
 mod adoption;
 mod as_value;
 mod orphans;
+mod whole;
 
 use std::fmt;
 use std::io::{Cursor, Read, Seek};
@@ -20,6 +21,7 @@ use crate::records::RecordReader;
 
 pub(crate) use adoption::Adoption;
 pub use as_value::{Feed, ObjectNames, TakeObjects, write_values};
+pub use whole::WholeObjects;
 
 /// A save that was read by the schema in it, with every object as a [`Value`].
 ///

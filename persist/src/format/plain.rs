@@ -9,10 +9,12 @@ use crate::{Error, ErrorKind, Limits, Result};
 
 /// A save without compressed blocks.
 #[derive(Clone, Copy)]
-pub(crate) struct Plain<'s> {
+pub struct Plain<'s> {
+    /// Its bytes, with decompressed blocks.
     pub bytes: &'s [u8],
     /// The size of the save for limits that are relative to it.
     pub weight: u64,
+    /// The compression of its blocks in the file.
     pub compression: Compression,
 }
 

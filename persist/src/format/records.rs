@@ -56,7 +56,7 @@ impl RecordLocation {
 
     /// Returns the checksum of the block whose only item this is, in a save without compression; `None` if the block
     /// has others.
-    pub(crate) fn page_digest(&self, save: &[u8]) -> Option<u32> {
+    pub fn page_digest(&self, save: &[u8]) -> Option<u32> {
         let payload = self.payload(save).len();
         let end = self.start + payload + 1;
         let content = end.checked_sub(self.whole_length(payload))?;

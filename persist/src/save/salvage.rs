@@ -138,7 +138,7 @@ pub fn salvaged(
     let mut found = Salvage {
         lost_bytes: damaged.lost_bytes,
         places: damaged.places,
-        lost_header: damaged.is_header_lost(),
+        lost_header: damaged.header.is_none(),
         damaged_parts: mem::take(&mut damaged.damaged_parts),
         ..Salvage::default()
     };

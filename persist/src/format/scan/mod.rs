@@ -7,8 +7,8 @@ mod stream;
 
 pub use self::stream::{BlockReader, StreamBlock, read_definitions};
 
-pub use self::salvage::DamagedPart;
-pub(crate) use self::salvage::{DamagedSave, nothing_whole, shown};
+pub use self::salvage::{DamagedPart, DamagedSave};
+pub(crate) use self::salvage::{nothing_whole, shown};
 
 use std::collections::HashSet;
 

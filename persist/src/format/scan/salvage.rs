@@ -24,9 +24,10 @@ use crate::{Error, ErrorKind, Limits, ObjectId, Result};
 const EFFORT: u64 = 16;
 
 /// The whole parts of a damaged save.
-pub(crate) struct DamagedSave<'s> {
+pub struct DamagedSave<'s> {
     save: &'s [u8],
-    header: Option<Header>,
+    /// `None` if it is damaged: with it go the application, the generation and the metadata.
+    pub header: Option<Header>,
     /// The whole blocks, decompressed.
     unpacker: Unpacker<'s>,
     blocks: Vec<WholeBlock>,
@@ -38,8 +39,9 @@ pub(crate) struct DamagedSave<'s> {
     /// copy of the definitions must be whole.
     pub damaged_parts: Vec<DamagedPart>,
     trailer: Option<Trailer>,
-    /// The number of damaged bytes, and the number of places with damage.
+    /// The number of damaged bytes.
     pub lost_bytes: u64,
+    /// The number of places with damage.
     pub places: usize,
     /// Bytes that the search may still read.
     effort: u64,
@@ -164,7 +166,7 @@ impl<'s> DamagedSave<'s> {
     ///
     /// Returns [`ErrorKind::Damaged`] or the error of the header if nothing is whole, and [`ErrorKind::Unsupported`]
     /// for a compression that this program was built without.
-    pub(crate) fn read(save: &'s [u8], zeros_numbers: bool, limits: &Limits) -> Result<Self> {
+    pub fn read(save: &'s [u8], zeros_numbers: bool, limits: &Limits) -> Result<Self> {
         let parsed = Header::parse(save);
         let mut this = Self {
             save,
@@ -198,13 +200,8 @@ impl<'s> DamagedSave<'s> {
     }
 
     /// Returns the number of records in the undamaged save, if the trailer is whole.
-    pub(crate) fn records(&self) -> Option<u64> {
+    pub fn records(&self) -> Option<u64> {
         self.trailer.map(|trailer| trailer.records)
-    }
-
-    /// Returns true if the header is damaged: with it go the application, the generation and the metadata.
-    pub(crate) fn is_header_lost(&self) -> bool {
-        self.header.is_none()
     }
 
     /// Finds the damaged parts of the records in long blocks, and adds their whole items to the whole blocks. The first
@@ -259,7 +256,8 @@ impl<'s> DamagedSave<'s> {
         }
     }
 
-    pub(crate) fn plain(&self) -> Plain<'_> {
+    /// Returns the whole blocks, decompressed.
+    pub fn plain(&self) -> Plain<'_> {
         let (bytes, stored) = (&*self.unpacker.plain, self.save.len());
         let weight = weight(bytes.len().max(stored) as u64, stored as u64);
         Plain { bytes, weight, compression: Compression::None }
@@ -269,7 +267,11 @@ impl<'s> DamagedSave<'s> {
     ///
     /// Classes are numbered in the order of their definitions. If the copy of all definitions is damaged, definitions
     /// after a lost one are useless: their numbers are unknown.
-    pub(crate) fn scan(&self, limits: &Limits) -> Result<(Scan<'_>, Vec<ClassSchema>)> {
+    ///
+    /// # Errors
+    ///
+    /// Returns an error if a whole block is malformed, or the save exceeds a limit.
+    pub fn scan(&self, limits: &Limits) -> Result<(Scan<'_>, Vec<ClassSchema>)> {
         let plain = &*self.unpacker.plain;
         let content = |block: &WholeBlock| definitions_in(&plain[block.start..block.end]);
         let found: Vec<&[u8]> = self.blocks.iter().flat_map(content).collect();
