@@ -203,7 +203,9 @@ fn level(times: usize) -> persist::Result<World> {
 
 fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
-    let (path, times) = (args.next(), args.next().map_or(Ok(1), |times| times.parse::<usize>()));
+    // An option is no name for a save.
+    let path = args.next().filter(|path| !path.starts_with('-'));
+    let times = args.next().map_or(Ok(1), |times| times.parse::<usize>());
     let (Some(path), Ok(times)) = (path, times) else {
         eprintln!("usage: large <path> [<times> [world]]");
         return ExitCode::from(2);

@@ -25,17 +25,18 @@ use self::town::{Chronicle, Done, TICKS_PER_DAY, saves};
 
 const DAYS: u64 = 40;
 
+const USAGE: &str = "usage: town [days]\n       town save <path> <days>";
+
 fn main() -> ExitCode {
     let args: Vec<String> = env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let number = |text: &str| text.parse::<u64>().map_err(|_| USAGE.into());
     let result = match *args {
-        ["continue", from, ticks, to] => {
-            ticks.parse().map_err(Into::into).and_then(|ticks| go_on(from, ticks, to))
-        }
-        ["save", path, days] => days.parse().map_err(Into::into).and_then(|days| save(path, days)),
+        ["continue", from, ticks, to] => number(ticks).and_then(|ticks| go_on(from, ticks, to)),
+        ["save", path, days] => number(days).and_then(|days| save(path, days)),
         [] => compare(DAYS),
-        [days] => days.parse().map_err(Into::into).and_then(compare),
-        _ => Err("usage: town [days]\n       town save <path> <days>".into()),
+        [days] => number(days).and_then(compare),
+        _ => Err(USAGE.into()),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
