@@ -26,8 +26,8 @@ pub struct WholeObjects {
 impl WholeObjects {
     /// Counts the whole objects of a save; `None` if it is not damaged, or nothing of it is whole.
     ///
-    /// The counts are those of [`Document::salvage`](super::Document::salvage), which holds all values in memory: 60
-    /// times the size of the save. Here, only values that may have an index of pages are read, one at a time.
+    /// The counts are those of [`Document::salvage`](super::Document::salvage), which holds all values in memory: about
+    /// 100 times the size of the save. Here, only values that may have an index of pages are read, one at a time.
     #[must_use]
     pub fn count(save: &[u8]) -> Option<Self> {
         let limits = &Limits::DEFAULT;
