@@ -98,9 +98,22 @@ fn new_entries(path: &Path, args: &Args, save: &mut Save<'_>) -> Result<Vec<Chan
     };
     let (mut targets, _) = targets(&maps, save, args.all)?;
     targets.iter_mut().for_each(Target::pass_options);
+    let list = targets.iter().find_map(|target| match &target.value {
+        Value::Seq(values) => Some((target.label.clone(), values.len())),
+        _ => None,
+    });
     targets.retain(|target| matches!(target.value, Value::Map(_)));
     if targets.is_empty() {
-        return Err(Failure::new(path.missing(&args.path, save)));
+        let missing = path.missing(&args.path, save);
+        return Err(Failure::new(match list {
+            Some((label, 1)) => {
+                format!("{missing}; {label} has 1 element: to append, set the whole list")
+            }
+            Some((label, length)) => {
+                format!("{missing}; {label} has {length} elements: to append, set the whole list")
+            }
+            None => missing,
+        }));
     }
     let count = targets.len() as u64;
     refuse_several(&targets, count, &args.path, args.all, "say which, or add to all by `--all`")?;
