@@ -1,11 +1,11 @@
 // Conditions as the paths of the command have them: `health < 5 && name == "sword"`.
 
-const OPERATORS = ['==', '!=', '<=', '>=', '<', '>'];
+const OPERATORS = ['==', '!=', '<=', '>=', '<', '>', '~'];
 const CLOSING = { '[': ']', '(': ')', '{': '}' };
 
 /** Whether a text compares something, rather than being a text to look for. */
 export function isCondition(text) {
-  return findBare(text, ['==', '!=', '<', '>']) !== null;
+  return findBare(text, ['==', '!=', '<', '>', '~']) !== null;
 }
 
 /**
@@ -96,6 +96,10 @@ function take(save, value, step) {
 function compare(save, left, operator, right) {
   if (operator === '==') return isEqual(save, left, right);
   if (operator === '!=') return !isEqual(save, left, right);
+  if (operator === '~') {
+    const text = comparable(left);
+    return typeof text === 'string' && typeof right === 'string' && text.includes(right);
+  }
   const sign = order(comparable(left), right);
   return sign !== null && { '<': sign < 0, '<=': sign <= 0, '>': sign > 0, '>=': sign >= 0 }[operator];
 }

@@ -14,11 +14,12 @@ use crate::output::Colour;
 Questions:
   what is in it?            persist info a.sav
   where is the sword?       persist find a.sav sword
-  who owns it?              persist get a.sav 'Hero[items[*].name == sword].name'
+  who owns it?              persist get a.sav 'Hero[bag[*].name ~ sword].name'
+                            persist get a.sav 'Hero[weapon == #2012].name'
   who is nearly dead?       persist get a.sav '*[health < 5].name'
                             persist get a.sav '/**:Health[current < 5]'   in a world
-  how many potions?         persist get a.sav 'Hero[*].items[name == potion]' --count
-  what has changed?         persist diff a.sav b.sav --field gold
+  how many potions?         persist get a.sav 'Hero[*].bag[name ~ potion]' --count
+  what has changed?         persist diff a.sav b.sav --field Gold
   what takes most bytes?    persist stats a.sav
   sums, groups, joins       persist convert a.sav -o a.json, for jq; for SQL --to csv -o tables
 

@@ -17,6 +17,8 @@ pub(crate) struct Condition {
 /// A comparison of the values that some steps lead to with a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Comparison {
+    /// Its left side as it was typed.
+    pub(crate) text: String,
     pub(crate) left: Vec<Step>,
     pub(crate) operator: Operator,
     pub(crate) right: Value,
@@ -30,16 +32,19 @@ pub(crate) enum Operator {
     LessOrEqual,
     Greater,
     GreaterOrEqual,
+    /// A text has another one in it.
+    Contains,
 }
 
 /// The operators as they stand in a path, those of two characters first.
-pub(crate) const OPERATORS: [(&str, Operator); 6] = [
+pub(crate) const OPERATORS: [(&str, Operator); 7] = [
     ("==", Operator::Equal),
     ("!=", Operator::NotEqual),
     ("<=", Operator::LessOrEqual),
     (">=", Operator::GreaterOrEqual),
     ("<", Operator::Less),
     (">", Operator::Greater),
+    ("~", Operator::Contains),
 ];
 
 impl Comparison {
@@ -53,6 +58,11 @@ impl Comparison {
             Operator::LessOrEqual => order(left, right).is_some_and(Ordering::is_le),
             Operator::Greater => order(left, right).is_some_and(Ordering::is_gt),
             Operator::GreaterOrEqual => order(left, right).is_some_and(Ordering::is_ge),
+            Operator::Contains => match (left, right) {
+                (Value::Text(text), Value::Text(part)) => text.contains(part),
+                (Value::Text(text), Value::Char(part)) => text.contains(*part),
+                _ => false,
+            },
         }
     }
 }
@@ -154,7 +164,7 @@ pub(crate) fn index(key: &Value, length: usize) -> Option<usize> {
 
 /// Returns whether the text between brackets is a condition: it compares something.
 pub(crate) fn is_condition(text: &str) -> bool {
-    find_bare(text, &["==", "!=", "<", ">"]).is_some()
+    find_bare(text, &["==", "!=", "<", ">", "~"]).is_some()
 }
 
 /// Returns the first place where one of some texts stands in no quotes and no brackets, with that text.
@@ -177,6 +187,19 @@ pub(crate) fn find_bare<'o>(text: &str, targets: &[&'o str]) -> Option<(usize, &
             (None, '[' | '(' | '{') => depth += 1,
             (None, ']' | ')' | '}') => depth = depth.saturating_sub(1),
             _ => {}
+        }
+    }
+    None
+}
+
+/// Returns the place of a closing quote.
+pub(crate) fn closing(text: &str, quote: char) -> Option<usize> {
+    let mut chars = text.char_indices();
+    while let Some((at, c)) = chars.next() {
+        if c == '\\' {
+            chars.next();
+        } else if c == quote {
+            return Some(at);
         }
     }
     None

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
+use persist::__private::read_name;
 use persist::debug::label::{object_path, push_hop};
 use persist::debug::print::worlds_in;
 use persist::reflect::Holder;
@@ -14,9 +15,9 @@ use crate::condition::{Condition, index};
 use crate::exit::{Failure, Result};
 use crate::input::Save;
 use crate::paged::{self, OBJECTS, PAGES, PagedWorld};
-use crate::path::{Child, Path, Start, Step, beginning, component_text};
-use crate::pattern::is_match;
-use crate::values::{Hop, is_same_key, part, parts};
+use crate::path::{Child, Path, Start, Step, beginning, child_text, component_text};
+use crate::pattern::{is_match, nearest};
+use crate::values::{Hop, innermost, is_same_key, part, parts, words};
 use crate::world::{self, Object, World};
 
 /// The most values that a path may lead to, if the save has no more bytes.
@@ -70,6 +71,16 @@ impl Path {
             let mut named = None;
             // An error is that of the path itself, which was returned.
             let _ = parent.each_head(save, &|_| false, &mut |first, _| {
+                if let (Step::Key(key), Value::Map(entries)) =
+                    (&self.steps[steps], innermost(&first.value))
+                {
+                    let known: Vec<String> =
+                        entries.iter().filter_map(|(key, _)| words(key)).collect();
+                    let near =
+                        words(key).and_then(|key| nearest(&key, known.iter().map(String::as_str)));
+                    named = Some(near.map(|near| format!("{nothing}; did you mean `{near}`?")));
+                    return Ok(false);
+                }
                 let record = first.value.as_record().filter(|record| !record.is_empty());
                 let fields = record.filter(|record| match &self.steps[steps] {
                     Step::Field(_) => true,
@@ -87,11 +98,37 @@ impl Path {
             });
             match named {
                 Some(Some(named)) => return named,
-                Some(None) => break,
+                Some(None) => {
+                    return match self.near_object(steps, save) {
+                        Some(near) => format!("{nothing}; did you mean `{near}`?"),
+                        None => nothing,
+                    };
+                }
                 None => {}
             }
         }
         nothing
+    }
+
+    /// Returns the name of an object of a world that is most like the one that a step names.
+    fn near_object(&self, at: usize, save: &mut Save<'_>) -> Option<String> {
+        let Step::Below(Child::Named(name)) = &self.steps[at] else { return None };
+        let mut steps = self.steps[..at].to_vec();
+        steps.push(Step::Below(Child::All));
+        let (name, mut near) = (read_name(name).0, None::<(String, String)>);
+        let siblings = Self { start: self.start.clone(), steps };
+        // An error is that of the path itself, which was returned.
+        let _ = siblings.each_head(save, &|_| false, &mut |found, _| {
+            if let Some(object) = Object::of(&found.value) {
+                let known = read_name(object.name).0;
+                let so_far = near.as_ref().map(|(near, _)| &**near);
+                if nearest(&name, so_far.into_iter().chain([&*known])) == Some(&*known) {
+                    near = Some((known.into_owned(), child_text(object.name)));
+                }
+            }
+            Ok(true)
+        });
+        near.map(|(_, text)| text)
     }
 
     /// Calls `visit` with each value that the path leads to, in the order of the save, as long as it returns true.

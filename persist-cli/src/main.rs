@@ -14,6 +14,7 @@ mod found;
 mod indented;
 mod input;
 mod json_schema;
+mod kinds;
 mod mapped;
 mod merge;
 mod misfit;

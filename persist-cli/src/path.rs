@@ -10,10 +10,11 @@ pub(crate) use persist::debug::label::{child_text, class_text, component_text, p
 use persist::{ObjectId, Value};
 
 use crate::condition::{
-    Comparison, Condition, OPERATORS, Slice, find_bare, is_condition, split_bare,
+    Comparison, Condition, OPERATORS, Slice, closing, find_bare, is_condition, split_bare,
 };
 use crate::exit::{Failure, Result};
 use crate::input::Save;
+use crate::kinds;
 use crate::pattern::matching;
 
 /// The first word of a path into the worlds of a save, unless a class has that name.
@@ -80,7 +81,12 @@ impl Path {
             if count.records > 0 { &mut present } else { &mut other }.insert(&*class.name);
         }
         let what = match parse(text, &present) {
-            Ok(path) => return Ok(path),
+            Ok(path) => {
+                let checked = kinds::check(&path, save);
+                return checked
+                    .map(|()| path)
+                    .map_err(|what| Failure::new(format!("in `{}`: {what}", beginning(text))));
+            }
             Err(what) => what,
         };
         let mut parser = Parser { text, at: 0, steps: 0 };
@@ -216,7 +222,7 @@ impl<'t> Parser<'t> {
         }
         let inner = self.bracketed()?;
         let some = inner.parse().map(Slice::of_index).ok().or_else(|| Slice::parse(inner));
-        if some.is_none() && find_bare(inner, &["=", "<", ">"]).is_some() {
+        if some.is_none() && find_bare(inner, &["=", "<", ">", "~"]).is_some() {
             self.at = start;
             return Ok(None);
         }
@@ -377,11 +383,23 @@ impl<'t> Parser<'t> {
     /// A comparison: a path from the value that is tested, an operator and a value.
     fn comparison(&mut self, text: &str) -> Read<Comparison> {
         let Some((at, found)) = find_bare(text, &OPERATORS.map(|(text, _)| text)) else {
-            return Err(format!("`{text}` compares nothing; write as `[level < 5]`"));
+            return Err(format!(
+                "`{text}` compares nothing; write as `[level < 5]`, with ==, !=, <, <=, >, >= or ~"
+            ));
         };
         let (left, right) = (text[..at].trim(), text[at + found.len()..].trim());
         let operator = OPERATORS.iter().find(|(text, _)| *text == found).map(|(_, it)| *it);
         let operator = operator.ok_or_else(|| format!("`{found}` is no operator"))?;
+        let is_operator = |c: char| "=!<>~".contains(c);
+        if left.ends_with(is_operator) || right.starts_with(is_operator) {
+            let start = left.trim_end_matches(is_operator).len();
+            let end = right.len() - right.trim_start_matches(is_operator).len();
+            return Err(format!(
+                "`{}{found}{}` is no operator; there are ==, !=, <, <=, >, >= and ~",
+                &left[start..],
+                &right[..end]
+            ));
+        }
         if left.is_empty() {
             return Err(format!(
                 "nothing is before `{found}`; write a field, or `.` for the value"
@@ -402,7 +420,7 @@ impl<'t> Parser<'t> {
                 "`{right}` after `{found}` is no value; put a text into double quotes, and `&&` or `||` between comparisons"
             )
         })?;
-        Ok(Comparison { left: steps, operator, right })
+        Ok(Comparison { text: left.to_owned(), left: steps, operator, right })
     }
 }
 
@@ -415,23 +433,15 @@ fn key(text: &str) -> Read<Value> {
     if !text.is_empty() && text.chars().all(is_word) {
         return Ok(text.into());
     }
+    if text == "+" {
+        return Err(String::from("`[+]` is no key; to append to a list, set the whole list"));
+    }
     Err(match find_bare(text, &["="]) {
-        Some(_) => format!("`[{text}]` is no condition; values are compared by `==`"),
+        Some(_) => {
+            format!("`[{text}]` is no condition; values are compared by ==, !=, <, <=, >, >= and ~")
+        }
         None => format!("`[{text}]` is no key; put a text into quotes"),
     })
-}
-
-/// Returns the place of a closing quote.
-fn closing(text: &str, quote: char) -> Option<usize> {
-    let mut chars = text.char_indices();
-    while let Some((at, c)) = chars.next() {
-        if c == '\\' {
-            chars.next();
-        } else if c == quote {
-            return Some(at);
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -441,6 +451,7 @@ mod tests {
     use persist::__private::read_name;
 
     use super::*;
+    use crate::input::Source;
 
     fn classes() -> BTreeSet<&'static str> {
         ["Hero", "quest.Hero", "quest.Item", "Vec<u16>", "Game"].into()
@@ -606,6 +617,10 @@ mod tests {
             "Hero.a[b == 1 &&]",
             "Hero.a[b. == 1]",
             "Hero.a[b == 1",
+            "Hero.a[b =~ 1]",
+            "Hero.a[b <> 1]",
+            "Hero.a[b === 1]",
+            "Hero.a[+]",
             "Hero[0:x]",
             "Hero[99999999999999999999]",
         ];
@@ -656,7 +671,7 @@ mod tests {
     }
 
     /// Paths with all parts that there are.
-    const GOOD: [&str; 12] = [
+    const GOOD: [&str; 16] = [
         "Hero[*].items[2].count",
         "#1.rivals[\"Ada herself\"].level",
         "#1.pets[-2:].hp",
@@ -669,6 +684,10 @@ mod tests {
         "/**:*[x == 1.5]",
         ".list[. > 1e3]",
         "[0:3][1]",
+        "Hero[name ~ \"d\" && sword.name~t].pets[*].target.state::Idle",
+        "Hero[*].last_seen[-5].friend[hp < 3].name",
+        ".map[*][. ~ 'x']",
+        "/**[name ~ oo]:*.x",
     ];
 
     /// Random numbers that are the same in each run.
@@ -682,9 +701,9 @@ mod tests {
 
         /// A text of random bytes, or a path that a few changes may have spoiled.
         fn path(&mut self) -> String {
-            const PIECES: [&str; 24] = [
+            const PIECES: [&str; 25] = [
                 "Hero", "#1", ".", "[", "]", "*", "::", ":", "/", "`", "\"", "\\", "é", "1",
-                "World", "'", "==", "<", "!=", "&&", "||", "-", " ", "{",
+                "World", "'", "==", "<", "!=", "&&", "||", "-", " ", "{", "~",
             ];
             if self.below(4) == 0 {
                 let bytes = (0..self.below(40)).map(|_| u8::try_from(self.below(256)).unwrap_or(0));
@@ -716,13 +735,43 @@ mod tests {
         assert!(good > 5_000, "{good} are paths");
     }
 
+    fn fixture(name: &str) -> Source {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+        Source::open(&folder.join(name)).expect("a fixture")
+    }
+
+    #[test]
+    fn paths_that_are_refused_lead_nowhere() {
+        let mut random = Random(11);
+        let mut refused = 0;
+        for save in ["v1/graph.sav", "v1/values.sav", "journals/saved.sav"] {
+            let mut source = fixture(save);
+            let mut save = source.whole().expect("a whole save");
+            let classes = save.classes().to_vec();
+            let classes = classes.iter().map(|class| &*class.name).collect();
+            for _ in 0..6_000 {
+                let text = random.path();
+                // Where values are not alike, `!=` holds, and `||` may hold for another reason.
+                if text.contains("!=") || text.contains("||") {
+                    continue;
+                }
+                let Ok(path) = parse(&text, &classes) else { continue };
+                let Err(what) = kinds::check(&path, &save) else { continue };
+                refused += 1;
+                let walked = path.each(&mut save, &mut |found| {
+                    panic!("{text} leads to {}, but: {what}", found.label);
+                });
+                walked.unwrap_or_else(|failure| panic!("{text}: {failure}"));
+            }
+        }
+        assert!(refused > 500, "{refused} are refused");
+    }
+
     #[test]
     fn no_path_panics_in_a_save() {
         let mut random = Random(7);
         for save in ["v1/graph.sav", "v1/values.sav", "journals/saved.sav"] {
-            let file =
-                std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures").join(save);
-            let mut source = crate::input::Source::open(&file).expect("a fixture");
+            let mut source = fixture(save);
             let mut save = source.whole().expect("a whole save");
             for _ in 0..3_000 {
                 let text = random.path();

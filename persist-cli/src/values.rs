@@ -47,6 +47,11 @@ pub(crate) fn integer(value: &Value) -> Option<i128> {
     })
 }
 
+/// Returns whether a value is an integer or a float.
+pub(crate) fn is_number(value: &Value) -> bool {
+    integer(value).is_some() || matches!(value, Value::U128(_) | Value::F32(_) | Value::F64(_))
+}
+
 /// The form that equal spellings of a key share.
 pub(crate) fn key_text(key: &Value) -> String {
     match integer(key) {
@@ -65,7 +70,7 @@ pub(crate) fn is_same_key(one: &Value, other: &Value) -> bool {
 
 /// Returns the word that stands for a value: a text, a character or a variant without fields. Returns `None` for other
 /// values.
-fn words(value: &Value) -> Option<String> {
+pub(crate) fn words(value: &Value) -> Option<String> {
     match value {
         Value::Text(text) => Some(text.clone()),
         Value::Char(character) => Some(character.to_string()),

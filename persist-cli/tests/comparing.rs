@@ -398,3 +398,19 @@ fn unknown_fields_of_components_stay_in_changed_and_merged_worlds() {
     expected[1].armor.weight = 8;
     assert_eq!(bodies, expected);
 }
+
+#[test]
+fn diff_by_field_knows_keys_of_maps_and_misspelled_names() {
+    let folder = Folder::new();
+    folder.write("old.sav", &game::purse(3).expect("a purse"));
+    folder.write("new.sav", &game::purse(5).expect("a purse"));
+    let commands = [
+        "diff old.sav new.sav --field Gold",
+        "diff old.sav new.sav --field Ada",
+        "diff old.sav new.sav --field Silver",
+        "diff old.sav new.sav --field coins",
+        "diff old.sav new.sav --field gold",
+        "diff old.sav new.sav --field nosuch",
+    ];
+    insta::assert_snapshot!(folder.transcript(commands));
+}

@@ -354,3 +354,32 @@ pub(crate) fn goblins() -> persist::Result<Vec<u8>> {
     }
     Saves::new().to_vec(&world)
 }
+
+#[derive(Persist, PartialEq, Eq, PartialOrd, Ord)]
+enum Coin {
+    Copper,
+    Silver,
+    Gold,
+}
+
+#[derive(Persist)]
+struct Purse {
+    coins: u32,
+    purse: BTreeMap<Coin, u32>,
+    by_name: BTreeMap<String, u32>,
+    favourite: Coin,
+    spare: Option<u8>,
+    is_open: bool,
+}
+
+/// A value with maps whose keys are variants and texts.
+pub(crate) fn purse(gold: u32) -> persist::Result<Vec<u8>> {
+    persist::to_vec(&Purse {
+        coins: 7,
+        purse: [(Coin::Copper, 12), (Coin::Silver, 1), (Coin::Gold, gold)].into(),
+        by_name: [("Ada".into(), 9), ("Bob".into(), gold)].into(),
+        favourite: Coin::Gold,
+        spare: None,
+        is_open: true,
+    })
+}

@@ -193,6 +193,98 @@ fn get_finds_values_by_conditions() {
     insta::assert_snapshot!(shown);
 }
 
+/// A folder with a save of heroes who have purses, in which coins are keys, and one with a town.
+fn adventure() -> Folder {
+    let folder = town();
+    game::quest(&folder.path("quest.sav")).expect("a quest");
+    folder.write("purse.sav", &game::purse(3).expect("a purse"));
+    folder
+}
+
+#[test]
+fn names_in_paths_that_no_class_has_are_errors() {
+    let commands = [
+        "get quest.sav 'Hero[items[*].nam == x]'",
+        "get quest.sav 'Hero[levle < 5 || level > 3]'",
+        "get quest.sav 'Hero[nosuch > 20].level'",
+        "get quest.sav Hero[0].rival.leve",
+        "get quest.sav '*[helth < 5]' --json",
+        "get quest.sav Hero[items.name==x]",
+        "get purse.sav '.purse.Gold'",
+        "get purse.sav '.purse[Gld]'",
+        "get purse.sav '.purse[Gold]'",
+        "get purse.sav '.by_name[adda]'",
+        "get purse.sav '.favourite::Gld'",
+        "get purse.sav 'Purse[favourite == Gld]'",
+        "get purse.sav 'Purse[favourite == quest]'",
+        "get purse.sav 'Purse[favourite > Gold]'",
+        "get purse.sav '.coins::Gold'",
+        "set quest.sav Hero[0].gould 5",
+        "find quest.sav 5 Hero[0].gould",
+        "get town.sav '/**:Transfrom[x > 0]'",
+        "get town.sav '/**[:Bga.x > 0]'",
+        "get town.sav /**:Transform.z",
+        "get town.sav /Huose/Door",
+        "get town.sav /House/Dor:Transform",
+        "get game.sav /Nobody",
+    ];
+    insta::assert_snapshot!(adventure().transcript(commands));
+}
+
+#[test]
+fn values_of_other_kinds_are_not_compared() {
+    let commands = [
+        "get quest.sav 'Hero[level != gold]'",
+        "get quest.sav 'Hero[level > \"abc\"]'",
+        "get quest.sav 'Hero[name < 5]'",
+        "get quest.sav 'Hero[level == none]'",
+        "get quest.sav 'Hero[items == 5]'",
+        "get quest.sav 'Hero[rival == Bob]'",
+        "get quest.sav 'Hero[rival != none].name'",
+        "get quest.sav 'Hero[rival == #2].name'",
+        "get quest.sav 'Hero[rival < #2].name'",
+        "get quest.sav 'Item[. == 5]'",
+        "get quest.sav '*[name == 5]'",
+        "get graph.sav 'Hero[state == 5]'",
+        "get town.sav '/**:Mood[at == 5]'",
+        "get purse.sav 'Purse[spare == 5 || spare == none].coins'",
+        "get purse.sav 'Purse[is_open == yes]'",
+        "get purse.sav 'Purse[coins > 5 && favourite == Coin::Gold && favourite != Silver].coins'",
+        "get purse.sav 'Purse[is_open == true].coins'",
+    ];
+    let folder = adventure();
+    folder.write("graph.sav", &crate::support::fixture_bytes("v1/graph.sav"));
+    insta::assert_snapshot!(folder.transcript(commands));
+}
+
+#[test]
+fn a_part_of_a_text_is_found_by_a_condition() {
+    let commands = [
+        "get quest.sav 'Hero[items[*].name ~ sword].name'",
+        "get quest.sav 'Hero[*].items[name ~ \"d 14\"]' --count",
+        "get quest.sav 'Hero[name ~ ADA]'",
+        "get quest.sav 'Hero[name~d && level ~ 8]'",
+        "get quest.sav 'Hero[name ~ 5]'",
+        "get quest.sav 'Hero[name =~ Ada]'",
+        "get town.sav '/**[name ~ oo]:Transform.x'",
+    ];
+    insta::assert_snapshot!(adventure().transcript(commands));
+}
+
+#[test]
+fn find_searches_fields_and_keys_by_name() {
+    let commands = [
+        "find quest.sav 250 --field gold",
+        "find quest.sav 250 --field Gold",
+        "find quest.sav 250 --field nosuch",
+        "find purse.sav 3 --field Gold",
+        "find purse.sav 9 --field Ada",
+        "find purse.sav 3 --field gold",
+        "find quest.sav nothing Hero[0]",
+    ];
+    insta::assert_snapshot!(adventure().transcript(commands));
+}
+
 #[test]
 fn get_finds_parts_of_lists() {
     let commands = [
@@ -418,6 +510,8 @@ fn unknown_data_of_a_missing_mod_is_shown() {
         "info kept.sav",
         "dump kept.sav",
         "get kept.sav Familiar.power",
+        "get kept.sav #1.mana",
+        "get kept.sav '#1[mana > 5].mana'",
         "set kept.sav Familiar.power 5",
         "set kept.sav Hero.gold 5",
         "dump kept.sav --json",

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use persist::Value;
 use persist::debug::escape;
 use serde::Serialize;
 
 use crate::compare::{By, Change, Difference, compare, name};
 use crate::exit::{Failure, Outcome, Result};
 use crate::input::{Damage, Save, Source};
+use crate::kinds::check_field;
 use crate::mapped::Mapped;
 use crate::output::{BAD, GOOD, HEADING, NAME, Out, WARNING};
 use crate::path::push_name;
@@ -26,7 +28,7 @@ pub(crate) struct Args {
     /// How objects are paired: by id, or by name (their class and their field `name`).
     #[arg(long, value_enum, default_value_t)]
     by: By,
-    /// Show only what changed in fields with this name, of objects that both saves have.
+    /// Show only what changed in fields and keys of maps with this name, of objects that both saves have.
     #[arg(long, value_name = "NAME")]
     field: Option<String>,
     /// Show only how many objects and fields of each class differ.
@@ -42,7 +44,7 @@ pub(crate) struct Args {
 const EXAMPLES: &str = "\
 Examples:
   persist diff autumn.sav.bak autumn.sav                since the last backup
-  persist diff autumn.sav.bak autumn.sav --field gold   in fields named `gold` alone";
+  persist diff autumn.sav.bak autumn.sav --field gold   in fields and keys named `gold`";
 
 const GIT: &str = "\
 For `git diff` of saves, once in each clone:
@@ -63,12 +65,15 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let (mut old, mut new) = (read(old)?, read(new)?);
     let ((mut old, old_read), (mut new, new_read)) =
         (old.save(&args.damage)?, new.save(&args.damage)?);
-    let field = args.field.as_ref().map(|name| {
+    let mut hops = Vec::new();
+    if let Some(name) = &args.field {
+        check_field(name, &mut [&mut old, &mut new])?;
         let mut field = String::new();
         push_name(&mut field, name);
-        field
-    });
-    let differences = Differences { old: &mut old, new: &mut new, by: args.by, field };
+        // The keys of maps are texts or variants.
+        hops.extend([field, format!("[{}]", Value::from(name.as_str())), format!("::{name}]")]);
+    }
+    let differences = Differences { old: &mut old, new: &mut new, by: args.by, hops };
     let names = (old_name, new_name);
     let is_different = if out.is_json() {
         print_json(names, differences, out)?
@@ -93,17 +98,20 @@ struct Differences<'d, 's> {
     old: &'d mut Save<'s>,
     new: &'d mut Save<'s>,
     by: By,
-    /// The step to the fields that are shown, as `.gold`; `None` for all.
-    field: Option<String>,
+    /// The steps to the fields that are shown, as `.gold` and `["gold"]`; empty for all.
+    hops: Vec<String>,
 }
 
 impl Differences<'_, '_> {
     fn visit(&mut self, visit: &mut dyn FnMut(Difference<'_>) -> Result<bool>) -> Result<()> {
-        let Some(field) = &self.field else {
+        if self.hops.is_empty() {
             return compare((self.old, self.new), self.by, visit);
-        };
+        }
+        let hops = &self.hops;
         compare((self.old, self.new), self.by, &mut |mut difference| {
-            difference.changes.retain(|change| is_in_field(&change.at, field));
+            let is_shown =
+                |change: &Change<'_>| hops.iter().any(|hop| is_in_field(&change.at, hop));
+            difference.changes.retain(is_shown);
             if difference.changes.is_empty() { Ok(true) } else { visit(difference) }
         })
     }

@@ -16,12 +16,13 @@ use crate::condition::is_equal;
 use crate::exit::{Failure, Outcome, Result};
 use crate::found::{Found, Visit, holders};
 use crate::input::{Damage, Save, Source};
+use crate::kinds::{check_field, is_key_named};
 use crate::output::{BAD, NAME, Out, note};
 use crate::path::{Child, Path, Start, Step, beginning};
 use crate::pattern::matching;
 use crate::shown::short;
 use crate::streamed::{ElementSink, Elements, Streamed};
-use crate::values::{Hop, integer, parts};
+use crate::values::{Hop, is_number, parts};
 use crate::world::{self, Object};
 
 /// Find names, texts and numbers; exit code 1 if there are none
@@ -47,7 +48,7 @@ pub(crate) struct Args {
     /// Search objects, components and other values of this class alone.
     #[arg(long)]
     class: Option<String>,
-    /// Search fields with this name alone, and the lists and maps in them.
+    /// Search fields and keys of maps with this name alone, and the lists and maps in them.
     #[arg(long, value_name = "NAME")]
     field: Option<String>,
     /// Print the number of values alone.
@@ -89,6 +90,9 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         Some(path) => Path::parse(path, &mut save)?,
         None => everything(classes.as_ref(), &save),
     };
+    if let Some(field) = &args.field {
+        check_field(field, &mut [&mut save])?;
+    }
     let (mut count, is_counted) = (0_u64, args.count);
     let search = Search { needle: &needle, classes, field: args.field.as_deref() };
     if is_counted {
@@ -111,7 +115,13 @@ pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
         })?;
     }
     if count == 0 {
-        note(format_args!("`{}` is not found in {}", beginning(&args.text), args.file.display()));
+        let (text, file) = (beginning(&args.text), args.file.display());
+        match &args.path {
+            Some(path) => {
+                note(format_args!("`{text}` is not found in {} of {file}", beginning(path)));
+            }
+            None => note(format_args!("`{text}` is not found in {file}")),
+        }
     }
     Ok(Outcome::found(count == 0).and(read))
 }
@@ -270,10 +280,6 @@ fn escaped(text: &str) -> String {
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }
 
-fn is_number(value: &Value) -> bool {
-    integer(value).is_some() || matches!(value, Value::U128(_) | Value::F32(_) | Value::F64(_))
-}
-
 /// A search, with the values to which it is restricted.
 struct Search<'a> {
     needle: &'a Needle,
@@ -363,7 +369,9 @@ impl Search<'_> {
                 }
                 Value::Map(entries) => {
                     open.extend(entries.iter().enumerate().map(|(at, (key, value))| {
-                        part(Hop::Entry(at), value, Some(key), node.field, node.is_in_class)
+                        let named = self.field.filter(|field| is_key_named(key, field));
+                        let field = named.or(node.field);
+                        part(Hop::Entry(at), value, Some(key), field, node.is_in_class)
                     }));
                 }
                 value => open.extend(

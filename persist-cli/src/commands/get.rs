@@ -32,10 +32,13 @@ pub(crate) struct Args {
 
 const GET_EXAMPLES: &str = "\
 Examples:
-  persist get autumn.sav 'Hero[*].name' --raw                  the names alone
-  persist get autumn.sav 'Hero[items[*].name == sword].name'   who has a sword
-  persist get town.sav '/**[:Health.current < 5].name'        objects with a component
-  persist get town.sav '/**:Health[current < 5]' --count";
+  persist get autumn.sav 'Hero[*].name' --raw               the names alone
+  persist get autumn.sav 'Hero[bag[*].name ~ sword].name'   whose bag has a name with `sword` in it
+  persist get autumn.sav 'Hero[weapon == #2012].name'       who refers to an object
+  persist get town.sav '/**[:Health.current < 5].name'      objects with a component
+  persist get town.sav '/**:Health[current < 5]' --count
+
+Conditions compare by ==, !=, <, <=, > and >=. `~` holds if a text has another one in it, with the same capitals.";
 
 pub(crate) fn run(args: &Args, out: &mut Out) -> Result<Outcome> {
     let mut source = Source::open(&args.file)?;

@@ -334,11 +334,11 @@ def check_csv(browser, persist, saved, path, folder):
 CONDITIONS = {
     "quest.Monster": ["health < 20", "health >= 50 && health != 60", "health <= 10.5 || health == 99", "kind == Ghost",
                       'kind == "Wolf"', "kind::Wolf.pack > 4", "prey == none", "prey != none", "prey.level > 1",
-                      "place.x < 10 && place.y > 100.5", 'name > "Murk"', 'name == "no such name"', "hoard[0].name == none",
+                      "place.x < 10 && place.y > 100.5", 'name > "Murk"', "name ~ ur", 'name ~ "UR"', 'name == "no such name"', "hoard[0].name == none",
                       'hoard[*].name > "s"', "kind::Dragon.0.scales > 9007", "place.x == 65.71429", "health < 20u8"],
     "quest.Hero": ["level == 2", "purse[Gold] > 10", 'purse["Gold"] >= 12', "weapon == none", "guild != none && health < 50",
                    "bag[-1].worn > 0"],
-    "quest.World": ["fate.0 > 14074774645426309646", "turn == 3000.0"],
+    "quest.World": ["fate.state > 14074774645426309646", "turn == 3000.0"],
 }
 
 
