@@ -126,6 +126,7 @@ fn get_finds_values_by_path() {
         "get graph.sav Hero[*].name",
         "get graph.sav quest.Hero[1].name",
         "get graph.sav Hero[1].name --raw",
+        "get graph.sav Hero[*].level --raw",
         "get graph.sav #1.sword.owner.name",
         "get graph.sav #1.rivals[Bob].level",
         "get graph.sav '#1.rivals[\"Ada herself\"].level'",

@@ -11,6 +11,7 @@ use crate::input::{Damage, Save, Source};
 use crate::output::{NAME, Out, note};
 use crate::path::Path;
 use crate::streamed::{ElementSink, Elements, Streamed};
+use crate::values::integer;
 
 /// Show one value, or one of each object
 #[derive(clap::Args)]
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     file: PathBuf,
     /// The path of the values to show.
     path: String,
-    /// Print texts without quotes and escapes.
+    /// Print texts without quotes and escapes, and numbers without their types.
     #[arg(short, long)]
     raw: bool,
     /// Print the number of values alone.
@@ -106,9 +107,23 @@ impl Elements for Matches<'_, '_> {
     }
 }
 
+/// A number without its type, as `awk` and `sort -n` know it.
+fn bare_number(value: &Value) -> Option<String> {
+    match value {
+        Value::U128(number) => Some(number.to_string()),
+        Value::F32(number) => Some(number.to_string()),
+        Value::F64(number) => Some(number.to_string()),
+        _ => integer(value).map(|number| number.to_string()),
+    }
+}
+
 fn print(label: &str, value: &Value, is_raw: bool, is_single: bool, out: &mut Out) -> Result<()> {
     if !is_single && !is_raw {
         write!(out, "{} = ", out.styled(NAME, label))?;
+    }
+    if let Some(number) = bare_number(value).filter(|_| is_raw) {
+        writeln!(out, "{number}")?;
+        return Ok(());
     }
     match value {
         // A program gets the text as it is. For a terminal, control characters are escaped.
