@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Formatter, Write};
 
 use super::escape::{DIM, NAME, Styled};
 use super::label::{Hop, parts, parts_mut, push_hop};
-use super::world::{self, ObjectView, WorldView, record_of};
+use super::world::{self, ObjectView, WorldView, has_world, record_of};
 use crate::save::untyped::Entry;
 use crate::{Record, Value};
 
@@ -153,18 +153,6 @@ pub fn worlds_in(value: &Value) -> Vec<Vec<Hop>> {
         open.extend(inner.map(|(hop, part)| ([&hops[..], &[hop]].concat(), part)));
     }
     found
-}
-
-/// Returns true if there is a world in a value.
-fn has_world(value: &Value) -> bool {
-    let mut open = vec![value];
-    while let Some(next) = open.pop() {
-        if record_of(next).is_some() {
-            return true;
-        }
-        open.extend(parts(next).into_iter().map(|(_, part)| part));
-    }
-    false
 }
 
 fn has_parts(value: &Value) -> bool {

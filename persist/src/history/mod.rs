@@ -111,7 +111,7 @@
 //
 // # An undo
 //
-// 1. If the steps of the current entry are in a file, they are read.
+// 1. If the current entry is in a file still, since it could not be read in advance, it is read.
 // 2. The steps are undone, the last one first. If one fails, those before it are redone, and the entry stays.
 // 3. `validate` functions check the result, then the journal records the event. If either fails, the steps are redone.
 // 4. The position moves, and the call ends as that of an edit.

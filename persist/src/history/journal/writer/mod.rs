@@ -519,7 +519,7 @@ impl JournalWriter {
                 if matches!(own, Ok(false)) {
                     return self.refuse(false);
                 }
-                // What could not be written goes to a fresh file, or the flush is an error.
+                // Frames that could not be written go to a fresh file, or the flush is an error.
                 if !self.has_deferred {
                     let named = own.and_then(|_| self.make_names_durable());
                     match named.and_then(|()| self.opened()?.sync()) {
